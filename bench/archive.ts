@@ -12,6 +12,7 @@ import { openStore } from "../src/adapters/local/store/database.ts";
 import { localWorld } from "../src/adapters/local/world.ts";
 import { executionName } from "../src/protocol/ids.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
+import { CLAIM } from "../src/protocol/row-claim.ts";
 import { inline } from "../src/core/message.ts";
 import type { World } from "../src/ports/world.ts";
 import { ActiveRun } from "../src/engine/context/active-run.ts";
@@ -63,7 +64,7 @@ async function commitHistory(at: string, beats: number): Promise<string> {
   const deadline = world.clock.now() + 3_600_000;
   const entry = { execution: executionName(id, born, 1), epoch: 0, retry: 0 };
   const owner = { owner: "bench", leaseUntil: deadline, now: world.clock.now() };
-  const claimed = await world.table.claim({ run: id, born, chain: 1, entry, ...owner });
+  const claimed = await world.table.decide({ run: id, born, chain: 1, entry, ...owner }, CLAIM);
   if (claimed.kind !== "granted") throw new Error(claimed.kind);
   const segments = new SegmentCache();
   const loaded = await load(world.objects, claimed.row, segments);

@@ -1,6 +1,7 @@
 /**
  * `node bench/beats.ts [BEATS]`: measures one long run on the embedded world, beat by beat. For each tenth of the run
- * it prints what was written and what loading costs, and it shows that no work is repeated. Counts are exact; times
+ * it prints what was written and what loading costs, and it shows that no work is repeated. It also prints how often a
+ * beat compares the functions of the language (ADR 0126), and which part of its time that takes. Counts are exact; times
  * depend on the machine and the moment.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -12,9 +13,12 @@ import { limitsFor } from "../src/protocol/limits.ts";
 import type { World } from "../src/ports/world.ts";
 import { SegmentCache, load } from "../src/history/load.ts";
 import { startRun } from "../src/operations/start.ts";
+import type { Intrinsics } from "../src/ports/intrinsics.ts";
+import { intactWorld } from "../src/sdk/intact-world.ts";
+import { watchIntrinsics } from "../src/sdk/watched-intrinsics.ts";
 import { counting, nothing } from "./counting.ts";
 import { newRunner, performBeats } from "./perform-beats.ts";
-import { median } from "./statistics.ts";
+import { median, spread } from "./statistics.ts";
 import { workload } from "./workload.ts";
 
 const beats = Number(process.argv[2] ?? 500);
@@ -27,13 +31,16 @@ async function measure(): Promise<void> {
   const store = openStore({ dir, create: true });
   const counted = nothing();
   const limits = limitsFor(60_000);
-  const world = counting(localWorld({ store, limits, telemetry: { record: () => undefined } }), counted);
+  const compared = { times: 0, ms: 0 };
+  const plain = counting(localWorld({ store, limits, telemetry: { record: () => undefined } }), counted);
+  const world = intactWorld(plain, timed(compared));
   const runner = newRunner(world, agent);
   try {
     const started = await startRun(world, { agent, input: { beats }, tenant: "local", idempotencyKey: null });
     if (started.kind !== "started") throw new Error(`cannot start: ${started.kind}`);
     const { run } = started.row;
     const rows: Record<string, string | number>[] = [];
+    const shares: number[] = [];
     let tenth = { from: 0, ms: 0 };
     let done = 0;
     let begun = performance.now();
@@ -42,6 +49,7 @@ async function measure(): Promise<void> {
       done += 1;
       if (done % Math.max(1, Math.round(beats / 10)) === 0) {
         const per = done - tenth.from;
+        shares.push((100 * compared.ms) / tenth.ms);
         rows.push({
           beats: done,
           "written B/beat": Math.round((counted.objectBytes + counted.rowBytes) / per),
@@ -50,10 +58,13 @@ async function measure(): Promise<void> {
           "PUT/beat": (counted.puts / per).toFixed(2),
           "row writes/beat": (counted.rowWrites / per).toFixed(2),
           "ms/beat": (tenth.ms / per).toFixed(2),
+          "compares/beat": (compared.times / per).toFixed(1),
+          "% of ms": shares.at(-1)?.toFixed(1) ?? "",
           "load ms, warm": (await loadMs(world, run, runner.segments)).toFixed(2),
           "load ms, cold": (await loadMs(world, run, null)).toFixed(2),
         });
         Object.assign(counted, nothing());
+        Object.assign(compared, { times: 0, ms: 0 });
         tenth = { from: done, ms: 0 };
       }
       if (route === "beat") begun = performance.now();
@@ -61,6 +72,7 @@ async function measure(): Promise<void> {
     const row = await world.table.read(run, Date.now());
     console.table(rows);
     console.log(`status ${row?.status}; model calls ${performed.model}, tools run ${performed.none + performed.keyed}`);
+    console.log(`comparing the functions of the language takes ${spread(shares, 1)} % of the time of a beat`);
     console.log(`expected for ${beats} beats that call a tool and one that ends the run: no work is repeated.`);
     console.log(
       `${cpus()[0]?.model ?? "unknown CPU"}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`,
@@ -69,6 +81,20 @@ async function measure(): Promise<void> {
     store.close();
     rmSync(dir, { recursive: true });
   }
+}
+
+/** Watches the functions of the language as a worker does, and adds up what that takes. */
+function timed(compared: { times: number; ms: number }): Intrinsics {
+  const { enter, check } = watchIntrinsics();
+  return {
+    enter,
+    check: (ran) => {
+      const begun = performance.now();
+      check(ran);
+      compared.ms += performance.now() - begun;
+      compared.times += 1;
+    },
+  };
 }
 
 /** The median time of several loads of the run in its present state, in milliseconds. */

@@ -14,16 +14,16 @@ export async function bundleBench(): Promise<string> {
   mkdirSync(OUT, { recursive: true });
   const names = ["drive", "drive-many", "many-agent", "fresh-load"];
   const input = Object.fromEntries(names.map((name) => [name, `bench/${name}.ts`]));
-  const processes = { worker: "src/cli/workers/worker.ts" };
+  const processes = { worker: "src/compose/workers/worker.ts" };
   await bundle({
     ...{ input: { ...input, ...processes }, dir: OUT },
     groups: [
-      { name: "drive", entryPoints: ["bench/drive.ts"] },
-      { name: "worker", entryPoints: Object.values(processes) },
+      { name: "drive", of: [["bench/drive.ts"]] },
+      { name: "worker", of: [Object.values(processes)] },
     ],
   });
   // Processes are started by the import map of their package.
-  const imports = { "#cli/workers/worker": "./worker.js", "#package": "./package.json" };
+  const imports = { "#compose/workers/worker": "./worker.js", "#package": "./package.json" };
   writeFileSync(join(OUT, "package.json"), JSON.stringify({ type: "module", imports }));
   // The texts of the replies are sentences from there.
   cpSync(join(OUT, "../../docs"), join(OUT, "docs"), { recursive: true });

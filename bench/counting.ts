@@ -1,5 +1,8 @@
 /** Counts what a run asks of its stores: calls, and the bytes that it hands over. Counts do not depend on the machine. */
 import type { World } from "../src/ports/world.ts";
+import { COMMIT } from "../src/protocol/row-commit.ts";
+import { CLAIM } from "../src/protocol/row-claim.ts";
+import { withCalls } from "../src/testing/decisions.ts";
 
 export interface Counted {
   objectBytes: number;
@@ -27,19 +30,18 @@ export function counting(world: World, counted: Counted): World {
         return objects.put(key, bytes);
       },
     },
-    table: {
-      ...table,
+    table: withCalls(table, {
       claim: (claim) => {
         counted.rowWrites += 1;
-        return table.claim(claim);
+        return table.decide(claim, CLAIM);
       },
       commit: (commit) => {
         counted.rowWrites += 1;
         counted.rowBytes += addedBytes(journal, commit.journal);
         ({ journal } = commit);
-        return table.commit(commit);
+        return table.decide(commit, COMMIT);
       },
-    },
+    }),
   };
 }
 

@@ -2,11 +2,12 @@
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { openStore } from "../src/adapters/local/store/database.ts";
-import { startSupervisor } from "../src/adapters/local/workers/supervisor.ts";
+import { drivenStore } from "../src/adapters/local/store/driven-store.ts";
+import { startSupervisor } from "../src/workers/supervisor.ts";
 import { localWorld } from "../src/adapters/local/world.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
 import { startRun } from "../src/operations/start.ts";
-import { WORKER_FLAGS } from "../src/cli/supervise.ts";
+import { WORKER_FLAGS } from "../src/compose/supervise.ts";
 import { sized } from "./workload.ts";
 
 const CACHE = join(tmpdir(), "cairn-bench-compiled");
@@ -34,9 +35,9 @@ export async function openMany(
   const { agent } = sized({ beats, replyMs });
   let ends = endsOf(0);
   const supervisor = startSupervisor({
-    ...{ store, limits, workers, beatsPerWorker },
+    ...{ store: drivenStore(store), limits, workers, beatsPerWorker },
     worker: {
-      module: new URL(import.meta.resolve("#cli/workers/worker")),
+      module: new URL(import.meta.resolve("#compose/workers/worker")),
       args: [JSON.stringify({ dir, limits, agentFiles, prices: {} })],
       execArgv: WORKER_FLAGS,
       // Compiled once, as by a command.

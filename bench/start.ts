@@ -10,7 +10,7 @@ import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { WORKER_FLAGS } from "../src/cli/supervise.ts";
+import { WORKER_FLAGS } from "../src/compose/supervise.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
 import { withPart } from "../scripts/marks.ts";
 import { bundleBench } from "./bundle.ts";

@@ -18,6 +18,7 @@ const api = createApi<FromGateway>({
   agentOf: definedAgent,
   agents: definedAgents,
   firingsOf: nextFirings,
+  attendant: () => ({ id: "aws", name: "the deployed functions" }),
   callerOf: callerBy(authenticatorOf(world, options)),
   baseOf,
   ...(options.limits !== undefined && { limits: options.limits }),

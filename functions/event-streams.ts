@@ -54,7 +54,9 @@ function appFor(
 ): Hono {
   const app = new Hono();
   app.onError((error) => problems.answerOf(problems.asProblem(error), null));
-  addEventStreams(app, { streams, ask: (page, { isFirst }) => api.fetch(page, { event, isFirst }) });
+  const ask = (page: Request, { isFirst }: { readonly isFirst: boolean }) => api.fetch(page, { event, isFirst });
+  // A process has one reader, so none counts against another one: `concurrencyReserved.events` bounds them all.
+  addEventStreams(app, { streams, ask, callerOf: async () => ({ tenant: "", actor: "" }) });
   app.all("*", (c) => api.fetch(c.req.raw, { event }));
   return app;
 }

@@ -12,6 +12,8 @@ import { type AgentsIn, entryPoints, packagesOnUse, refuseImports } from "./entr
 import { checkMoney, refuseProcess, wrongWithChildren } from "../src/sdk/check.ts";
 import type { Agent } from "../src/ports/agent.ts";
 import { loadAgentFile } from "../src/sdk/load.ts";
+import { isOwn } from "../src/sdk/own-files.ts";
+import { aliased, isInstalled, unbuilt } from "../src/sdk/typescript/locate.ts";
 import type { ModelRates } from "../src/protocol/model-rate.ts";
 import { type Prices, pricedBy } from "../src/sdk/prices.ts";
 import { providerPackages, requirePackages } from "./provider-packages.ts";
@@ -126,6 +128,7 @@ async function bundle(name: DeployedFunction, { folder, entry, project, ...made 
     packagesOnUse({ own: OWN, root }),
     providerPackages(root),
     pureSources,
+    projectImports,
   ];
   const slim = await built({ ...wanted, plugins: [...plugins, zodWithoutLanguages] });
   refuseImports(slim, made.agentsIn);
@@ -247,6 +250,25 @@ const agentsPlugin = (contents: string, { root }: Project): Plugin => ({
     esbuild.onLoad({ filter: /.*/, namespace: "agents" }, () => ({ contents, loader: "js", resolveDir: root }));
   },
 });
+
+/**
+ * Resolves the imports of a project's files that the bundler does not find as the loader does: aliases of a `tsconfig.json`
+ * that another one references, and packages whose entry point is not built yet.
+ */
+const projectImports: Plugin = {
+  name: "project-imports",
+  setup: (esbuild) => {
+    esbuild.onResolve({ filter: /^[^./]/ }, async ({ path, importer, kind, resolveDir, namespace, pluginData }) => {
+      if (pluginData === "resolving" || namespace !== "file" || isInstalled(importer) || isOwn(importer)) return null;
+      const alias = /^(node|cairn-run)(:|\/|$)/.test(path) ? null : aliased(path, resolveDir);
+      if (alias !== null) return { path: alias };
+      const found = await esbuild.resolve(path, { importer, kind, resolveDir, pluginData: "resolving" });
+      if (found.errors.length === 0) return found;
+      const source = unbuilt(path, resolveDir);
+      return source === null ? null : { path: source };
+    });
+  },
+};
 
 /** The folder of our sources; it does not exist in the package, whose modules are bundled already. */
 const SOURCES = join(OWN, "src", "/");

@@ -12,6 +12,10 @@ import { isolatedOf, loadConfig } from "../src/sdk/config.ts";
 import { registerResolution } from "../src/sdk/resolution.ts";
 import { DEFAULT_TENANT } from "../src/core/ids.ts";
 
+// Node would print the line of the source where the error was thrown, and those of the package are very long.
+process.on("uncaughtException", (error: unknown) => {
+  process.stderr.write(`${(error instanceof Error ? error.stack : null) ?? String(error)}\n`, () => process.exit(1));
+});
 registerResolution();
 const [folder = ".sst/cairn/Cairn", platform = ".sst/platform"] = process.argv.slice(2);
 const root = process.cwd();

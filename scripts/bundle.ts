@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, "..");
  * files. A schema of the user works with it, because zod reads schemas by their structure.
  */
 export const STAYS =
-  /^(@ai-sdk\/(provider|anthropic|openai|google|amazon-bedrock)|@langchain\/[a-z-]+|@modelcontextprotocol\/server|@aws-sdk\/client-[a-z0-9-]+)(\/|$)/;
+  /^(@ai-sdk\/(provider|anthropic|openai|google|amazon-bedrock|gateway)|@langchain\/[a-z-]+|@modelcontextprotocol\/server|@aws-sdk\/client-[a-z0-9-]+)(\/|$)/;
 export const SOURCE = { cwd: ROOT, platform: "node", transform: { target: "node22.18" }, logLevel: "warn" } as const;
 /** cairn speaks English only: the messages of zod in fifty other languages stay out of the bundle. */
 const WITHOUT_LOCALES: Plugin = {
@@ -29,8 +29,10 @@ export interface Bundling {
   /** The entry points by their names in `dir`. */
   readonly input: Readonly<Record<string, string>>;
   readonly dir: string;
-  /** What these entry points load when they start is one chunk; the first group that has a module keeps it. */
-  readonly groups: readonly { readonly name: string; readonly entryPoints: readonly string[] }[];
+  /**
+   * What one of the entry points of each set loads when it starts is one chunk; the first group that has a module keeps it.
+   */
+  readonly groups: readonly { readonly name: string; readonly of: readonly (readonly string[])[] }[];
 }
 
 /**
@@ -40,11 +42,16 @@ export interface Bundling {
 export async function bundle({ input, dir, groups }: Bundling): Promise<readonly OutputChunk[]> {
   const { plugin, importedBy } = importGraph();
   const build = await rolldown({ ...SOURCE, input, external: isExternal, plugins: [plugin, WITHOUT_LOCALES] });
-  const codeSplitting = { groups: groups.map(({ name, entryPoints }) => ({ name, test: importedBy(entryPoints) })) };
+  const codeSplitting = { groups: groups.map(({ name, of }) => ({ name, test: inEach(of.map(importedBy)) })) };
   const { output } = await build.write({ ...WRITTEN, dir, codeSplitting });
   await build.close();
   return output.filter((each) => each.type === "chunk");
 }
+
+const inEach =
+  (tests: readonly ((id: string) => boolean)[]) =>
+  (id: string): boolean =>
+    tests.every((test) => test(id));
 
 /** An agent uses the zod of its project, also that of the benchmarks. */
 const isExternal = (id: string, importer: string | undefined): boolean =>

@@ -14,6 +14,8 @@ import { startRun } from "../src/operations/start.ts";
 import { executionName } from "../src/protocol/ids.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
 import type { Commit, Row } from "../src/protocol/row.ts";
+import { COMMIT } from "../src/protocol/row-commit.ts";
+import { CLAIM } from "../src/protocol/row-claim.ts";
 import type { World } from "../src/ports/world.ts";
 import { type Deployed, onLocalStack } from "./on-localstack.ts";
 
@@ -83,9 +85,9 @@ async function pairMs(worldAt: () => World): Promise<number> {
     const of = { run: row.run, born: row.born, now: Date.now() };
     const entry = { execution: executionName(row.run, row.born, 1), epoch: row.epoch, retry: 0 };
     const claim = { ...of, chain: 1, entry, owner: `owner ${pair}`, leaseUntil: of.now + 60_000 };
-    const held = await table.claim(claim);
+    const held = await table.decide(claim, CLAIM);
     if (held.kind !== "granted") throw new Error(`the claim was ${held.kind}`);
-    const done = await table.commit(releaseOf(held.row, of.now));
+    const done = await table.decide(releaseOf(held.row, of.now), COMMIT);
     if (done.kind !== "committed") throw new Error(`the commit was ${done.kind}`);
     row = done.row;
   }

@@ -10,6 +10,7 @@ import type { Agent } from "../src/ports/agent.ts";
 import type { Json } from "../src/core/json.ts";
 import { cleanUp } from "../src/history/clean-up.ts";
 import type { Row } from "../src/protocol/row.ts";
+import { PURGE } from "../src/protocol/row-removal.ts";
 import { startRun } from "../src/operations/start.ts";
 import type { Runner } from "../src/engine/context/runner.ts";
 import type { Counts } from "./cost-counts.ts";
@@ -68,7 +69,7 @@ export async function drive(worldAt: () => World, { agent, input, beats, counts 
 /** The time to live removes a row for nothing. Then the stream invokes the clean-up. */
 async function removed(world: World, { run, born }: Row, counts: Counts): Promise<void> {
   const before = { ...counts };
-  const { kind } = await world.table.purge({ run, born, now: Date.now() });
+  const { kind } = await world.table.decide({ run, born, now: Date.now() }, PURGE);
   if (kind !== "purged") throw new Error(`the row is not removed: ${kind}`);
   Object.assign(counts, before);
   counts.invocations += 1;

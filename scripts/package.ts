@@ -37,7 +37,14 @@ interface Manifest {
 /** Users pass their own zod schemas, so they choose its version. */
 const PEERS = new Set(["zod"]);
 /** Only what is loaded on use imports these, and it says which of them is missing. */
-const OPTIONAL_PEERS = [...Object.values(PACKAGES_ON_USE).flat(), "@modelcontextprotocol/client", ...PROVIDER_PACKAGES];
+const OPTIONAL_PEERS = [
+  ...Object.values(PACKAGES_ON_USE).flat(),
+  "@modelcontextprotocol/client",
+  ...PROVIDER_PACKAGES,
+  "esbuild",
+];
+/** Most projects have this one already, through their other tools. From this version on it knows all decorators. */
+const RANGES: Readonly<Record<string, string>> = { esbuild: ">=0.21.0" };
 
 /** Only the declarations import these. */
 const FOR_TYPES = new Set(["@ai-sdk/provider", "@types/json-schema", "zod"]);
@@ -47,7 +54,9 @@ const SST = "./infra/sst.ts";
 
 /** Processes that are started by file. */
 const PROCESSES = [
-  ...["worker", "held-worker", "chaos-worker", "loop-worker"].map((name) => `src/cli/workers/${name}.ts`),
+  ...["compose/workers/worker", "compose/workers/held-worker", "chaos/chaos-worker", "chaos/loop-worker"].map(
+    (name) => `src/${name}.ts`,
+  ),
   "infra/plan-process.ts",
 ];
 
@@ -77,14 +86,19 @@ async function main(): Promise<void> {
   console.log(`for the tarball that users install: npm pack ${path}`);
 }
 
-/** What every command loads is one chunk, and all else that a worker or an agent file loads is another. */
+/**
+ * What every command loads, what an agent file loads, and all else that a worker loads are chunks of their own, and so is
+ * what the first two share. An agent file needs nothing that only Node has, such as `node:sqlite`: Bun and Deno import it.
+ */
 function bundleEntries(sources: readonly string[]): Promise<readonly OutputChunk[]> {
   return bundle({
     input: Object.fromEntries(sources.map((file) => [nameOf(file), file])),
     dir: join(OUT, "dist"),
     groups: [
-      { name: "command", entryPoints: ["src/cli/process.ts"] },
-      { name: "worker", entryPoints: ["src/index.ts", "src/cli/workers/worker.ts"] },
+      { name: "shared", of: [["src/cli/process.ts"], ["src/index.ts"]] },
+      { name: "command", of: [["src/cli/process.ts"]] },
+      { name: "library", of: [["src/index.ts"]] },
+      { name: "worker", of: [["src/compose/workers/worker.ts"]] },
     ],
   });
 }
@@ -202,7 +216,7 @@ function packed(manifest: Manifest, imported: ReadonlySet<string>) {
     dependencies: Object.fromEntries(versions.filter(([each]) => !PEERS.has(each))),
     peerDependencies: Object.fromEntries([
       ...versions.filter(([each]) => PEERS.has(each)),
-      ...OPTIONAL_PEERS.map((each) => [each, devDependencies[each]]),
+      ...OPTIONAL_PEERS.map((each) => [each, RANGES[each] ?? devDependencies[each]]),
     ]),
     peerDependenciesMeta: Object.fromEntries(OPTIONAL_PEERS.map((each) => [each, { optional: true }])),
   };

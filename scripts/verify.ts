@@ -93,7 +93,8 @@ async function playTimed(step: Step): Promise<Score> {
   const score = await playStep(step, ARTEFACTS);
   begun.delete(step.name);
   const word = score.failed > 0 ? "FAILED" : score.late.length > 0 ? "late  " : "ok    ";
-  console.log(`${word} ${step.name} (${secondsSince(since)} s)`);
+  const cpu = score.cpuSeconds === null ? "" : `, ${score.cpuSeconds.toFixed(0)} s of a core`;
+  console.log(`${word} ${step.name} (${secondsSince(since)} s${cpu})`);
   for (const note of score.notes) console.log(`       ${note}`);
   return score;
 }

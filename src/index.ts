@@ -58,7 +58,7 @@ export { hierarchical } from "./sdk/hierarchical.ts";
 export { orchestrator } from "./sdk/orchestrator.ts";
 export { planExecute } from "./sdk/plan-execute.ts";
 export { judge, pipeline } from "./sdk/pipeline.ts";
-export { react } from "./core/topologies/react.ts";
+export { react } from "./sdk/react.ts";
 export { fromToolLoopAgent, type ToolLoopAgentLike } from "./sdk/tool-loop-agent.ts";
 export { fileSchema, toolFile, type ToolFile } from "./sdk/file.ts";
 export { scriptedModel, type Conversation, type ScriptedReply } from "./sdk/scripted.ts";

@@ -43,22 +43,22 @@ const modules = (files: Readonly<Record<string, string>>): readonly Module[] =>
 describe("production loads no code that pauses, kills or watches a process", () => {
   test("detects such code behind another file, and not behind a type", () => {
     const loads = (text: string) =>
-      modules({ "src/cli/workers/worker.ts": 'export * from "../x.ts";', "src/cli/x.ts": text });
-    const entry = "src/cli/workers/worker.ts";
-    expect(loadedBy(loads(""), entry)).toEqual(new Set([entry, "src/cli/x.ts"]));
+      modules({ "src/compose/workers/worker.ts": 'export * from "../x.ts";', "src/compose/x.ts": text });
+    const entry = "src/compose/workers/worker.ts";
+    expect(loadedBy(loads(""), entry)).toEqual(new Set([entry, "src/compose/x.ts"]));
     expect(chaosIn(loads('import { rig } from "../chaos/rig.ts";'), entry)).toEqual(["src/chaos/rig.ts"]);
     expect(chaosIn(loads('import type { Rig } from "../chaos/rig.ts";'), entry)).toEqual([]);
   });
 
   test("holds for every deployed function and for the worker", () => {
     const entries = paths.filter((path) => isProduction({ path, imports: [] }));
-    expect(entries).toEqual(expect.arrayContaining(["functions/beat.ts", "src/cli/workers/worker.ts"]));
+    expect(entries).toEqual(expect.arrayContaining(["functions/beat.ts", "src/compose/workers/worker.ts"]));
     expect(entries.length).toBeGreaterThan(5);
   });
 
   test("the chaos workers of this checkout load such code", () => {
     const read = (path: string): Module => inspect(path, readFileSync(join(ROOT, path), "utf8"), []).module;
-    const entries = ["src/cli/workers/chaos-worker.ts", "src/cli/workers/held-worker.ts"];
+    const entries = ["src/chaos/chaos-worker.ts", "src/compose/workers/held-worker.ts"];
     for (const entry of entries) expect(chaosIn([read(entry)], entry), entry).not.toEqual([]);
   });
 });
@@ -114,7 +114,7 @@ describe("a checkout with one violation per rule", () => {
     for (const { path, text } of planted) write(path, text);
     write("src/core/a.ts", 'import type { B } from "./b.ts";');
     write("src/core/b.ts", 'import type { A } from "./a.ts";');
-    write("src/cli/workers/worker.ts", 'import "../../chaos/rig.ts";');
+    write("src/compose/workers/worker.ts", 'import "../../chaos/rig.ts";');
     write("docs/x.md", `one\n${withoutTildes("cd /~home/me")}\n`);
     write("package-lock.json", '{ "lockfileVersion": 2 }');
 

@@ -11,6 +11,7 @@ export const OPTIONAL_STEPS = [
   "crash", // enumerated crashes and zombies of one run
   "simulation", // histories under faults
   "processes", // kills of real processes, storms, commands as users type them
+  "mutation", // the runner of mutants judges mutants of its own
   "package", // the packed package in a project of its own
   "browser", // pages in Chromium
   "contract", // Schemathesis over the OpenAPI document
@@ -52,9 +53,10 @@ export const TABLE: readonly Row[] = [
   // The embedded world and its surfaces.
   {
     name: "embedded world",
-    paths: ["src/adapters/local/", "src/embed/", "src/server/"],
+    paths: ["src/adapters/local/", "src/workers/", "src/compose/", "src/embed/", "src/server/"],
     steps: ["processes", "package", "browser"],
   },
+  { name: "words for humans", paths: ["src/render/"], steps: ["browser", "processes", "package"] },
   { name: "command line", paths: ["src/cli/"], steps: ["processes", "package"] },
   { name: "chat template", paths: ["templates/chat/"], steps: ["package", "browser"] },
   { name: "templates", paths: ["templates/", "packages/"], steps: ["processes", "package"] },
@@ -88,6 +90,8 @@ export const TABLE: readonly Row[] = [
   // Tests that are steps of their own.
   { name: "crash enumeration", paths: ["test/slow/crash/"], steps: ["crash"] },
   { name: "package tests", paths: ["test/slow/package/"], steps: ["package"] },
+  { name: "table of mutants", paths: ["test/mutation/mutants.txt"], steps: [] },
+  { name: "runner of mutants", paths: ["test/mutation/", "test/slow/mutants/"], steps: ["mutation"] },
   { name: "process tests", paths: ["test/slow/", "test/process/"], steps: ["processes"] },
   { name: "simulation", paths: ["test/simulation/", "scripts/sim.ts"], steps: ["simulation"] },
   { name: "browser tests", paths: ["test/browser/", "vitest.browser.config.ts"], steps: ["browser"] },

@@ -3,6 +3,7 @@
  * failed step, the end of it is printed too.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { cpuMeter } from "./cpu.ts";
 import { createWriteStream, existsSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { finished } from "node:stream/promises";
@@ -47,6 +48,11 @@ export interface Score {
   readonly notes: readonly string[];
 }
 
+/** A score, and the processor's seconds of its processes; null where the system does not say. */
+export interface MeasuredScore extends Score {
+  readonly cpuSeconds: number | null;
+}
+
 const LOG_LINES_MAX = 150;
 const ABORTED = 130;
 
@@ -74,7 +80,7 @@ function endAll(): void {
   }
 }
 
-export async function playStep(step: Step, artefacts: string): Promise<Score> {
+export async function playStep(step: Step, artefacts: string): Promise<MeasuredScore> {
   const first = await playOnce(step, artefacts);
   const score = first.failed > 0 && step.isDownload === true ? await playOnce(step, artefacts) : first;
   if (score.failed > 0) console.log(endOfLog(logOf(step, artefacts)));
@@ -87,24 +93,24 @@ const logOf = ({ name }: Step, artefacts: string): string => join(artefacts, `${
 /** The last lines of the log, which say why the step failed. */
 const endOfLog = (path: string): string => readFileSync(path, "utf8").split("\n").slice(-LOG_LINES_MAX).join("\n");
 
-async function playOnce(step: Step, artefacts: string): Promise<Score> {
+async function playOnce(step: Step, artefacts: string): Promise<MeasuredScore> {
   const { name, work, env = {} } = step;
   const log = logOf(step, artefacts);
   if (work.kind === "command") {
-    const status = await run(work.words, { log, env });
+    const { status, cpuSeconds } = await run(work.words, { log, env });
     // A script says in such a line what it left out, or what it found and does not refuse.
     const notes = readFileSync(log, "utf8")
       .split("\n")
       .filter((line) => /^(NOTE|WARNING)\b| not played /.test(line));
     return status === 0
-      ? { passed: 1, failed: 0, refusals: [], late: [], notes }
-      : { passed: 0, failed: 1, refusals: [`${name}: exit ${status}`], late: [], notes };
+      ? { passed: 1, failed: 0, refusals: [], late: [], notes, cpuSeconds }
+      : { passed: 0, failed: 1, refusals: [`${name}: exit ${status}`], late: [], notes, cpuSeconds };
   }
   const report = join(artefacts, `${fileNameOf(name)}.json`);
   const reporters = ["--reporter=default", `--reporter=${REPORTER}`];
   const words = ["vitest", "run", `--config=${work.config}`, ...work.words, ...reporters];
-  const status = await run(words, { log, env: { ...env, [REPORT_VARIABLE]: report } });
-  return scoreOf({ name, config: work.config, env, status, report: readReport(report) });
+  const { status, cpuSeconds } = await run(words, { log, env: { ...env, [REPORT_VARIABLE]: report } });
+  return { ...scoreOf({ name, config: work.config, env, status, report: readReport(report) }), cpuSeconds };
 }
 
 /** Null if vitest could not even write it. */
@@ -133,7 +139,8 @@ export function scoreOf(played: {
   const isExplained = refusals.length > 0 || late.length > 0;
   if (status !== 0 && !isExplained) refusals.push(`${name}: vitest ended with exit ${status} and no failed test`);
   if (status === 0 && report.passed === 0) refusals.push(`${name}: no test ran`);
-  return { passed: report.passed, failed: refusals.length, refusals, late, notes: [] };
+  const notes = report.slowest.length > 0 ? [`slowest files: ${report.slowest.join(", ")}`] : [];
+  return { passed: report.passed, failed: refusals.length, refusals, late, notes };
 }
 
 const describe = ({ kind, test, said }: Failure): string => {
@@ -141,11 +148,13 @@ const describe = ({ kind, test, said }: Failure): string => {
   return kind === "safety" ? `SAFETY ${where}: ${said}` : `${where}: ${said}`;
 };
 
-/** The exit code of a command whose output goes to a log. */
+const meter = cpuMeter();
+
+/** Runs a command whose output goes to a log. */
 async function run(
   words: readonly string[],
   place: { readonly log: string; readonly env: Readonly<Record<string, string>> },
-): Promise<number> {
+): Promise<{ readonly status: number; readonly cpuSeconds: number | null }> {
   const [name = "", ...rest] = words;
   // Puts the project's own Node first, whatever version the system has.
   const path = [BIN, process.env["PATH"]].join(delimiter);
@@ -158,7 +167,9 @@ async function run(
   });
   running.add(child);
   for (const stream of [child.stdout, child.stderr]) stream.pipe(log, { end: false });
-  const code = await new Promise<number>((resolve) => {
+  let cpuSeconds: number | null = null;
+  child.on("exit", () => (cpuSeconds = meter.lap()));
+  const status = await new Promise<number>((resolve) => {
     child.on("error", (error) => {
       log.write(`${error.message}\n`);
       resolve(1);
@@ -168,5 +179,5 @@ async function run(
   running.delete(child);
   log.end();
   await finished(log);
-  return code;
+  return { status, cpuSeconds };
 }

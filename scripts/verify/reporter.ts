@@ -14,6 +14,8 @@ export const REPORT_VARIABLE = "CAIRN_VERIFY_REPORT";
 export interface TestReport {
   readonly passed: number;
   readonly files: readonly { readonly file: string; readonly failures: readonly Failure[] }[];
+  /** The files that took longest, each with its seconds. */
+  readonly slowest: readonly string[];
   /** Errors outside of any test. They belong to no file for certain, so they always refuse. */
   readonly unhandled: readonly Failure[];
 }
@@ -39,6 +41,16 @@ const failuresIn = (module: TestModule): readonly Failure[] => {
 const passedIn = (module: TestModule): number =>
   [...module.children.allTests()].filter((each) => each.result().state === "passed").length;
 
+const [SLOWEST_MAX, SLOW_MS, SECOND_MS] = [12, 5_000, 1_000];
+
+const slowestOf = (modules: readonly TestModule[]): readonly string[] =>
+  modules
+    .map((module) => ({ file: relative(process.cwd(), module.moduleId), ms: module.diagnostic().duration }))
+    .filter(({ ms }) => ms >= SLOW_MS)
+    .toSorted((a, b) => b.ms - a.ms)
+    .slice(0, SLOWEST_MAX)
+    .map(({ file, ms }) => `${file} ${(ms / SECOND_MS).toFixed(0)} s`);
+
 export default class VerifyReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     const path = process.env[REPORT_VARIABLE];
@@ -48,6 +60,7 @@ export default class VerifyReporter implements Reporter {
       files: modules
         .map((module) => ({ file: relative(process.cwd(), module.moduleId), failures: failuresIn(module) }))
         .filter(({ failures }) => failures.length > 0),
+      slowest: slowestOf(modules),
       unhandled: unhandled.map((error) => failureOf("", error)),
     };
     writeFileSync(path, JSON.stringify(report));

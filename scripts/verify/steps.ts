@@ -39,25 +39,31 @@ const ALWAYS: readonly Step[] = [
   script("sizes of the package", "scripts/sizes.ts"),
 ];
 
+/** The gate plays one in so many faults and flipped bits (test/support/gate/stride.ts). The night plays all. */
+const STRIDE_OF_GATE = { CAIRN_STRIDE: "5" };
+
 const FAST = tests("fast tests", VITEST, "--project", "fast", "--project", "isolated");
-const LONG = tests("long tests", VITEST, "--project", "long", "long.test");
+const LONG: Step = { ...tests("long tests", VITEST, "--project", "long", "long.test"), env: STRIDE_OF_GATE };
+/** The long tests that enumerate faults. */
+const ENUMERATIONS = tests(
+  "long tests, every fault",
+  VITEST,
+  ...["--project", "long", "test/operations/two-words.long", "test/operations/restored-crashes.long"],
+  "test/property/restored.long",
+);
 
 const crash = (name: string, ...words: readonly string[]): Step => script(name, "test/slow/crash/main.ts", ...words);
 
 /** Each zombie of a recovery takes as long as its whole scene, so these are samples. */
-const RECOVERIES = ["rollback", "replan", "round", "cap"].map((scene) =>
+const RECOVERIES = ["rollback", "replan", "round", "cap", "undone"].map((scene) =>
   crash(`crashes and zombies, ${scene}`, "--recovers", scene, "--stride", "13"),
 );
-
-/** The gate plays one in so many faults and flipped bits (test/support/gate/stride.ts). The night plays all. */
-const STRIDE_OF_GATE = { CAIRN_STRIDE: "5" };
 
 const PROCESSES: Step = {
   ...tests(
     "process tests",
     VITEST,
     ...["--project", "long", "test/slow/process/", "test/slow/storm/", "test/slow/flips/", "test/slow/context/"],
-    "test/slow/mutants/",
   ),
   env: STRIDE_OF_GATE,
 };
@@ -85,25 +91,29 @@ const ON_LOCALSTACK = {
 } as const;
 export const LOCALSTACK_STEPS = Object.keys(ON_LOCALSTACK) as readonly (keyof typeof ON_LOCALSTACK)[];
 
-/** The processor's part of the optional steps. */
-const OPTIONAL: Readonly<
-  Record<Exclude<OptionalStep, keyof typeof ON_LOCALSTACK>, { waiting: readonly Step[]; busy: readonly Step[] }>
-> = {
+/** The steps of one lane each. `outside`: it waits for other programs (LocalStack, npm, Chromium). */
+interface Lanes {
+  readonly waiting: readonly Step[];
+  readonly busy: readonly Step[];
+  readonly outside: readonly Step[];
+}
+
+const NO_STEPS: Lanes = { waiting: [], busy: [], outside: [] };
+
+const OPTIONAL: Readonly<Record<Exclude<OptionalStep, keyof typeof ON_LOCALSTACK>, Partial<Lanes>>> = {
   crash: {
-    waiting: [],
     busy: [{ ...CRASHES, env: STRIDE_OF_GATE }, crash("stores that are away", "--outages", "--stride", "9")],
   },
   simulation: {
-    waiting: [],
     busy: [script(`simulation, ${SEEDS_OF_GATE} seeds`, "scripts/sim.ts", "--seeds", String(SEEDS_OF_GATE))],
   },
-  processes: { waiting: [PROCESSES], busy: [] },
-  package: { waiting: [tests("package tests", VITEST, "--project", "long", "test/slow/package/")], busy: [] },
-  browser: { waiting: [tests("browser tests", BROWSER)], busy: [] },
-  contract: { waiting: [], busy: [script("contract of the API", "scripts/contract.ts", "--examples", "20")] },
-  infra: { waiting: [], busy: [tests("infra tests", INFRA)] },
+  processes: { waiting: [PROCESSES] },
+  mutation: { busy: [tests("runner of mutants", VITEST, "--project", "long", "test/slow/mutants/")] },
+  package: { outside: [tests("package tests", VITEST, "--project", "long", "test/slow/package/")] },
+  browser: { outside: [tests("browser tests", BROWSER)] },
+  contract: { busy: [script("contract of the API", "scripts/contract.ts", "--examples", "20")] },
+  infra: { busy: [tests("infra tests", INFRA)] },
   benchmarks: {
-    waiting: [],
     busy: [
       script("benchmark, small", "bench/main.ts", "--small"),
       script("benchmark of the dial, small", "bench/dial.ts", "2"),
@@ -141,20 +151,22 @@ const mutants = (since: string | null): Step =>
   );
 
 /**
- * The gate. Two lanes share the cores: tests that wait for processes, and programs that compute. A third one waits for
- * LocalStack.
+ * The gate. Three lanes share the cores: tests that wait for processes, programs that compute, and what waits for other
+ * programs: LocalStack, then npm and Chromium.
  */
 export function gate(asked: ReadonlySet<OptionalStep>, base: string | null): readonly Stage[] {
   return stagesFor(asked, mutants(base));
 }
 
 function stagesFor(asked: ReadonlySet<OptionalStep>, mutantsStep: Step): readonly Stage[] {
-  const chosen = [...asked].flatMap((step) => (step in ON_LOCALSTACK ? [] : [OPTIONAL[step as keyof typeof OPTIONAL]]));
+  const chosen = [...asked]
+    .flatMap((step) => (step in ON_LOCALSTACK ? [] : [OPTIONAL[step as keyof typeof OPTIONAL]]))
+    .map((each) => ({ ...NO_STEPS, ...each }));
   const waiting = [FAST, LONG, ...chosen.flatMap((each) => each.waiting)];
   const busy = [...ALWAYS, ...chosen.flatMap((each) => each.busy), mutantsStep];
   const localstack = LOCALSTACK_STEPS.filter((step) => asked.has(step)).map((step) => ON_LOCALSTACK[step]);
-  const lanes = localstack.length > 0 ? [waiting, busy, localstack] : [waiting, busy];
-  return [inOneLane(downloadsFor(asked)), lanes];
+  const outside = [...localstack, ...chosen.flatMap((each) => each.outside)];
+  return [inOneLane(downloadsFor(asked)), outside.length > 0 ? [waiting, busy, outside] : [waiting, busy]];
 }
 
 /** Every night and before a release: nothing is bounded, and nothing that compares durations runs beside other work. */
@@ -163,8 +175,10 @@ export function night(isWithLocalStack: boolean, date: string): readonly Stage[]
   if (isWithLocalStack) for (const step of LOCALSTACK_STEPS) everything.add(step);
   const deep: readonly Step[] = [
     { ...CRASHES, name: "crash enumeration, every fault" },
+    ENUMERATIONS,
     script(`simulation, ${SEEDS_OF_NIGHT} seeds`, "scripts/sim.ts", "--seeds", String(SEEDS_OF_NIGHT)),
     script("simulation, new seeds", "scripts/sim.ts", "--seeds", String(SEEDS_OF_NIGHT), "--night", date),
+    script("families, every schedule", "test/model/families/main.ts", "--large"),
     crash("pairs of crashes", "--pairs", "--stride", "40"),
     crash("zombies", "--zombies"),
     crash("zombies, waiting", "--zombies", "--waits"),

@@ -9,9 +9,10 @@ import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { methodNotAllowed as methodsKnown } from "hono/method-not-allowed";
 import type { Agent } from "../ports/agent.ts";
-import type { Json } from "../core/json.ts";
 import { bounded, sentenceOf, stackOf } from "../codec/value.ts";
+import type { LostLines } from "../ports/supervision.ts";
 import type { World } from "../ports/world.ts";
+import type { Attendant } from "../ports/world-provider.ts";
 import { alarm } from "../history/alarm.ts";
 import { openApiDocument } from "./document.ts";
 import type { AgentCatalogue } from "../operations/agents.ts";
@@ -19,8 +20,9 @@ import { viewOfCaller } from "../operations/caller-view.ts";
 import type { FiringsOf } from "../operations/schedules.ts";
 import type { AnyOperation } from "../operations/operation.ts";
 import { ROWS } from "../operations/table.ts";
-import { callbackOf } from "./callback.ts";
+import { callbackOf, reportIn } from "./callback.ts";
 import { exportOf } from "./export.ts";
+import { answerWith } from "./handed-over.ts";
 import { fileOf, messageOf, outcomeOf, runOf, startOf } from "./operations.ts";
 import type { Caller, Credentials } from "./access/caller.ts";
 import { tooManyRequests } from "./access/limits.ts";
@@ -52,8 +54,12 @@ export interface ApiOptions<From extends object> {
   readonly hasChats?: boolean;
   /** What each tenant may do; default: there are no limits. */
   readonly limits?: AccessOptions["limits"];
+  /** What of its output the process of the server could not write, which `/healthz` says; default: that is not known. */
+  readonly lostOutput?: () => LostLines | null;
   /** Whether the server asks this itself, as a part of a request that was counted; default: no. */
   readonly isCounted?: (from: From) => boolean;
+  /** The process or service that drives the runs now; default: it is not known. */
+  readonly attendant?: () => Attendant | null;
   /** The prefix of every path, such as `/prod`; empty if the server is at the root. */
   readonly baseOf: (from: From) => string;
 }
@@ -80,11 +86,18 @@ export function createApi<From extends object>(options: ApiOptions<From>): Api<F
     guarded(c.res);
   });
   const countRequest = requestsLimited(options);
-  app.openapi(routes.healthRoute, (c) => c.json({ status: "ok" as const }, 200));
+  app.openapi(routes.healthRoute, (c) => {
+    const outputLost = options.lostOutput?.() ?? null;
+    return c.json({ status: "ok" as const, ...(outputLost !== null && { outputLost }) }, 200);
+  });
   app.openapi(routes.callbackRoute, async (c) => {
     const { token } = c.req.valid("param");
-    const said = { token, detail: c.req.valid("json") as Json, from: null };
-    const { isNew } = await callbackOf(world, said, countRequest);
+    const detail = reportIn(c.req.header("content-type") ?? "", await c.req.text());
+    const { isNew } = await callbackOf(
+      world,
+      { token, detail, from: null },
+      { countRequest, agentOf: options.agentOf },
+    );
     return c.json({ accepted: true as const }, isNew ? 202 : 200);
   });
   app.use(async (c, next) => {
@@ -98,7 +111,10 @@ export function createApi<From extends object>(options: ApiOptions<From>): Api<F
     guarded(problems.answerOf(problems.methodNotAllowed(methods), null));
   app.use(methodsKnown({ app, onMethodNotAllowed }));
   requireScopes(app, rows);
-  app.openapi(routes.callerRoute, (c) => c.json(viewOfCaller(c.get("caller"), { here: rows, all: ROWS }), 200));
+  app.openapi(routes.callerRoute, (c) => {
+    const attendant = options.attendant?.() ?? null;
+    return c.json(viewOfCaller(c.get("caller"), { here: rows, all: ROWS, attendant }), 200);
+  });
   app.openapi(routes.documentRoute, (c) => c.json(openApiDocument({ rows, hasChats }), 200));
   return addPlain(addRuns(app, options), { ...options, rows });
 }
@@ -175,7 +191,7 @@ function addPlain<From extends object>(
       const ifMatch = c.req.header("if-match") ?? "";
       const context = { ...options, caller: c.get("caller") };
       const { status, outcome } = await outcomeOf(context, operation, { given, ifMatch });
-      return Response.json(outcome, { status });
+      return answerWith(c.req.raw, outcome, status);
     });
   }
   return app;
@@ -205,9 +221,16 @@ function refuseInvalid({ target, error }: { readonly target: string; readonly er
   throw problems.requestInvalid(wrong);
 }
 
-/** Adds headers that forbid a browser to guess the content type, and caches to keep the response. */
+/**
+ * Adds headers that forbid a browser to guess the content type, and caches to keep the response. A stream also forbids
+ * what would hold its events back: the buffer of a proxy such as nginx, and a compression such as that of Next.js.
+ */
 export function guarded(response: Response): Response {
   response.headers.set("x-content-type-options", "nosniff");
+  if (response.headers.get("content-type")?.startsWith("text/event-stream") === true) {
+    response.headers.set("x-accel-buffering", "no");
+    response.headers.set("cache-control", "no-store, no-transform");
+  }
   if (!response.headers.has("cache-control")) response.headers.set("cache-control", "no-store");
   return response;
 }

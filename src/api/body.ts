@@ -8,6 +8,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { SIZES } from "../codec/limits.ts";
 import { alteredNumbers } from "../codec/json-numbers.ts";
+import { utf8Of } from "../codec/utf8.ts";
 import { ApiProblem, badJson, bodyCutOff, requestInvalid, tooLarge, wrongIn } from "./problem.ts";
 
 const MAX = SIZES.httpBodyBytesMax;
@@ -24,9 +25,9 @@ export const boundedBody: MiddlewareHandler = async (c, next) => {
   // The body may be longer than its `content-length` header says.
   if (bytes.byteLength > MAX) refuse();
   // Invalid UTF-8 would be decoded to another text, and that other text would be stored.
-  const text = textOf(bytes);
-  if (text === null) throw badJson();
-  const altered = isSaidToBeJson(c) ? alteredNumbers(text, SIZES.issuesMax) : [];
+  const read = utf8Of(new Uint8Array(bytes));
+  if (!read.ok) throw badJson(read.why);
+  const altered = isSaidToBeJson(c) ? alteredNumbers(read.text, SIZES.issuesMax) : [];
   if (altered.length > 0) throw requestInvalid(wrongIn(altered, "#"));
   await next();
 };
@@ -43,11 +44,3 @@ async function bytesOf(c: Context): Promise<ArrayBuffer> {
 
 /** Whether the content type is JSON. Another type is refused later, for its type. */
 const isSaidToBeJson = (c: Context): boolean => /[/+]json\b/i.test(c.req.header("content-type") ?? "");
-
-function textOf(bytes: ArrayBuffer): string | null {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return null;
-  }
-}

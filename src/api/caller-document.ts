@@ -17,5 +17,12 @@ export const callerDocument = z
     absent: z.array(z.string()).readonly().openapi({
       description: "The operations that this server performs for no caller. A deployment on AWS has no `purge`.",
     }),
+    attendant: z
+      .object({
+        id: z.union([z.int(), z.string()]).openapi({ description: "A process ID, or the name of a world." }),
+        name: z.string().openapi({ description: "For people, such as `process 4711`." }),
+      })
+      .nullable()
+      .openapi({ description: "What drives the runs now; null: nothing does, or the server does not know." }),
   })
   .openapi("Caller") satisfies z.ZodType<CallerView>;

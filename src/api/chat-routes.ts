@@ -48,6 +48,12 @@ const uiStream = stream(
 
 const streams = {
   ...every,
+  429: {
+    ...problem(429),
+    headers: retryAfter,
+    description:
+      "As many readers follow the run, or with this token, as the server allows (`TooManyReaders`); or the tenant has sent as many requests as it may (`TooManyRequests`). `Retry-After` says when to send it again.",
+  },
   503: {
     ...{ ...problem(503), headers: retryAfter },
     description: "The store cannot be used now, or as many streams are open as the server allows (`TooManyStreams`).",
@@ -64,7 +70,7 @@ const refusals = {
   409: {
     ...problem(409),
     description:
-      "The run has ended (`Late`, `Ended`), the id belongs to a message with another text (`MessageConflict`), or the decision counts no more (`Duplicate`, `Stale`).",
+      "The run has ended (`Late`, `Ended`), the id belongs to a message with another text (`MessageConflict`), or the decision or answer counts no more (`Duplicate`, `Stale`).",
   },
   ...ofBody,
   415: {

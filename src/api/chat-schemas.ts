@@ -46,7 +46,7 @@ export const chatBody = z
   .object({
     messages: z.array(uiMessage).min(1).openapi({
       description:
-        "The last one counts. Of a user: its text, under an id of 1 to 64 letters, digits, `-` and `_`. Of the assistant: the decisions in its parts of the state `approval-responded`.",
+        "The last one counts. Of a user: its text, under an id of 1 to 64 letters, digits, `-` and `_`. Of the assistant: the decisions in its parts of the state `approval-responded`, and the outputs of calls that ask a human.",
     }),
   })
   .loose()

@@ -9,7 +9,7 @@ import type * as schemas from "./schemas.ts";
  * would get an error instead.
  */
 export function fitting(shown: Shown): z.output<typeof schemas.runDocument> {
-  const { unknown, gates, waits, children, files, budget, signals } = shown;
+  const { unknown, gates, waits, children, files, standing, budget, signals } = shown;
   const document = {
     ...shown,
     unknown: [...unknown],
@@ -17,6 +17,7 @@ export function fitting(shown: Shown): z.output<typeof schemas.runDocument> {
     waits: [...waits],
     children: [...children],
     files: [...files],
+    standing: [...standing],
     ...{ budget: [...budget], signals: [...signals] },
   };
   const omitted: string[] = [];

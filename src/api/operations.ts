@@ -22,7 +22,7 @@ import type { SentFile } from "../codec/file.ts";
 import type { FileInvalid } from "../operations/files.ts";
 import { OPERATIONS } from "../operations/table.ts";
 import type { AccessOptions } from "../sdk/access.ts";
-import { summaryOf } from "../operations/summary.ts";
+import { outcomeForCaller } from "../operations/caller-outcome.ts";
 import {
   ApiProblem,
   type ToldOutcome,
@@ -85,8 +85,11 @@ export async function startOf(
     key,
   });
   if (started.kind === "agentUnknown") throw agentUnknown();
-  if (started.kind === "invalid") throw inputInvalid(agent, wrongIn(started.issues, "#/input"));
-  if (started.kind === "fileInvalid") throw fileInvalid(started);
+  if (started.kind === "invalid") {
+    const { kind, why, example = null } = started;
+    throw inputInvalid(agent, wrongIn(started.issues, "#/input"), { kind, why: bounded(why), example });
+  }
+  if (started.kind === "fileInvalid") throw fileInvalid(OPERATIONS.start, started);
   if (started.kind === "conflict") throw keyConflict(started.run);
   if (started.kind === "ended") throw keyEnded(started.tombstone);
   if (started.kind === "limitReached") throw limitReached(asked.world, OPERATIONS.start, started);
@@ -100,6 +103,7 @@ export async function startOf(
     run: row.run,
     agent: row.agent,
     status: row.status,
+    statusSince: row.statusSince,
     started: isFirst,
     resumeToken: token,
     ...(dropped.length > 0 && { dropped: [...dropped] }),
@@ -111,8 +115,8 @@ function asInvalid(cause: unknown): never {
   throw new AgentInvalid(sentenceOf(cause), { cause });
 }
 
-const fileInvalid = ({ why }: FileInvalid): ApiProblem =>
-  problemAs(OPERATIONS.start, "fileInvalid", { detail: `a file is not accepted: ${why}` });
+const fileInvalid = (operation: Pick<AnyOperation, "outcomes">, { kind, why }: FileInvalid): ApiProblem =>
+  problemAs(operation, kind, { detail: `a file is not accepted: ${why}`, facts: { outcome: { kind, why } } });
 
 const keyConflict = (run: string): ApiProblem =>
   problemAs(OPERATIONS.start, "conflict", {
@@ -121,10 +125,14 @@ const keyConflict = (run: string): ApiProblem =>
   });
 
 /** The problem for a retry whose run is finished and already deleted. */
-const keyEnded = ({ run, status, endedAt, expiresAtSec, inputDigest }: Tombstone): ApiProblem =>
+const keyEnded = ({ run, agent, status, endedAt, expiresAtSec, inputDigest }: Tombstone): ApiProblem =>
   problemAs(OPERATIONS.start, "ended", {
     detail: `this key was used before: its run ${run} ${status}, and the data of that run is removed; use another key to do the work again`,
-    facts: { run, ended: { status, at: endedAt, keptUntil: expiresAtSec * 1_000, inputDigest } },
+    facts: {
+      run,
+      ended: { status, at: endedAt, keptUntil: expiresAtSec * 1_000, inputDigest },
+      outcome: { kind: "ended", tombstone: { run, agent, status, endedAt, inputDigest, expiresAtSec } },
+    },
   });
 
 /** The response to a read: unchanged since the caller's token, or the document of the run. */
@@ -183,9 +191,9 @@ export async function messageOf(
     case "missing":
       throw runUnknown();
     case "fileInvalid":
-      throw fileInvalid(sent);
+      throw fileInvalid(OPERATIONS.send, sent);
     case "tooLarge":
-      throw tooLarge("the text", SIZES.messageBytesMax);
+      throw tooLarge("the text", SIZES.messageBytesMax, { kind: sent.kind, bytes: sent.bytes });
     case "unreadable":
       throw new Unreadable(`run ${row.run} has a format that this version of cairn does not know`, "UnknownFormat");
   }
@@ -254,18 +262,15 @@ export async function outcomeOf(
   if (!input.success) throw requestInvalid(wrongIn(input.error.issues, "#"));
   const isStale = operation.writes && row !== null && ifMatch !== "" && !hasEnded(row) && !isOfEpoch(ifMatch, row);
   if (isStale) throw stale(asked.world, row);
-  const outcome = told(await performAny(operation, contextOf(asked, row), input.data), asked.world);
+  const outcome = outcomeForCaller(
+    await performAny(operation, contextOf(asked, row), input.data),
+    asked.world.clock.now(),
+  );
   const { status, says } = operation.outcomes[outcome.kind] ?? { status: 500, says: outcome.kind };
   if (status < 400) return { status, outcome };
   if (isLimitReached(outcome)) throw limitReached(asked.world, operation, outcome);
   const why = "why" in outcome && typeof outcome.why === "string" ? ` ${bounded(outcome.why)}` : "";
   throw problemAs(operation, outcome.kind, { detail: `${says}${why}`, facts: { outcome } });
-}
-
-/** A row names leases, tokens and objects. The caller gets the ID and the summary of the run instead. */
-function told(outcome: ToldOutcome & { readonly row?: Row }, world: World): ToldOutcome {
-  const { row, ...rest } = outcome;
-  return row === undefined ? rest : { ...rest, ...{ run: row.run, summary: summaryOf(row, world.clock.now()) } };
 }
 
 /** The row of a run, if it exists and belongs to the caller's tenant. The operator of the machine has every tenant. */

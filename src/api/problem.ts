@@ -57,6 +57,7 @@ export interface EndedRun {
 /** The outcome of an operation as the caller gets it. */
 export interface ToldOutcome {
   readonly kind: string;
+  readonly [name: string]: unknown;
 }
 
 interface Trouble {
@@ -194,6 +195,10 @@ const TOKEN_REFUSALS = {
   unknown: { code: "TokenUnknown", why: "the access token is not known here" },
   expired: { code: "TokenExpired", why: "the access token has expired" },
   revoked: { code: "TokenRevoked", why: "the access token was revoked" },
+  damaged: {
+    code: "TokenDamaged",
+    why: "the record of the access token cannot be read, so the operator has to revoke it and to make another one",
+  },
   invalid: { code: "TokenInvalid", why: "the signature, issuer, audience or claims of the token do not count here" },
 } as const;
 
@@ -228,15 +233,16 @@ export const scopeMissing = (scope: string): ApiProblem =>
     headers: { "www-authenticate": `Bearer error="insufficient_scope", scope="${scope}"` },
   });
 
-export const tooLarge = (what: string, bytesMax: number): ApiProblem =>
+export const tooLarge = (what: string, bytesMax: number, outcome?: ToldOutcome): ApiProblem =>
   new ApiProblem({
     status: 413,
     code: "TooLarge",
     detail: `${what} is too large: ${bytesMax} bytes are accepted at most; send less, or a link to the content`,
-    facts: { bytesMax },
+    facts: { bytesMax, ...(outcome !== undefined && { outcome }) },
   });
 
-export const badJson = (): ApiProblem => new ApiProblem({ status: 400, code: "BadJson", detail: BAD_JSON });
+export const badJson = (why?: string): ApiProblem =>
+  new ApiProblem({ status: 400, code: "BadJson", detail: why === undefined ? BAD_JSON : `${BAD_JSON}; ${why}` });
 
 /** The request ended before its body did. The caller receives this only if it still reads. */
 export const bodyCutOff = (cause: unknown): ApiProblem =>
@@ -268,12 +274,12 @@ export const requestInvalid = (errors: readonly Wrong[]): ApiProblem =>
   });
 
 /** The input violates the schema of the agent's task. */
-export const inputInvalid = (agent: string, errors: readonly Wrong[]): ApiProblem =>
+export const inputInvalid = (agent: string, errors: readonly Wrong[], outcome: ToldOutcome): ApiProblem =>
   new ApiProblem({
     status: 422,
     code: "InputInvalid",
     detail: `the input does not match the task schema of ${agent}: nothing was started; \`errors\` lists what is wrong and where`,
-    facts: { errors },
+    facts: { errors, outcome },
   });
 
 /** Converts the issues of a part of the body; `within` is the pointer to that part. */

@@ -12,9 +12,9 @@ const PROBLEMS = {
   413: "It is too large.",
   415: "The content type of the body is not JSON.",
   422: "It is JSON, but does not match the schema. `errors` lists what is wrong and where.",
-  429: "The tenant has sent as many requests as it may, or used what it may start or spend (`TenantBudgetSpent`). `Retry-After` says when to send it again.",
+  429: "The tenant has sent as many requests as it may, or used what it may start or spend (`TenantBudgetSpent`), or too many readers follow the run or use the token (`TooManyReaders`). `Retry-After` says when to send it again.",
   500: "The stored data cannot be read, or cairn has a bug. Nothing was changed.",
-  503: "The store cannot be used now. The same request may be sent again.",
+  503: "The store cannot be used now, or the server follows runs for as many readers as it may (`TooManyStreams`). The same request may be sent again, after `Retry-After` if the answer has it.",
 } as const;
 
 export type ProblemStatus = keyof typeof PROBLEMS;

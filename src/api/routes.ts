@@ -134,11 +134,18 @@ export const healthRoute = createRoute({
 export const callbackRoute = createRoute({
   ...{ method: "post", path: "/callbacks/{token}", operationId: "callback", security: [], middleware: boundedBody },
   summary: "Reports an event to one run: for an outside service that a tool gave this link; needs no other right",
-  request: { params: z.object({ token: z.string() }), body: { ...body(schemas.callbackBody), required: true } },
+  request: { params: z.object({ token: z.string() }) },
+  requestBody: {
+    description: "Absent: the detail of the event is null.",
+    content: {
+      "application/json": { schema: {} },
+      "application/x-www-form-urlencoded": { schema: { type: "object" as const } },
+    },
+  },
   responses: {
     202: answer("The event is durable.", schemas.callbackDocument),
     200: answer("It was reported before.", schemas.callbackDocument),
-    ...{ 404: problem(404), 409: problem(409), 500: problem(500), 503: problem(503) },
+    ...{ 404: problem(404), 409: problem(409), 422: problem(422), 500: problem(500), 503: problem(503) },
     ...{ 400: problem(400), 413: problem(413), 415: problem(415), 429: { ...problem(429), headers: retryAfter } },
   },
 });

@@ -9,6 +9,7 @@ import type { Json } from "../core/json.ts";
 import { key } from "./header-schemas.ts";
 import { SIZES } from "../codec/limits.ts";
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
+import { MENDS_NAMES } from "../core/policy/mends.ts";
 import { ARCHIVE_TIERS } from "../core/policy/retention.ts";
 import { PHASE_NAMES, PHASES, type Phase, type Status } from "../core/phases.ts";
 import { detachedCall } from "./detached-schemas.ts";
@@ -67,6 +68,7 @@ export const startedDocument = z
     run,
     agent,
     status,
+    statusSince: at,
     started: z.boolean().openapi({ description: "False where an earlier request of that key started the run." }),
     resumeToken,
     dropped: z.array(z.string()).exactOptional().openapi({
@@ -111,6 +113,9 @@ const unknownCall: z.ZodType<UnknownCall> = z.object({
     description:
       "The run was restored from a backup and has not made the call since: it may have happened before that.",
   }),
+  approval: z.string().exactOptional().openapi({
+    description: "Why its tool needs approval, where this question asks for that as well: `retry` approves it.",
+  }),
   did: z.array(z.string()).openapi({
     description: "What its child runs did outside, one line for each call. Empty where it is no hand-off.",
   }),
@@ -118,6 +123,13 @@ const unknownCall: z.ZodType<UnknownCall> = z.object({
     .enum(["ask", "tell", "fail", "compensate"])
     .openapi({ description: "What follows at reconcilableFrom without a reconciliation; `ask` keeps waiting." }),
   undo: z.boolean().openapi({ description: "Its tool can undo it." }),
+  undoes: z.string().exactOptional().openapi({
+    description:
+      "It is the undo of this call. `succeeded`: that call is undone. `failed`: its effect stays. Absent: it is no undo.",
+  }),
+  byHand: z.literal(true).exactOptional().openapi({
+    description: "No tool can undo it: its agent declared no undo. Absent: a tool can.",
+  }),
 });
 
 const openGate: z.ZodType<OpenGate> = z.object({
@@ -152,7 +164,12 @@ const openWait: z.ZodType<OpenWait> = z.object({
 const waitsFor: z.ZodType<WaitsFor> = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("upgrade"), from: z.string(), to: z.string(), accepted: z.boolean() }),
   z.object({ kind: z.literal("agent"), why: z.string() }),
-  z.object({ kind: z.literal("model"), code: z.string(), why: z.string() }),
+  z.object({
+    kind: z.literal("operator"),
+    mends: z.enum(MENDS_NAMES).openapi({ description: "What an operator has to mend. A resume tries again." }),
+    code: z.string(),
+    why: z.string(),
+  }),
   z.object({ kind: z.literal("tools"), tools: z.array(z.string()) }),
 ]);
 
@@ -167,6 +184,12 @@ const child = z.object({
   superseded: z.boolean().openapi({ description: "It was too late: its answer is not taken." }),
   late: z.boolean().openapi({ description: "It was too late: its call waits for its end, which says what it did." }),
   asked: z.boolean().openapi({ description: "It was asked to stop." }),
+  dispatch: count.openapi({
+    description: "How often its parent has asked for it. Above 1: it was too late, and the same run goes on.",
+  }),
+  settlesAt: at.nullable().openapi({
+    description: "Until when a request of an earlier process of it may land, epoch milliseconds; null: none may.",
+  }),
 }) satisfies z.ZodType<Shown["children"][number]>;
 
 const shown = {
@@ -232,6 +255,9 @@ const shown = {
     .extend({ final: z.string().exactOptional() })
     .nullable()
     .openapi({ description: "Where its topology stands: its plan, cursor or round; null for a plain ReAct run." }),
+  standing: z.array(z.string()).readonly().openapi({
+    description: "What earlier runs of repeated work did outside, as far as it stands: `tool (call)`.",
+  }),
   cracks: z
     .partialRecord(z.enum(CRACK_NAMES), z.object({ times: count, at, why: z.string(), section: count }))
     .openapi({ description: "The first signals of typical failures that it gave." }),
@@ -319,8 +345,15 @@ export const problemDocument = z
   })
   .openapi("Problem");
 
-export const healthDocument = z.object({ status: z.literal("ok") }).openapi("Health");
+export const healthDocument = z
+  .object({
+    status: z.literal("ok"),
+    outputLost: z
+      .object({ lines: count, why: z.string() })
+      .optional()
+      .openapi({ description: "What the server could not write of its log since its start. Its work goes on." }),
+  })
+  .openapi("Health");
 
 /** Whatever the outside service sends. */
-export const callbackBody = z.unknown();
 export const callbackDocument = z.strictObject({ accepted: z.literal(true) });

@@ -6,5 +6,5 @@ import { type ApiProblem, problemAs } from "./problem.ts";
 export const spendCapped = ({ spentUsd, capUsd, resetsAt }: SpendCapReached): ApiProblem =>
   problemAs(OPERATIONS.start, "spendCapReached", {
     detail: `no run was started: all runs together have spent what they may in a day; send it again after ${new Date(resetsAt).toISOString()}`,
-    facts: { spentUsd, capUsd, resetsAt },
+    facts: { spentUsd, capUsd, resetsAt, outcome: { kind: "spendCapReached", spentUsd, capUsd, resetsAt } },
   });

@@ -6,9 +6,10 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as elapse } from "node:timers/promises";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
-import { rememberAgentFile } from "../adapters/local/workers/agent-files.ts";
+import { rememberAgentFile } from "../adapters/local/store/agent-files.ts";
 import { openStore } from "../adapters/local/store/database.ts";
-import { startSupervisor } from "../adapters/local/workers/supervisor.ts";
+import { drivenStore } from "../adapters/local/store/driven-store.ts";
+import { startSupervisor } from "../workers/supervisor.ts";
 import { localWorld } from "../adapters/local/world.ts";
 import { DEFAULT_TENANT } from "../core/ids.ts";
 import type { World } from "../ports/world.ts";
@@ -41,7 +42,6 @@ export async function cairnPass(pass: Pass, starting: Starting): Promise<readonl
   const worker = starting.worker({
     dir,
     limits,
-    agentFiles: [file],
     chaos: marks,
     agent: agent.name,
     real: pass.typed.real,
@@ -49,7 +49,7 @@ export async function cairnPass(pass: Pass, starting: Starting): Promise<readonl
   const env = { ...worker.env, ...pass.chaos?.env(dir), CAIRN_STORE: dir };
   const driven = new Set<string>();
   const supervisor = startSupervisor({
-    ...{ store, limits, workers: AT_ONCE, worker: { ...worker, env } },
+    ...{ store: drivenStore(store), limits, workers: AT_ONCE, worker: { ...worker, env } },
     onEvent: (event) => {
       if (event.kind === "moved" && event.readyAt === null) driven.add(event.run);
     },

@@ -7,7 +7,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { WorkerOptions } from "../adapters/local/workers/workers.ts";
+import type { WorkerOptions } from "../workers/workers.ts";
 import type { End } from "./plain-loop.ts";
 import { Killer, writePlan } from "./rig.ts";
 import { AT_ONCE, LOOK_MS, type LoopTask, NO_ANSWERS } from "./strategy.ts";

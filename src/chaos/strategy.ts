@@ -1,7 +1,7 @@
 /** The interface of a strategy: its input, and the outcomes that it returns for the comparison. */
 import type { Chaos } from "../sdk/chaos.ts";
 import type { Agent } from "../ports/agent.ts";
-import type { WorkerOptions } from "../adapters/local/workers/workers.ts";
+import type { WorkerOptions } from "../workers/workers.ts";
 import type { Json } from "../core/json.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { GateDecision } from "./gates.ts";
@@ -43,7 +43,6 @@ export interface Starting {
   readonly worker: (of: {
     readonly dir: string;
     readonly limits: Limits;
-    readonly agentFiles: readonly string[];
     /** The directory for marks and traces. */
     readonly chaos: string;
     /** The agent of the tasks. */

@@ -31,9 +31,6 @@ export function reason(text: string): string {
   throw new InvalidArgumentError(`It has ${SIZES.whyCharactersMax} characters at most, and this one ${text.length}.`);
 }
 
-/** Help text of the option `--why`. */
-export const WHY = "why, for the audit log";
-
 /** Help text of the option `--beat-seconds`. */
 export const BEAT =
   "how long one beat may take, 0.5 to 900 (default: CAIRN_BEAT_SECONDS, then the config file, then 60)";

@@ -4,40 +4,20 @@
  *
  * For humans an error goes to stderr, so that a pipe never reads it. With `--json` it is the only document on stdout:
  * `{"error":{"code","message","why","next"}}`. A program then reads one stream, and the exit code tells it which
- * document it got. Codes are stable. Exit codes: 1 the run or check failed, 2 usage, 3 not found, 4 refused, 5 store.
+ * document it got. Codes are stable. Exit codes: 1 the run or check failed, 2 usage, 3 not found, 4 refused, 5 store or
+ * output.
  */
-import type { Paint } from "./terminal/paint.ts";
+import type { UserError } from "../compose/user-error.ts";
+import type { Paint } from "../render/paint.ts";
 
-/** The exit codes of the command line. They are stable. */
-export const EXIT = { done: 0, failed: 1, usage: 2, notFound: 3, refused: 4, store: 5 } as const;
-
-export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
-
-export interface Trouble {
-  readonly code: string;
-  readonly exit: ExitCode;
-  /** What happened. */
-  readonly what: string;
-  readonly why: string;
-  /** A command to type. */
-  readonly next: string;
-  /** Further details for a program, each under its own field name. */
-  readonly facts?: Readonly<Record<string, string | number | readonly string[]>>;
-}
-
-/** An error for the user: what happened, why, which command to type next, and a stable code. */
-export class CliError extends Error {
-  override readonly name = "CliError";
-  readonly trouble: Trouble;
-
-  constructor(trouble: Trouble, options?: ErrorOptions) {
-    super(trouble.what, options);
-    this.trouble = trouble;
-  }
+/** Whether the system has no room for what is written: the fault of a disk, and not of what the user typed. */
+export function isShortage(error: unknown): boolean {
+  const code = typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
+  return ["ENOSPC", "EDQUOT", "EFBIG", "EIO"].includes(code);
 }
 
 /** Renders `error CODE: what happened`, `why` and `next`, each on its own line. */
-export function renderError({ trouble }: CliError, paint: Paint): string {
+export function renderError({ trouble }: UserError, paint: Paint): string {
   const { code, what, why, next } = trouble;
   return [
     `${paint("red", `error ${code}:`)} ${what}`,
@@ -47,7 +27,7 @@ export function renderError({ trouble }: CliError, paint: Paint): string {
 }
 
 /** The JSON document of an error, for programs. */
-export function errorDocument({ trouble }: CliError): object {
+export function errorDocument({ trouble }: UserError): object {
   const { code, what: message, why, next, facts = {} } = trouble;
   return { error: { code, message, why, next, ...facts } };
 }

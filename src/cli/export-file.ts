@@ -4,14 +4,14 @@ import { resolve } from "node:path";
 import { type Archive, readArchive } from "../codec/archive.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import { type Recording, recordingOf } from "../history/recording.ts";
-import { CliError, EXIT } from "./errors.ts";
+import { UserError, EXIT } from "../compose/user-error.ts";
 import type { Shell } from "./shell.ts";
-import { commandLine } from "./render/words.ts";
+import { commandLine } from "../render/words.ts";
 
 /** Whether the text names a file. A run ID never contains a dot or a slash. */
 export const isFile = (text: string): boolean => /[./\\]/.test(text);
 
-/** Reads and checks an export. Throws a `CliError` if the file is missing or incomplete. */
+/** Reads and checks an export. Throws a `UserError` if the file is missing or incomplete. */
 export function readExport(shell: Shell, text: string): Archive {
   const file = resolve(shell.cwd, text);
   const bytes = bytesOf(file);
@@ -40,15 +40,15 @@ function bytesOf(file: string): Uint8Array {
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     const next = commandLine(["export", "RUN"]);
-    throw new CliError(
+    throw new UserError(
       { code: "FileUnreadable", exit: EXIT.notFound, what: `${file} cannot be read`, why, next },
       { cause },
     );
   }
 }
 
-function unreplayable(cause: Unreadable, file: string): CliError {
+function unreplayable(cause: Unreadable, file: string): UserError {
   const what = `${file} is not a complete export`;
   const next = commandLine(["export", "RUN"]);
-  return new CliError({ code: cause.code, exit: EXIT.failed, what, why: cause.message, next }, { cause });
+  return new UserError({ code: cause.code, exit: EXIT.failed, what, why: cause.message, next }, { cause });
 }

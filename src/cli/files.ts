@@ -4,8 +4,8 @@ import { basename, resolve } from "node:path";
 import { SIZES } from "../codec/limits.ts";
 import type { SentFile } from "../codec/file.ts";
 import type { AnyOperation } from "../operations/operation.ts";
-import { CliError, EXIT } from "./errors.ts";
-import { retyped } from "./input.ts";
+import { UserError, EXIT } from "../compose/user-error.ts";
+import { retyped } from "../render/words.ts";
 import { refusedAs } from "./perform.ts";
 import type { Shell } from "./shell.ts";
 
@@ -31,7 +31,7 @@ function read(shell: Shell, file: string): Buffer {
     const what = `${file} has ${size} bytes`;
     throw unusable(shell, { what, why: `a file has ${SIZES.fileBytesMax} bytes at most` });
   } catch (cause) {
-    if (cause instanceof CliError) throw cause;
+    if (cause instanceof UserError) throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
     throw unusable(shell, { what: `${file} cannot be read`, why, cause });
   }
@@ -40,12 +40,12 @@ function read(shell: Shell, file: string): Buffer {
 const unusable = (
   shell: Shell,
   { what, why, cause }: { readonly what: string; readonly why: string; readonly cause?: unknown },
-): CliError =>
-  new CliError(
+): UserError =>
+  new UserError(
     { code: "FileUnreadable", exit: EXIT.usage, what, why, next: retyped(shell, "--file", "PATH") },
     { cause },
   );
 
 /** The error for a file that cairn does not accept. */
-export const fileRefused = (shell: Shell, operation: Pick<AnyOperation, "outcomes">, why: string): CliError =>
+export const fileRefused = (shell: Shell, operation: Pick<AnyOperation, "outcomes">, why: string): UserError =>
   refusedAs(operation, "fileInvalid", { what: "a file is not accepted", why, next: retyped(shell, "--file", "PATH") });

@@ -3,27 +3,44 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { alteredNumbers } from "../codec/json-numbers.ts";
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
+import { utf8Of } from "../codec/utf8.ts";
 import type { Json } from "../core/json.ts";
-import { CliError, EXIT } from "./errors.ts";
+import { UserError, EXIT } from "../compose/user-error.ts";
 import type { Shell } from "./shell.ts";
-import { commandLine, short } from "./render/words.ts";
+import { retyped, short } from "../render/words.ts";
 
 /** Reads JSON from the text itself, from a file (`@file`) or, where allowed, from stdin (`-`). */
 export async function readJson(shell: Shell, of: { readonly option: string; readonly text: string }): Promise<Json> {
   const { option, text } = of;
-  if (text === "-") return parseJson(shell, { source: "stdin", option, text: await shell.readStdin() });
+  if (text === "-") {
+    const read = readAs(shell, { source: "stdin", option, bytes: await shell.readStdin() });
+    return parseJson(shell, { source: "stdin", option, text: read });
+  }
   if (!text.startsWith("@")) return parseJson(shell, { source: `${option} ${short(text, 60)}`, option, text });
   const file = resolve(shell.cwd, text.slice(1));
-  return parseJson(shell, { source: file, option, text: readInput(shell, { file, option }) });
+  const read = readAs(shell, { source: file, option, bytes: readInput(shell, { file, option }) });
+  return parseJson(shell, { source: file, option, text: read });
 }
 
-function readInput(shell: Shell, { file, option }: { readonly file: string; readonly option: string }): string {
+/** The text of a file or of stdin, which has to be UTF-8. */
+function readAs(
+  shell: Shell,
+  { source, option, bytes }: { readonly source: string; readonly option: string; readonly bytes: Uint8Array },
+): string {
+  const read = utf8Of(bytes);
+  if (read.ok) return read.text;
+  const what = `${source} cannot be read as text`;
+  const why = `${read.why}; iconv -f ENCODING -t UTF-8 FILE converts it`;
+  throw new UserError({ code: "InputEncoding", exit: EXIT.usage, what, why, next: retyped(shell, option, "@FILE") });
+}
+
+function readInput(shell: Shell, { file, option }: { readonly file: string; readonly option: string }): Uint8Array {
   try {
-    return readFileSync(file, "utf8");
+    return readFileSync(file);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     const next = retyped(shell, option, "@FILE");
-    throw new CliError(
+    throw new UserError(
       { code: "InputUnreadable", exit: EXIT.usage, what: `${file} cannot be read`, why, next },
       { cause },
     );
@@ -44,7 +61,7 @@ function parseJson(
   const why =
     text.includes('"') || text === "" ? wrong : `${wrong}; single quotes keep the shell from taking quotes away`;
   const next = retyped(shell, option, '{"name": "value"}');
-  throw new CliError({ code: "BadJson", exit: EXIT.usage, what, why, next });
+  throw new UserError({ code: "BadJson", exit: EXIT.usage, what, why, next });
 }
 
 /**
@@ -58,7 +75,7 @@ function refuseAltered(
   const [altered] = alteredNumbers(of.text, 1);
   if (altered === undefined) return;
   const { path, message } = altered;
-  throw new CliError({
+  throw new UserError({
     code: "NumberAltered",
     exit: EXIT.usage,
     what: `${of.source} holds a number that cannot be kept`,
@@ -71,7 +88,7 @@ function refuseAltered(
 function shallow(shell: Shell, of: { readonly source: string; readonly option: string; readonly json: Json }): Json {
   const { source, option, json } = of;
   if (!isTooDeep(json)) return json;
-  throw new CliError({
+  throw new UserError({
     code: "JsonTooDeep",
     exit: EXIT.usage,
     what: `${source} cannot be kept`,
@@ -126,12 +143,4 @@ function placeIn(text: string, position: number): string {
   const before = text.slice(0, position).split("\n");
   const column = (before.at(-1) ?? "").length + 1;
   return before.length === 1 ? `character ${column}` : `line ${before.length}, character ${column}`;
-}
-
-/** The command that the user typed, with another value for that option. */
-export function retyped({ argv }: Pick<Shell, "argv">, option: string, value: string): string {
-  const at = argv.findIndex((word) => word === option || word.startsWith(`${option}=`));
-  if (at < 0) return commandLine([...argv, option, value]);
-  const after = argv[at] === option ? at + 2 : at + 1;
-  return commandLine([...argv.slice(0, at), option, value, ...argv.slice(after)]);
 }

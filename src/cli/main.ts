@@ -17,6 +17,7 @@ if (isNodeTooOld(process.versions.node)) {
   );
   process.exitCode = 2;
 } else if (first === "--version" && process.argv.length === 3) {
+  process.stdout.on("error", sayLost);
   process.stdout.write(`${version}\n`);
 } else if (process.platform === "win32") {
   process.stderr.write(
@@ -36,6 +37,17 @@ async function run(): Promise<void> {
   hideSqliteWarning();
   const { runProcess } = await import("./process.ts");
   await runProcess(version);
+}
+
+/** The answer could not be written. That its reader has gone is no error. */
+function sayLost(error: NodeJS.ErrnoException): void {
+  if (error.code === "EPIPE") return;
+  process.stderr.write(
+    `error OutputLost: the output of this command could not be written: ${error.message}\n` +
+      "why: only its answer is lost\n" +
+      "next: df -h\n",
+  );
+  process.exitCode = 5;
 }
 
 /** Node 22 warns at each start that its SQLite is experimental. Users can do nothing about that. */

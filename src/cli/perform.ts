@@ -1,10 +1,10 @@
 /** Helpers with which commands perform operations of the operation table, and turn refused outcomes into errors. */
 import { DEFAULT_TENANT } from "../core/ids.ts";
 import type { AnyOperation, OperationContext } from "../operations/operation.ts";
-import { runGone } from "./commands/runs.ts";
-import { CliError, EXIT } from "./errors.ts";
-import type { Opened } from "./open.ts";
+import { UserError, EXIT } from "../compose/user-error.ts";
+import type { Opened } from "../compose/open.ts";
 import type { Shell } from "./shell.ts";
+import type { Transport } from "./transport.ts";
 
 /** `more`: fields of the context that only this command needs. The identity that a service knows is the actor. */
 export const contextOf = (
@@ -21,23 +21,23 @@ interface Words {
   readonly what: string;
   readonly why: string;
   readonly next: string;
-  readonly facts?: CliError["trouble"]["facts"];
+  readonly facts?: UserError["trouble"]["facts"];
 }
 
 /** Turns an outcome into an error, with the code and exit code that the operation table gives it. */
-export function refusedAs({ outcomes }: Pick<AnyOperation, "outcomes">, kind: string, words: Words): CliError {
+export function refusedAs({ outcomes }: Pick<AnyOperation, "outcomes">, kind: string, words: Words): UserError {
   const { exit, code } = outcomes[kind] ?? { exit: "failed", code: null };
   const { facts, ...rest } = words;
-  return new CliError({ ...rest, code: code ?? kind, exit: EXIT[exit], ...(facts !== undefined && { facts }) });
+  return new UserError({ ...rest, code: code ?? kind, exit: EXIT[exit], ...(facts !== undefined && { facts }) });
 }
 
 /** Returns the outcome, or throws `RunUnknown` if the run no longer exists. */
 export function unlessGone<Outcome extends { readonly kind: string }>(
-  { settings }: Pick<Opened, "settings">,
+  { gone }: Pick<Transport, "gone">,
   { run, outcome }: { readonly run: string; readonly outcome: Outcome },
 ): Exclude<Outcome, { readonly kind: "missing" }> {
   if (isThere(outcome)) return outcome;
-  throw runGone(run, settings.command("list"));
+  throw gone(run);
 }
 
 const isThere = <Outcome extends { readonly kind: string }>(

@@ -6,54 +6,98 @@
  * corrupt a JSON document.
  */
 import { hostname, userInfo } from "node:os";
-import { text as textOf } from "node:stream/consumers";
+import { buffer as bytesOf } from "node:stream/consumers";
+import { setTimeout as elapse } from "node:timers/promises";
 import { runCommand } from "./program.ts";
 import type { Shell } from "./shell.ts";
-import { type Output, createTerminal } from "./terminal/terminal.ts";
-import { WORLDS } from "./worlds.ts";
+import { EXIT } from "../compose/user-error.ts";
+import { errorDocument, renderError } from "./errors.ts";
+import { lostLines, outputLost, sayLost } from "./output-lost.ts";
+import { type GuardedOutput, type Stream, guardOutput } from "./terminal/output.ts";
+import { type Terminal, createTerminal } from "./terminal/terminal.ts";
+import { isRegularFile, wholeWrites } from "./terminal/whole-writes.ts";
+import { WORLDS } from "../compose/worlds.ts";
 
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Runs the command that the user typed, then ends the process. */
 export async function runProcess(version: string): Promise<void> {
   const argv = process.argv.slice(2);
+  const json = argv.includes("--json");
+  const [stdout, stderr] = ownStreams();
+  const terminal = createTerminal({ stdout, stderr });
+  let isOutlived = false;
   const shell: Shell = {
     argv,
     env: process.env,
     cwd: process.cwd(),
     worlds: WORLDS,
-    json: argv.includes("--json"),
-    terminal: createTerminal({ stdout: ownStdout(), stderr: STDERR }),
+    json,
+    terminal,
     user,
     host: hostname,
-    readStdin,
-    ask: process.stdin.isTTY && process.stdout.isTTY && !argv.includes("--json") ? ask : null,
+    readStdin: () => readStdin(stderr),
+    ask: process.stdin.isTTY && process.stdout.isTTY && !json ? ask : null,
     stopSignal,
+    outliveOutput: () => {
+      isOutlived = true;
+      stdout.outlive((lost) => sayLost(lost, json));
+      stderr.outlive((lost) => sayLost(lost, false));
+    },
+    lostOutput: () => lostLines([stdout.lostInAll(), stderr.lostInAll()]),
   };
+  process.on("uncaughtException", (thrown: unknown) => void endUncaught(thrown, { argv, json, stdout, terminal }));
   const code = await runCommand(shell, version);
-  // An agent's module may keep the event loop alive, so the process exits here, after stdout is flushed.
-  process.stdout.end(() => process.exit(code));
+  // An agent's module may keep the event loop alive, so the process exits here, after its output is written. A command
+  // that outlives its output does not wait long for a reader that takes nothing.
+  await Promise.race([stdout.settled(), ...(isOutlived ? [elapse(FLUSH_MS)] : [])]);
+  const lost = stdout.lost();
+  if (lost === null || (!isOutlived && lost.code === "EPIPE")) process.exit(code);
+  terminal.err(isOutlived ? sayLost(lost, false) : renderError(outputLost(lost), terminal.paintErr));
+  await Promise.race([stderr.settled(), elapse(FLUSH_MS)]);
+  process.exit(code === EXIT.done && !isOutlived ? EXIT.store : code);
 }
 
-const STDERR: Output = { stream: process.stderr, write: (text) => void process.stderr.write(text) };
+const FLUSH_MS = 2_000;
 
-/** Reserves stdout for the command, and exits quietly when its reader has closed the pipe (`cairn list | head -1`). */
-function ownStdout(): Output {
-  const { stdout: stream } = process;
-  const write = stream.write.bind(stream);
-  stream.write = process.stderr.write.bind(process.stderr);
-  for (const each of [stream, process.stderr]) {
-    each.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code === "EPIPE") process.exit(0);
-      throw error;
-    });
-  }
-  return { stream, write: (text) => void write(text) };
+interface Ending {
+  readonly argv: readonly string[];
+  readonly json: boolean;
+  readonly stdout: GuardedOutput;
+  readonly terminal: Terminal;
 }
 
-function readStdin(): Promise<string> {
-  if (process.stdin.isTTY) STDERR.write("type the input as JSON, then end it with ctrl-d\n");
-  return textOf(process.stdin);
+/**
+ * Ends the process for an error that nothing caught. Node would print the line of the source where it was thrown, and a
+ * line of the package has tens of thousands of characters.
+ */
+async function endUncaught(thrown: unknown, { argv, json, stdout, terminal }: Ending): Promise<never> {
+  const { uncaughtError } = await import("./thrown-errors.ts");
+  const said = uncaughtError(thrown, argv);
+  if (json) terminal.out(JSON.stringify(errorDocument(said)));
+  else terminal.err(renderError(said, terminal.paintErr));
+  await Promise.race([stdout.settled(), elapse(FLUSH_MS)]);
+  process.exit(said.trouble.exit);
+}
+
+/** stdout is reserved for the command, and everything else that writes to it writes to stderr. */
+function ownStreams(): readonly [stdout: GuardedOutput, stderr: GuardedOutput] {
+  const { stdout, stderr } = process;
+  const [toStdout, toStderr] = [stdout.write.bind(stdout), stderr.write.bind(stderr)];
+  const writeOf = (fd: number, write: typeof toStdout): Stream["write"] =>
+    isRegularFile(fd) ? wholeWrites(fd) : (text, then) => write(text, then);
+  stdout.write = toStderr;
+  // What the reader of a pipe did not wait for is no error, and nothing that acts is left undone.
+  const onGone = (): void => stopped.abort("SIGPIPE");
+  return [
+    guardOutput({ stream: stdout, write: writeOf(1, toStdout), onGone }),
+    guardOutput({ stream: stderr, write: writeOf(2, toStderr), onGone: () => {} }),
+  ];
+}
+
+function readStdin(stderr: GuardedOutput): Promise<Uint8Array> {
+  if (process.stdin.isTTY) stderr.write("type the input as JSON, then end it with ctrl-d\n");
+  return bytesOf(process.stdin);
 }
 
 /** Asks on stderr, because stdout is for results. At end of input the answer is empty. */
@@ -77,6 +121,9 @@ function user(): string {
   }
 }
 
+/** Its reason is the name of a signal, `disconnect`, or SIGPIPE: the reader of stdout has gone. */
+const stopped = new AbortController();
+
 /**
  * The first signal asks the command to stop cleanly. The second one ends the process at once, unless the first was a
  * SIGHUP: after that `cairn work` lets its beats end in their own time, and the second one asks it to stop.
@@ -93,5 +140,8 @@ function stopSignal(): AbortSignal {
   }
   // A parent with a channel to this process (`cairn dev`) is gone.
   process.once("disconnect", () => stop.abort("disconnect"));
+  const onGone = (): void => stop.abort(stopped.signal.reason);
+  if (stopped.signal.aborted) onGone();
+  else stopped.signal.addEventListener("abort", onGone, { once: true });
   return stop.signal;
 }

@@ -6,7 +6,6 @@ import type { ChaosFlags } from "./commands/chaos.ts";
 import type { RolloutFlags } from "./commands/rollout.ts";
 
 export function addChecking(program: Command, { shell, ends }: Into): void {
-  program.commandsGroup("Checking:");
   program
     .command("audit <agent>")
     .description(

@@ -3,7 +3,6 @@ import { type Command, Option } from "commander";
 import type { Into } from "./arguments.ts";
 
 export function addProjects(program: Command, { shell, ends }: Into): void {
-  program.commandsGroup("Projects:");
   program
     .command("init <dir>")
     .description("write a new project with an agent, its tests and its config into an empty folder")

@@ -12,17 +12,23 @@ import { Unreadable } from "../codec/canonical.ts";
 import { RowNewer, RowUnreadable } from "../codec/row.ts";
 import { InvariantViolated } from "../core/ensure.ts";
 import { StoreUnreachable } from "../ports/world.ts";
-import { CliError, EXIT, type Trouble } from "./errors.ts";
-import { commandLine, retryAfter } from "./render/words.ts";
+import { transformerMissing } from "../compose/transformer-missing.ts";
+import { UserError, EXIT, type UserErrorDetails } from "../compose/user-error.ts";
+import { isOwn } from "../sdk/own-files.ts";
+import { stackOf } from "../codec/value.ts";
+import { isShortage } from "./errors.ts";
+import { commandLine, retryAfter } from "../render/words.ts";
 
-/** Turns any thrown value into a `CliError`. `argv` is the command that the user typed. */
-export function asCliError(error: unknown, argv: readonly string[]): CliError {
-  if (error instanceof CliError) return error;
+/** Turns any thrown value into a `UserError`. `argv` is the command that the user typed. */
+export function asUserError(error: unknown, argv: readonly string[]): UserError {
+  if (error instanceof UserError) return error;
+  const missing = transformerMissing(error);
+  if (missing !== null) return missing;
   const trouble = troubleOf(error, argv);
-  return new CliError(trouble, { cause: error });
+  return new UserError(trouble, { cause: error });
 }
 
-function troubleOf(error: unknown, argv: readonly string[]): Trouble {
+function troubleOf(error: unknown, argv: readonly string[]): UserErrorDetails {
   if (!(error instanceof Error)) return unexpected(new Error(String(error)));
   if (error instanceof StoreTooNew || error instanceof StoreForeign || error instanceof StoreInvalid) {
     const isDeployed = error instanceof StoreForeign && error.place === "deployment";
@@ -74,16 +80,41 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
     const why = "a run of it could not call its model; nothing was started";
     return { code: error.code, exit: EXIT.refused, what: error.message, why, next: error.next };
   }
+  if (isShortage(error)) {
+    const why = "the disk has no room for it, or reports an error";
+    return { code: "FileUnwritable", exit: EXIT.store, what: error.message, why, next: "df -h" };
+  }
+  if (isOfPath(error)) {
+    const why = "the system refuses that file or folder: its name is too long, or this user has no right to it";
+    const next = retryAfter(argv, "name another file or folder");
+    return { code: "FileUnusable", exit: EXIT.usage, what: error.message, why, next };
+  }
   return unexpected(error);
 }
+
+/** A file that the user named, and that the system refuses. */
+const isOfPath = (error: Error): boolean =>
+  "path" in error &&
+  "code" in error &&
+  ["ENAMETOOLONG", "EACCES", "EPERM", "EROFS", "ELOOP", "EISDIR", "ENOTDIR"].includes(String(error.code));
 
 const AGENT_CHECKED = "an agent is checked before any run of it starts; nothing was started";
 
 /** A bug in cairn: the message includes the stack, so that a report shows where. */
-function unexpected(error: Error): Trouble {
+function unexpected(error: Error): UserErrorDetails {
   const code = error instanceof InvariantViolated ? error.code : "Unexpected";
   const why = `this is a bug in cairn:\n${error.stack ?? error.message}`;
   return { code, exit: EXIT.failed, what: error.message, why, next: commandLine(["--version"]) };
+}
+
+/** An error that nothing caught. It may come from code of an agent, whose timers and events no code awaits. */
+export function uncaughtError(error: unknown, argv: readonly string[]): UserError {
+  const known = asUserError(error, argv);
+  const { code, exit, next } = known.trouble;
+  const place = stackOf(error)?.match(/(?:file:\/\/|\()(\/[^\n()]*?):\d+/)?.[1] ?? null;
+  if (code !== "Unexpected" || place === null || isOwn(place)) return known;
+  const why = `code of the project or of one of its packages threw it where nothing catches it:\n${stackOf(error)}`;
+  return new UserError({ code: "UncaughtError", exit, what: known.trouble.what, why, next }, { cause: error });
 }
 
 /** Splits a message of the store into its clauses. The form is `what: why; what to do`; some messages have no `why`. */

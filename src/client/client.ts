@@ -5,7 +5,8 @@
 import type * as z from "zod";
 import type { messageDocument, runDocument, startedDocument } from "../api/schemas.ts";
 import type { Json } from "../core/json.ts";
-import type { Operation, SuccessOf } from "../operations/operation.ts";
+import type { SuccessOf } from "../operations/operation.ts";
+import type { InputTo } from "../operations/caller-outcome.ts";
 import type { AnswerTo } from "./outcomes.ts";
 import type { OPERATIONS, OperationName } from "../operations/table.ts";
 import type { EventPage } from "../operations/event-page.ts";
@@ -16,7 +17,8 @@ import type { LedgerEntry, TimelineEntry } from "../operations/views.ts";
 import type { Agent } from "../ports/agent.ts";
 import { type Asked, type Given, type Place, type Steering, performAt } from "./perform.ts";
 import { type ClientFile, sent } from "./files.ts";
-import { type MemoryClient, memoriesAt } from "./memory.ts";
+import type { MemoryClient } from "./memory.ts";
+import { type DerivedClient, derivedAt } from "./derived.ts";
 import type { Endpoint } from "./request.ts";
 
 /** Agents by their names, as a module exports them. */
@@ -53,12 +55,10 @@ export type LiveItem =
   | { readonly kind: "reset"; readonly reset: Reset; readonly cursor: string };
 
 type Rows = typeof OPERATIONS;
-export type InputTo<N extends OperationName> =
-  Rows[N] extends Operation<infer Input, infer _, infer _Checked> ? z.input<Input> : never;
 type Options<N extends OperationName, Named extends string> = Omit<InputTo<N>, Named> & Asked;
 
-/** Each method throws a `CairnError` with the code that the operation table gives the outcome. */
-export interface Client<Known extends object = Agents> extends MemoryClient {
+/** The methods whose arguments, answers or keys are not those of the operation alone. */
+interface WrittenClient<Known extends object> extends MemoryClient {
   /**
    * Starts a run. The same `key` gives the same run. Without one the client makes a key, so a request that it sends
    * again starts no second run.
@@ -144,6 +144,16 @@ export interface Client<Known extends object = Agents> extends MemoryClient {
   close(): Promise<void>;
 }
 
+/**
+ * Every operation of the API that has a method is one here: one of a new operation takes the fields of its path, then the
+ * rest of its input. Each throws a `CairnError` with the code that the operation table gives the outcome.
+ */
+export interface Client<Known extends object = Agents>
+  extends WrittenClient<Known>, Omit<DerivedClient, keyof WrittenClient<Agents> | Renamed> {}
+
+/** `get`, `events` and `follow`, and `approve` and `deny` perform these. */
+type Renamed = "show" | "timeline" | "decide";
+
 /** `args`: other arguments for the call. `more`: what a gate of the budget grants. */
 export type Decision = Partial<Omit<InputTo<"decide">, "run" | "gate" | "as">> & Steering;
 
@@ -166,6 +176,7 @@ export function createClient<Known extends object>(
       steer("decide")(run, { gate, as: as === "approve" && options.args !== undefined ? "edit" : as, ...options });
   const { get, events, follow, wait } = readersOf(perform);
   return {
+    ...derivedAt(perform),
     start: async (agent, input, { key = crypto.randomUUID(), files = [], ...options } = {}) =>
       (await perform(
         "start",
@@ -173,7 +184,6 @@ export function createClient<Known extends object>(
         { headers: { "idempotency-key": key }, repeatable: true },
       )) as StartedRun,
     get,
-    list: async (options = {}) => (await perform("list", { ...options })) as SuccessOf<Rows["list"]>,
     events,
     follow,
     wait,
@@ -186,13 +196,8 @@ export function createClient<Known extends object>(
       }
       return all;
     },
-    ...{ cost: steer("cost"), diagnose: steer("diagnose"), verify: steer("verify") },
     snapshot: (run, version, options = {}) => steer("snapshot")(run, { version, ...options }),
-    replay: (run, options = {}) => steer("replay")(run, { ...options }),
     export: async (run, options = {}) => (await perform("export", { run, ...options }, { bytes: true })) as Uint8Array,
-    approvals: async (options = {}) => (await perform("approvals", { ...options })) as SuccessOf<Rows["approvals"]>,
-    agents: async (options = {}) => (await perform("agents", { ...options })) as SuccessOf<Rows["agents"]>,
-    auditLog: async (options = {}) => (await perform("auditLog", { ...options })) as SuccessOf<Rows["auditLog"]>,
     send: async (run, text, { id = crypto.randomUUID(), files = [], ...options } = {}) =>
       (await perform("send", { run, text, id, ...sent(files), ...options }, { repeatable: true })) as SentMessage,
     file: async (run, file, options = {}) =>
@@ -202,40 +207,18 @@ export function createClient<Known extends object>(
     answer: (run, call, result, options = {}) => steer("answer")(run, { call, result, ...options }),
     signal: async (run, event, { id = crypto.randomUUID(), ...options } = {}) =>
       (await perform("signal", { run, event, id, ...options }, { repeatable: true })) as SuccessOf<Rows["signal"]>,
-    reconcile: (run, call, options) => steer("reconcile")(run, { call, ...options }),
     assign: (run, to, options = {}) => steer("assign")(run, { to, ...options }),
-    upgrade: steer("upgrade"),
-    ...{ pause: steer("pause"), resume: steer("resume"), cancel: steer("cancel") },
-    cancelAll: async (agent, options = {}) =>
-      (await perform("cancelAll", { agent, ...options }, { repeatable: true })) as SuccessOf<Rows["cancelAll"]>,
-    restart: steer("restart"),
     fork: async (run, { key = crypto.randomUUID(), ...options }) =>
       (await perform("fork", { run, key, ...options }, { repeatable: true })) as AnswerTo<"fork">,
-    redrive: steer("redrive"),
-    purge: steer("purge"),
-    checked: steer("checked"),
-    ...schedulesOf(perform),
-    ...memoriesAt(perform),
+    runSchedule: async (agent, { key = crypto.randomUUID(), ...options } = {}) =>
+      (await perform("runSchedule", { agent, key, ...options }, { repeatable: true })) as AnswerTo<"runSchedule">,
+    memoryEntry: async (scope, id, options = {}) =>
+      ((await perform("memoryEntry", { scope, id, ...options })) as SuccessOf<Rows["memoryEntry"]>).entry,
     close,
   };
 }
 
 type Perform = ReturnType<typeof performAt>;
-
-/** The methods for schedules. */
-function schedulesOf(perform: Perform): Pick<Client, "schedules" | "pauseSchedule" | "resumeSchedule" | "runSchedule"> {
-  const pause =
-    <N extends "pauseSchedule" | "resumeSchedule">(name: N) =>
-    async (agent: string, options: Asked = {}) =>
-      (await perform(name, { agent, ...options }, { repeatable: true })) as SuccessOf<Rows[N]>;
-  return {
-    schedules: async (options = {}) => (await perform("schedules", { ...options })) as SuccessOf<Rows["schedules"]>,
-    pauseSchedule: pause("pauseSchedule"),
-    resumeSchedule: pause("resumeSchedule"),
-    runSchedule: async (agent, { key = crypto.randomUUID(), ...options } = {}) =>
-      (await perform("runSchedule", { agent, key, ...options }, { repeatable: true })) as AnswerTo<"runSchedule">,
-  };
-}
 
 /** The methods that follow a run. */
 function readersOf(perform: Perform): Pick<Client, "events" | "follow"> & {
@@ -294,7 +277,7 @@ function* itemsOf({ live, entries, next }: Pick<EventPage, "entries" | "next"> &
 
 /** Nothing but a person or another program continues the run. */
 function needsPerson({ status, gates, unknown, waits, waitsFor }: RunDocument<never>): boolean {
-  if (status === "paused" || waitsFor?.kind === "upgrade" || waitsFor?.kind === "model") return true;
+  if (status === "paused" || waitsFor?.kind === "upgrade" || waitsFor?.kind === "operator") return true;
   if (waits.some((wait) => wait.for === "answer" && !wait.answered)) return true;
   return gates.some(({ decided }) => !decided) || (status === "blocked" && unknown.some(({ answered }) => !answered));
 }

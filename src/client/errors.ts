@@ -1,7 +1,10 @@
 /** Why a request of the client failed. `code` is stable: programs branch on it. */
 export class CairnError extends Error {
   override readonly name = "CairnError";
-  /** The code of the problem document, such as `RunUnknown`; `Unreachable` where no answer came. */
+  /**
+   * The code of the problem document, such as `RunUnknown`; `Unreachable` where no answer came; `Unexplained` where the
+   * answer is none of cairn; `Unsendable` where nothing was sent.
+   */
   readonly code: string;
   /** The HTTP status; null where no answer came. */
   readonly status: number | null;

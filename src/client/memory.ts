@@ -1,8 +1,8 @@
-/** The methods of the client for the memories of agents. */
+/** The types of the methods of the client for the memories of agents. */
 import type { SuccessOf } from "../operations/operation.ts";
 import type { OPERATIONS } from "../operations/table.ts";
 import type { MemoryEntry } from "../ports/memory.ts";
-import type { Asked, performAt } from "./perform.ts";
+import type { Asked } from "./perform.ts";
 
 type Rows = typeof OPERATIONS;
 
@@ -25,19 +25,4 @@ export interface MemoryClient {
     scope: string,
     options?: Asked & { readonly confirmed?: boolean; readonly why?: string },
   ): Promise<SuccessOf<Rows["forgetMemory"]>>;
-}
-
-export function memoriesAt(perform: ReturnType<typeof performAt>): MemoryClient {
-  return {
-    memory: async (scope, options = {}) =>
-      (await perform("memory", { scope, ...options })) as SuccessOf<Rows["memory"]>,
-    memoryEntry: async (scope, id, options = {}) => {
-      const shown = (await perform("memoryEntry", { scope, id, ...options })) as SuccessOf<Rows["memoryEntry"]>;
-      return shown.entry;
-    },
-    forgetEntry: async (scope, id, options = {}) =>
-      (await perform("forgetEntry", { scope, id, ...options })) as SuccessOf<Rows["forgetEntry"]>,
-    forgetMemory: async (scope, options = {}) =>
-      (await perform("forgetMemory", { scope, ...options }, { repeatable: true })) as SuccessOf<Rows["forgetMemory"]>,
-  };
 }

@@ -1,16 +1,18 @@
 /** Opens the stores of a world for a program, as the command line does, and turns its errors into `CairnError`. */
 import { resolve } from "node:path";
-import { CliError } from "../cli/errors.ts";
-import { openSettled } from "../cli/open.ts";
-import { settingsOf } from "../cli/settings.ts";
-import type { StoreFlags, Surroundings } from "../cli/shell.ts";
-import { WORLDS } from "../cli/worlds.ts";
+import { UserError } from "../compose/user-error.ts";
+import { openSettled } from "../compose/open.ts";
+import { settingsOf } from "../compose/settings.ts";
+import type { StoreFlags, Surroundings } from "../compose/surroundings.ts";
+import { WORLDS } from "../compose/worlds.ts";
 import { sentenceOf } from "../codec/value.ts";
+import type { Agent } from "../ports/agent.ts";
 import type { OpenedWorld } from "../ports/world-provider.ts";
 import { CairnError } from "./errors.ts";
 
 /** Where the settings of a program come from: the folder of its config and its environment. */
-export const surroundingsOf = (cwd = process.cwd()): Surroundings => ({
+export const surroundingsOf = (cwd = process.cwd(), agents?: readonly Agent[]): Surroundings => ({
+  ...(agents !== undefined && { agents }),
   argv: [],
   env: process.env,
   cwd: resolve(cwd),
@@ -40,7 +42,7 @@ export async function asClientErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {
-    if (cause instanceof CliError) {
+    if (cause instanceof UserError) {
       const { code, what, why, facts = {} } = cause.trouble;
       throw new CairnError(`${what}: ${why}`, { code, status: null, facts, cause });
     }

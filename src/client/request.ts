@@ -41,7 +41,7 @@ export async function ask(endpoint: Endpoint, asking: Asking): Promise<unknown> 
     const isLast = !asking.repeatable || tried === TRIES_MAX;
     if (answer instanceof CairnError) {
       if (isLast) throw answer;
-    } else if (answer.ok) return answer.document;
+    } else if (answer.ok && answer.document !== null) return answer.document;
     else if (isLast || !BUSY.has(answer.status)) throw problemIn(answer);
     const asked = answer instanceof CairnError ? 0 : answer.retryAfterMs;
     const pause = PAUSE_MS * 2 ** (tried - 1) * (0.5 + Math.random());
@@ -59,22 +59,8 @@ interface Answer {
 
 /** The whole answer, or the error that none came. */
 async function sentOnce({ url, send, headers }: Endpoint, asking: Asking): Promise<Answer | CairnError> {
-  const { method, path, query = {}, body, signal } = asking;
-  const target = new URL(`${url.replace(/\/+$/, "")}${path}`);
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined && value !== null) target.searchParams.set(name, String(value));
-  }
-  const request = new Request(target, {
-    method: method.toUpperCase(),
-    headers: {
-      ...(await headers()),
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
-      ...asking.headers,
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...(signal && { signal }),
-    ...(asking.bytes === true && { redirect: "manual" }),
-  });
+  const { signal } = asking;
+  const request = requestTo(url, asking, await headers());
   try {
     const response = await followed(await send(request), { request, send, asking });
     const { ok, status } = response;
@@ -90,9 +76,36 @@ async function sentOnce({ url, send, headers }: Endpoint, asking: Asking): Promi
     };
   } catch (cause) {
     signal?.throwIfAborted();
-    return new CairnError(`${target.origin} does not answer: it is not known whether the request arrived`, {
-      ...{ code: "Unreachable", status: null, cause },
+    const { origin } = new URL(request.url);
+    const message = `${origin} does not answer: it is not known whether the request arrived`;
+    return new CairnError(message, { code: "Unreachable", status: null, cause });
+  }
+}
+
+export const unsendable = (why: string): CairnError =>
+  new CairnError(`the request cannot be sent: ${why}`, { code: "Unsendable", status: null });
+
+/** Throws a `CairnError` without a cause: the errors of the platform repeat the headers, with the access token in them. */
+function requestTo(url: string, asking: Asking, headers: Readonly<Record<string, string>>): Request {
+  const { method, path, query = {}, body, signal } = asking;
+  try {
+    const target = new URL(`${url.replace(/\/+$/, "")}${path}`);
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined && value !== null) target.searchParams.set(name, String(value));
+    }
+    return new Request(target, {
+      method: method.toUpperCase(),
+      headers: {
+        ...headers,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...asking.headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+      ...(asking.bytes === true && { redirect: "manual" }),
     });
+  } catch {
+    throw unsendable("its URL or a header is invalid");
   }
 }
 
@@ -119,7 +132,11 @@ function problemIn({ status, document }: Answer): CairnError {
   const facts = (document ?? {}) as Readonly<Record<string, unknown>>;
   const { code, detail } = facts;
   if (typeof code === "string" && typeof detail === "string") return new CairnError(detail, { code, status, facts });
-  return new CairnError(`the server answered ${status} without saying why`, { code: "Unexplained", status, facts });
+  return new CairnError(`the server answered ${status} with nothing that cairn knows`, {
+    code: "Unexplained",
+    status,
+    facts,
+  });
 }
 
 /** Waits. Rejects when the signal fires. */

@@ -10,14 +10,17 @@ const MEMBER_CHARACTERS = 1024 * 1024;
 /** For 70 MB, a higher level saves 10 % more space but takes 2.5 times as long. */
 const GZIP = { level: 4, chunkSize: 256 * 1024 } as const;
 
-/** Joins lines to texts of about a megabyte, in order. It pulls lines lazily. */
-export function* chunked(lines: Iterable<string>): Generator<string, undefined> {
+/** Joins lines to texts of about that size, in order. It pulls lines lazily. */
+export function* chunked(
+  lines: Iterable<string>,
+  charactersMax: number = MEMBER_CHARACTERS,
+): Generator<string, undefined> {
   let text: string[] = [];
   let characters = 0;
   for (const each of lines) {
     text.push(each);
     characters += each.length;
-    if (characters < MEMBER_CHARACTERS) continue;
+    if (characters < charactersMax) continue;
     yield `${text.join("\n")}\n`;
     text = [];
     characters = 0;
@@ -51,6 +54,12 @@ export class RunningDigest {
 const ARCHIVE_BYTES_MAX = 2 * 1024 ** 3;
 const NEWLINE = 10;
 
+/** The bytes of an archive, gzipped or not. Throws for one that is damaged, and for one that is too large. */
+export function plainArchive(bytes: Uint8Array): Buffer {
+  const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b;
+  return isPacked ? gunzipSync(bytes, { maxOutputLength: ARCHIVE_BYTES_MAX }) : Buffer.from(bytes);
+}
+
 interface RawLine {
   readonly raw: unknown;
   /** The digest of all bytes before this line. */
@@ -63,12 +72,13 @@ interface RawLine {
  */
 export function* linesOf(bytes: Uint8Array): Generator<RawLine, undefined> {
   try {
-    const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b;
-    const whole = isPacked ? gunzipSync(bytes, { maxOutputLength: ARCHIVE_BYTES_MAX }) : Buffer.from(bytes);
+    const whole = plainArchive(bytes);
     for (let from = 0; from < whole.byteLength;) {
       const start = from;
       const to = whole.indexOf(NEWLINE, start);
       const end = to < 0 ? whole.byteLength : to;
+      const why = changeOf(whole, { start, end });
+      if (why !== null) throw new Unreadable(`the archive was changed by a tool that copies text: ${why}`);
       yield { raw: JSON.parse(whole.toString("utf8", start, end)), digest: () => sha256(whole.subarray(0, start)) };
       from = end + 1;
     }
@@ -76,4 +86,15 @@ export function* linesOf(bytes: Uint8Array): Generator<RawLine, undefined> {
     if (error instanceof Unreadable) throw error;
     throw new Unreadable(`the archive cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
+}
+
+const CARRIAGE_RETURN = 13;
+const UTF8_MARK = Buffer.from("\u{feff}");
+
+/** What a tool has done to this line that copies text instead of bytes; null: nothing of the kind. */
+function changeOf(whole: Buffer, { start, end }: { readonly start: number; readonly end: number }): string | null {
+  if (start === 0 && whole.subarray(0, UTF8_MARK.length).equals(UTF8_MARK)) return "it begins with a byte order mark";
+  if (end > start && whole[end - 1] === CARRIAGE_RETURN)
+    return "its lines end with CR LF; dos2unix changes that back, and a copy in binary mode leaves it as it is";
+  return null;
 }

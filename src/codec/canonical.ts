@@ -114,6 +114,8 @@ const QUALITY = 2;
 /** `quality`: of Brotli. */
 export function compress(content: string | Uint8Array, quality = QUALITY): Uint8Array {
   const bytes = typeof content === "string" ? Buffer.from(content, "utf8") : content;
+  if (typeof content === "string" && bytes.byteLength !== Buffer.byteLength(content))
+    throw new TypeError("the bytes of a text are not whole: a function of the language does not work");
   const params = {
     [constants.BROTLI_PARAM_QUALITY]: quality,
     [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,

@@ -97,9 +97,9 @@ const compare = (one: string, other: string): number => (one < other ? -1 : one 
 /** A reference as JSON, where a tool returned the file or a program reads it. */
 export const fileJson = ({ file, mediaType, bytes, name }: FileRef) => ({ file, mediaType, bytes, name });
 
-/** The last part of a path, without characters that a terminal or a header would act on. */
+/** The last part of a path, in Unicode's form C, without characters that a terminal or a header would act on. */
 function nameOf(said = ""): string {
-  const last = String(said).split(/[/\\]/).at(-1) ?? "";
+  const last = (String(said).split(/[/\\]/).at(-1) ?? "").normalize("NFC");
   // oxlint-disable-next-line no-control-regex -- they are what must not be in a name
   const plain = last.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069"]/g, "").trim();
   const name = plain.slice(0, SIZES.fileNameCharactersMax).toWellFormed();

@@ -7,10 +7,10 @@ import * as z from "zod";
 import type { CommitRecord } from "../core/event.ts";
 import type { Row } from "../protocol/row.ts";
 import { BytesMap } from "./bytes-map.ts";
-import { canonicalOf, compress, decompress, sha256, Unreadable } from "./canonical.ts";
+import { compress, decompress, sha256, Unreadable } from "./canonical.ts";
 import { grownBy, sha256Of } from "./growing-bytes.ts";
 import { commitRecords } from "./schema/event.ts";
-import { SNAPSHOT_BYTES_MAX, digestWithout, textOf } from "./snapshot.ts";
+import { SNAPSHOT_BYTES_MAX, digestWithout, notWhole, textOf } from "./snapshot.ts";
 import { type SealedBy, type Sign, voucher, withVoucher } from "./voucher.ts";
 
 /** The run of a journal and the snapshot that it follows. The seal covers both, so a journal fits no other place. */
@@ -49,7 +49,19 @@ export function appendToJournal(
   const part = compress(journalText(added, { seal, before }), quality);
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32BE(part.byteLength);
-  return grownBy(before, [length, part]);
+  const grown = grownBy(before, [length, part]);
+  assertGrown(grown, before.byteLength, part);
+  return grown;
+}
+
+/** The new part is where readers look for it. */
+function assertGrown(grown: Uint8Array, from: number, part: Uint8Array): void {
+  const { byteLength } = part;
+  let length = 0;
+  for (let index = 0; index < LENGTH_BYTES; index += 1) length = length * 256 + (grown[from + index] ?? 0);
+  const isWhole =
+    length === byteLength && grown.byteLength === from + LENGTH_BYTES + byteLength && grown[0] === IN_PARTS;
+  if (!isWhole || grown[from + LENGTH_BYTES] !== part[0]) throw notWhole("a journal");
 }
 
 export const isInParts = (journal: Uint8Array): boolean => journal[0] === IN_PARTS;
@@ -61,8 +73,10 @@ function journalText(
 ): string {
   const text = textOf(commits);
   if (seal === null) return text;
-  const bare = canonicalOf({ commits: text });
-  return withVoucher(bare, seal.sign("journal", journalDigest(seal.of, sha256(bare), before)));
+  const bare = `{"commits":${text}}`;
+  const sealed = withVoucher(bare, seal.sign("journal", journalDigest(seal.of, sha256(bare), before)));
+  if (!sealed.startsWith(bare.slice(0, -1)) || !sealed.endsWith("}}")) throw notWhole("a journal");
+  return sealed;
 }
 
 const journalDigest = ({ run, born, snapshot }: JournalOf, digest: string, before: Uint8Array): string =>

@@ -41,5 +41,7 @@ const RULES: readonly (readonly [keyof Row, (row: Row) => boolean])[] = [
   ["chain", ({ chain, epoch }) => chain >= 1 && chain <= epoch + 1],
   ["chainClaims", ({ chainClaims, epoch }) => chainClaims <= epoch],
   ["claims", ({ claims, epoch }) => claims <= Math.max(1, epoch)],
+  // Each dispatch after the first one raises the epoch.
+  ["dispatch", ({ dispatch, epoch }) => dispatch === undefined || (dispatch > 1 && epoch > 0)],
   ["wakeCount", ({ wakeCount, wakeCountSeen }) => wakeCountSeen <= wakeCount],
 ];

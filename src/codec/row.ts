@@ -140,7 +140,7 @@ export const rowSchema: z.ZodType<Row> = z.looseObject({
   ...{ endNotified: z.boolean(), deadline: time, spent, expiresAtSec: time.nullable() },
   ...{ level: count.exactOptional(), checksum: text.exactOptional(), claimedAt: time.exactOptional() },
   brief: brief.exactOptional(),
-  restored: restoredMark.exactOptional(),
+  ...{ restored: restoredMark.exactOptional(), dispatch: count.exactOptional() },
 });
 
 /**

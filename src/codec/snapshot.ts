@@ -132,8 +132,11 @@ function assertWhole(
     text.endsWith(`,"version":${version}}`) &&
     state.startsWith("{") &&
     text.length > commits.length + state.length;
-  if (!isWhole) throw new TypeError("the text of a snapshot is not whole: a function of the language does not work");
+  if (!isWhole) throw notWhole("a snapshot");
 }
+
+export const notWhole = (what: string): TypeError =>
+  new TypeError(`the text of ${what} is not whole: a function of the language does not work`);
 
 /** The state as it is stored, with its transcript cut into segments, and those segments. */
 export function storedForm(
@@ -218,10 +221,31 @@ function assertLevel(level: unknown, what: string): void {
 }
 
 /** Each event is in several texts: of journals, of a snapshot, of sealed events. */
-export const textOf = (commits: readonly CommitRecord[]): string =>
-  `[${commits
+export function textOf(commits: readonly CommitRecord[]): string {
+  const text = `[${commits
     .map(({ version, epoch, events, ...rest }) => {
       const short = Object.entries({ version, epoch, ...rest }).map(([name, value]) => [name, canonical(value)]);
       return canonicalOf({ ...Object.fromEntries(short), events: canonicalList(events) });
     })
     .join(",")}]`;
+  assertCommits(text, commits);
+  return text;
+}
+
+/**
+ * Each commit and each of its events has its place in the text, one after the other. Names are in order there. Equal
+ * words within an event come earlier, so they refuse no whole text.
+ */
+function assertCommits(text: string, commits: readonly CommitRecord[]): void {
+  let at = 0;
+  const pass = (words: string): void => {
+    at = at < 0 ? at : text.indexOf(words, at);
+  };
+  for (let index = 0; index < commits.length; index += 1) {
+    const { epoch, events, version } = commits[index] as CommitRecord;
+    pass(`"epoch":${epoch},`);
+    for (let each = 0; each < events.length; each += 1) pass(`"kind":"${events[each]?.kind}"`);
+    pass(`"version":${version}`);
+  }
+  if (at < 0 || !text.startsWith("[") || !text.endsWith(commits.length > 0 ? "}]" : "[]")) throw notWhole("commits");
+}

@@ -2,7 +2,7 @@
 import { effect } from "@preact/signals";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
-import { shortRun } from "../cli/render/words.ts";
+import { shortRun } from "../render/words.ts";
 import { Frame } from "./parts/frame.tsx";
 import { Empty } from "./parts/basics.tsx";
 import { Agents } from "./pages/agents.tsx";

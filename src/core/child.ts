@@ -27,6 +27,14 @@ export interface Child {
   readonly made?: true;
   /** It was asked to stop. */
   readonly askedToStop?: true;
+  /** How often its parent has asked for it, with the creation; absent: once. */
+  readonly dispatch?: number;
+  /** The decision to go on with it is made, and it has not been taken from its process. */
+  readonly isContinuing?: true;
+  /** How many messages it had then. A child that has no more by its next deadline has made no progress. */
+  readonly messages?: number;
+  /** Until when an earlier request of it may land. It may be waiting for that before it probes. */
+  readonly settlesAt?: number;
   /** It works without a parent: nothing waits for it, and its grant was spent when it was dispatched. */
   readonly left?: true;
 }
@@ -41,6 +49,8 @@ export interface Dispatched {
   readonly over?: true;
   /** The child missed its deadline, and the call waits for its end. */
   readonly late?: true;
+  /** How often a child of the call missed its deadline, and went on as the same child; absent: never. */
+  readonly continued?: number;
 }
 
 /** How a child ended, and its result or failure. */
@@ -75,6 +85,14 @@ export interface ChildEvents {
    * its call, since the child may act outside until it ends.
    */
   ChildSuperseded: { readonly call: string; readonly child: string; readonly why: string; readonly awaited?: true };
+  /**
+   * The child missed its deadline, and is to go on as the same run: it is taken from the process that holds it. Decided
+   * before that is done. `dispatch`: the number of that request.
+   */
+  ChildContinued: Required<Pick<Child, "call" | "dispatch" | "messages">> &
+    Pick<Child, "settlesAt"> & { readonly child: string; readonly deadline: number; readonly why: string };
+  /** The child was taken from that process, or had ended, and nothing is owed to it. */
+  ChildResumed: { readonly child: string };
   /** The child was asked to stop. */
   ChildAskedToStop: { readonly child: string };
   /** The child was never made, and can not be made any more. */

@@ -10,9 +10,12 @@ import type { ForkedFrom } from "./forked-from.ts";
 import type { Grant, Limits, Spent } from "./policy/budget.ts";
 import type { FileRef, WithFiles } from "./file.ts";
 import type { Json } from "./json.ts";
+import type { ChoiceEvents } from "./choice.ts";
+import type { LeftOutEvents } from "./left-out.ts";
 import type { MemoryEvents } from "./memory.ts";
 import type { Value } from "./message.ts";
 import type { ParsedArgs } from "./parsed-args.ts";
+import type { Mends } from "./policy/mends.ts";
 import type { Price } from "./policy/price.ts";
 import type { Effect } from "./calls/effects.ts";
 import type { Deadline } from "./deadline.ts";
@@ -97,8 +100,22 @@ export interface Failure {
   readonly message: string;
 }
 
+/** A failure that comes again and again until an operator has mended its cause. */
+export interface ToMend {
+  readonly mends: Mends;
+  readonly failure: Failure;
+}
+
 interface Bodies
-  extends ChildEvents, DetachedCallEvents, MemoryEvents, ResultSummaryEvents, TopologyEvents, WaitEvents {
+  extends
+    ChildEvents,
+    ChoiceEvents,
+    DetachedCallEvents,
+    LeftOutEvents,
+    MemoryEvents,
+    ResultSummaryEvents,
+    TopologyEvents,
+    WaitEvents {
   RunStarted: {
     readonly agentVersion: string;
     readonly deadline?: Deadline;
@@ -175,6 +192,8 @@ interface Bodies
     readonly asksAgainMs?: number;
     /** How often the gate of this call was opened again, since the edited arguments did not fit its tool. */
     readonly timesReopened?: number;
+    /** The restore of its run since which it is open; absent: none, or an operator said that the services were checked. */
+    readonly restored?: number;
     /** The gate asks for more budget, and `call` is `budget`. Its limits so far, and how many calls wait. */
     readonly budget?: { readonly limits: Limits; readonly calls: number };
   };
@@ -218,6 +237,8 @@ interface Bodies
     readonly unbegun?: true;
     /** When its run was restored from a backup: it did not begin since, and may have happened before. */
     readonly restored?: number;
+    /** Why its tool needs approval, where one question asks about that as well: the answer `retry` approves it. */
+    readonly approval?: string;
   };
   /** `evidence`: what the external service reported on its own initiative, for example by a webhook. */
   ToolResultReconciled: {
@@ -305,18 +326,20 @@ export type Action =
       /** When the run was restored from a backup: the probe asks what happened in the lost time. */
       readonly restored?: number;
     }
-  /**
-   * Call nothing before version `to` of the agent is accepted; null: before the agent can be loaded. `failure`: before an
-   * operator has mended what the provider of its model refuses.
-   */
-  | { readonly kind: "hold"; readonly to: string | null; readonly failure?: Failure }
+  /** Call nothing before version `to` of the agent is accepted; null: before the agent can be loaded. */
+  | { readonly kind: "hold"; readonly to: string | null }
+  /** Call nothing before an operator has mended what fails. */
+  | ({ readonly kind: "block" } & ToMend)
   /**
    * The call did not begin, and a later beat releases it. `after`: how this invocation knows that. `missed`: it had done
    * nothing before and could not start the call, so the beat counts (`BOUNDS.missedBeatsMax`).
    */
   | { readonly kind: "postpone"; readonly call: string; readonly after: PostponedAfter; readonly missed?: true }
-  /** The gate of the call, or of the budget, expired without a decision: a human is asked again. */
-  | { readonly kind: "askAgain"; readonly call: string; readonly gate: string }
+  /**
+   * The gate of the call, or of the budget, expired without a decision: a human is asked again. `restored`: it is from
+   * before that restore of its run, so one question is to say that the call may have happened.
+   */
+  | { readonly kind: "askAgain"; readonly call: string; readonly gate: string; readonly restored?: number }
   /**
    * Nobody has answered for long: operators are told. `expiresAt`: the run ends then, epoch milliseconds; null: it goes
    * on waiting.

@@ -38,6 +38,8 @@ export const shortName = ({ file }: Pick<FileRef, "file">): string => file.slice
 /** The file whose digest begins with `name`, or that alone has this name; null if there is none, or more than one. */
 export function fileNamed(files: readonly FileRef[], name: string): FileRef | null {
   const byDigest = /^[0-9a-f]{8,64}$/.test(name) ? files.filter(({ file }) => file.startsWith(name)) : [];
-  const found = byDigest.length > 0 ? byDigest : files.filter((each) => each.name === name);
+  // A Mac spells an é with two characters (NFD), where most keyboards and models write one (NFC).
+  const same = name.normalize("NFC");
+  const found = byDigest.length > 0 ? byDigest : files.filter((each) => each.name.normalize("NFC") === same);
   return found.length === 1 ? (found[0] ?? null) : null;
 }

@@ -16,6 +16,8 @@ export interface Gate {
   readonly expiresAt: number;
   /** Without a decision by then a human is asked again, for so many milliseconds. Absent: the gate is denied. */
   readonly asksAgainMs?: number;
+  /** The restore of its run since which it was opened; absent: none. */
+  readonly restored?: number;
   /** The decision as soon as it is absorbed, or null. */
   readonly decision: Decision | null;
 }

@@ -5,7 +5,7 @@
 import { type ChildCommand, childrenOwed, deadlinesOf, lateChildren, waitsForChildren } from "./calls/children.ts";
 import { type GateCommand, gatesOwed } from "./calls/gates.ts";
 import { isReleased, isReleasedBy, limitOf } from "./calls/held-calls.ts";
-import { type WaitCommand, waitsOwed } from "./calls/waits.ts";
+import { type WaitCommand, isForTime, waitsOwed } from "./calls/waits.ts";
 import { extensionOf } from "./policy/extension.ts";
 import { type ModelCommand, modelOwed } from "./policy/detached-calls.ts";
 import { isModelOut } from "./policy/model-out.ts";
@@ -13,6 +13,7 @@ import { BOUNDS } from "./limits.ts";
 import { expiresAt, isExpired } from "./policy/deadline.ts";
 import { isTerminal } from "./phases.ts";
 import { isNext, waitsForEarlierCall } from "./calls/open-calls.ts";
+import { undoneNext } from "./calls/repeats.ts";
 import { isRestartRevoked, nextCompensationStep, wantsRestart } from "./calls/saga.ts";
 import type { OpenCall, State } from "./state.ts";
 
@@ -21,6 +22,8 @@ export interface View {
   readonly now: number;
   /** A time that every clock has reached, by default `now`. A gate expires by this time (schedule 104). */
   readonly earliest?: number;
+  /** The time by a count that nobody can set, by default `now`. A wait for a time ends by it (schedule 234). */
+  readonly counted?: number;
   /** The epoch of the invocation that asks. */
   readonly epoch: number;
   /** Until then a fenced invocation may still act within its lease. */
@@ -35,6 +38,8 @@ export interface View {
   /** This invocation found that a child cannot be made now, or could not ask one to stop. */
   readonly lacksChild?: boolean;
   readonly cannotAskChild?: boolean;
+  /** This invocation has judged the last reply, and only children keep the run from its end. */
+  readonly hasJudged?: boolean;
 }
 
 /** What the engine may have to do next. */
@@ -129,8 +134,11 @@ function commandsOwed(state: State, view: View): readonly Command[] {
   // Calls that this invocation released run first: no later invocation could know that they never started.
   if (pause && !state.open.some((call) => isReleasedBy(call, view.epoch))) return [{ kind: "pause" }];
   if (undo === "conclude") return [untilQuiet({ kind: "conclude" })];
-  if (undo === "undo") return [undoNext(state, view)];
+  if (undo === "undo") return [undoNext(state, view, state.undo?.at(-1)?.call ?? "")];
   if (undo === null && wantsRestart(state)) return [{ kind: "startOver" }];
+  // Schedule 257: the effects of a discarded stage are undone before it begins again, one after the other.
+  const repeated = undoneNext(state);
+  if (repeated !== null && state.open.length === 0) return [undoNext(state, view, repeated)];
   // C7: a child is asked to stop only after the commit that supersedes it.
   const late = lateChildren(state);
   if (late.length > 0 && view.cannotAskChild !== true)
@@ -147,7 +155,8 @@ function commandsOwed(state: State, view: View): readonly Command[] {
     case "ForceStop":
       return [{ kind: "close" }];
     case "Reflecting":
-      return [waits ? { kind: "awaitAnswer" } : { kind: "judge" }];
+      // Schedule 254: a child that is not waited for any more delays the end alone, and no next part of the run.
+      return [waits && view.hasJudged === true ? { kind: "awaitAnswer" } : { kind: "judge" }];
     case "ExecutingTools":
     case "AwaitingApproval":
     case "AwaitingChildren":
@@ -163,8 +172,8 @@ const notBefore = ({ retryAt }: State, { now }: View, call: Command): Command =>
   retryAt !== null && now < retryAt ? { kind: "wait", until: retryAt } : call;
 
 /** Schedule 69: an effect whose request may still take effect is undone only after that time. */
-function undoNext({ undo = [] }: State, { now, effectsSettleAt }: View): Command {
-  const { call, from } = undo.at(-1) ?? { call: "", from: null };
+function undoNext({ undo = [] }: State, { now, effectsSettleAt }: View, call: string): Command {
+  const { from = null } = undo.find((each) => each.call === call) ?? {};
   const until = from === null ? now : Math.max(from, effectsSettleAt);
   return now < until ? { kind: "wait", until } : { kind: "undo", call };
 }
@@ -178,6 +187,7 @@ function stopOrAwait({ children }: State, { cannotAskChild = false }: View): Com
 function callsOwed(state: State, view: View, quiet: boolean): readonly Command[] {
   const owed = state.open;
   const earliest = earliestOf(view);
+  const { counted = view.now } = view;
   const unknown = owed.filter((call) => call.status === "unknown");
   const answered = unknown.filter((call) => call.answer !== null);
   // `succeeded` and `compensate` apply at once. `retry` and `failed` claim that nothing happened, and wait for quiet.
@@ -194,7 +204,7 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   const theirs = started.filter((call) => call.releasedBy !== view.epoch);
   const commands: Command[] = [];
   if (due !== undefined) commands.push({ kind: "reconcile", call: due.call });
-  commands.push(...gatesOwed(state, earliest), ...waitsOwed(state, earliest));
+  commands.push(...gatesOwed(state, earliest), ...waitsOwed(state, { earliest, counted }));
   if (theirs.length > 0) commands.push({ kind: "recover", calls: theirs.map(idOf) });
   // A postponed call gets the room of this beat before any probe takes it (schedule 210).
   const isUrgent = [...proposed, ...mine].some(({ postponed }) => postponed !== undefined);
@@ -213,7 +223,9 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   if (answered.length > 0) heldUntil.push(view.effectsSettleAt);
   heldUntil.push(...left.map((call) => Math.max(view.effectsSettleAt, call.reconcilableFrom ?? 0)));
   // Where only one clock says that a limit has passed, the run checks again later (schedule 104).
-  const limits = [...state.open.map(limitOf), asked?.expiresAt ?? null, ...deadlinesOf(state)];
+  const [timed, others] = [state.open.filter(isForTime), state.open.filter((call) => !isForTime(call))];
+  heldUntil.push(...timed.flatMap((call) => limitOf(call) ?? []));
+  const limits = [...others.map(limitOf), asked?.expiresAt ?? null, ...deadlinesOf(state)];
   for (const limit of limits) {
     if (limit !== null) heldUntil.push(view.now < limit ? limit : view.now + BOUNDS.clockAgainMs);
   }

@@ -3,6 +3,7 @@
  * It holds nothing that comes from configuration. It is an immutable value, and only `transition` makes the next one.
  */
 import type { Child } from "./child.ts";
+import type { Chosen } from "./choice.ts";
 import type { ChangedIntrinsic } from "./changed-intrinsic.ts";
 import type { Deadline } from "./deadline.ts";
 import type { ForkedFrom } from "./forked-from.ts";
@@ -11,7 +12,7 @@ import type { FileRef } from "./file.ts";
 import type { Gate, HeldBy } from "./held-by.ts";
 import type { Json } from "./json.ts";
 import type { Crack } from "./crack.ts";
-import type { Answer, EventOf, Failure, OnUnknown, Outage } from "./event.ts";
+import type { Answer, EventOf, Failure, OnUnknown, Outage, ToMend } from "./event.ts";
 import type { FailedSummaries } from "./failed-summaries.ts";
 import type { FailedFrom } from "./failed-from.ts";
 import type { RunMemory } from "./memory.ts";
@@ -52,6 +53,15 @@ export interface Undoable {
   readonly parsed?: ParsedArgs;
   /** The version of the agent has changed since its intent. */
   readonly agentChanged?: true;
+}
+
+/** What the earlier runs of repeated work did outside. Calls are oldest first. */
+export interface Repeats {
+  /** To be undone, or asked about, before the repeated work begins. */
+  readonly due: readonly string[];
+  readonly undone: readonly string[];
+  /** Effects that stand. An equal call asks a human first. */
+  readonly standing: readonly string[];
 }
 
 /** A call without a final outcome. Its arguments are in the transcript; settled calls live in the events. */
@@ -96,6 +106,8 @@ export interface OpenCall {
   readonly agentChanged?: true;
   /** The restore of the run (`RestoredMark.at`) about which its probe or its question has asked. */
   readonly restored?: number;
+  /** Why its tool needs approval, where the question about its outcome asks for that as well. */
+  readonly approval?: string;
   /** What the child runs of this call did outside, as far as they reported. */
   readonly outside?: OutsideWork;
 }
@@ -112,12 +124,12 @@ export interface Postponed {
 
 /**
  * What a run waits for before it goes on: its agent cannot be loaded, version `to` needs acceptance, or an operator has
- * to mend what fails again and again: the provider of its model refuses what it asks, or a tool changes the language.
+ * to mend what fails again and again.
  */
 export type Lack =
   | { readonly kind: "agent"; readonly why: string }
   | { readonly kind: "upgrade"; readonly to: string }
-  | { readonly kind: "model"; readonly failure: Failure };
+  | ({ readonly kind: "operator" } & ToMend);
 
 /** `follow`: the run adopts each deployed version of its agent. `pin`: an operator has to accept the version first. */
 export type UpgradePolicy = "follow" | "pin";
@@ -235,6 +247,8 @@ export interface State {
   readonly outside?: OutsideWork;
   /** Effects that can be undone, oldest first. */
   readonly undo?: readonly Undoable[];
+  /** Absent until a topology repeats work that acted outside. */
+  readonly repeats?: Repeats;
   /** Present while the run compensates. `left`: calls whose effects a human decided to leave in place. */
   readonly saga?: { readonly leftInPlace: readonly string[] };
   /** A request to compensate, before a cancelled run ends or before the run restarts. */
@@ -253,6 +267,10 @@ export interface State {
   readonly cracks?: { readonly [C in Crack]?: SeenCrack };
   /** Absent where the run has recalled and learned nothing. */
   readonly memory?: RunMemory;
+  /** Names the tools of servers that are left out (`ToolsLeftOut`); absent where none is. */
+  readonly leftOutTools?: string;
+  /** What functions of the agent chose for the calls of its model; absent where it has none. */
+  readonly chosen?: Chosen;
   /** The canonical message list. Its sealed ranges are stored separately, and loading restores them. */
   readonly messages: readonly Message[];
 }

@@ -8,7 +8,9 @@ import { add } from "./policy/budget.ts";
 import {
   absorbReport,
   applyAskedToStop,
+  applyChildResumed,
   applyChildStarted,
+  continueChild,
   dispatchChild,
   dropChild,
   settleReports,
@@ -39,6 +41,7 @@ import { afterAttempt, permitAgain, postpone } from "./calls/postponed.ts";
 import { beginDetached, endDetached, noteDetached } from "./policy/detached-calls.ts";
 import { takeText, withoutModelOut } from "./policy/model-out.ts";
 import { endOutage, withRetry } from "./policy/outage.ts";
+import { applyChoice } from "./policy/choice.ts";
 import { applyLearned, applyRecalled } from "./policy/memory.ts";
 import { mayFollow, mayRedrive } from "./phases.ts";
 import { applyRedrive } from "./policy/redrive.ts";
@@ -54,7 +57,7 @@ import {
   applyAgentChange,
   resumeAfterHold,
   holdForAgent,
-  holdForModel,
+  holdForOperator,
   isLacking,
   withoutLack,
 } from "./policy/upgrades.ts";
@@ -89,7 +92,7 @@ type Handlers = { readonly [K in EventKind]: (state: State, event: EventOf<K>) =
 
 const handlers: Handlers = {
   RunStarted: (state, event) => ({
-    ...state,
+    ...(event.agentVersion === state.agentVersion ? state : applyAgentChange(state, { to: event.agentVersion })),
     phase: "AwaitingLLM",
     agentVersion: event.agentVersion,
     startedAt: event.at,
@@ -158,10 +161,10 @@ const handlers: Handlers = {
   ToolCompensated: (state, { call, value, at }) => settleCall(state, call, { outcome: "succeeded", value, at }),
 
   ToolOutcomeUnknown: (state, event) => {
-    const { call, why, reconcilableFrom, toolGone = false, onUnknown = "ask", unbegun, restored, at } = event;
+    const { call, why, reconcilableFrom, toolGone = false, onUnknown = "ask", unbegun, restored, approval, at } = event;
     if (reconcilableFrom === null) return settleCall(state, call, { outcome: "unknown", value: inline(why), at });
     return afterCalls(
-      updateCall(state, call, (open) => ({
+      updateCall(state, call, ({ approval: _, ...open }) => ({
         ...withUnknownChild(open),
         status: "unknown",
         timesUnknown: open.timesUnknown + 1,
@@ -171,6 +174,7 @@ const handlers: Handlers = {
         ...(onUnknown !== "ask" || open.onUnknown !== undefined ? { onUnknown } : {}),
         ...(unbegun === undefined ? {} : { unbegun: why }),
         ...(restored === undefined ? {} : { restored }),
+        ...(approval === undefined ? {} : { approval }),
       })),
     );
   },
@@ -208,6 +212,8 @@ const handlers: Handlers = {
   ChildDispatched: dispatchChild,
   ChildStarted: applyChildStarted,
   ChildSuperseded: supersede,
+  ChildContinued: continueChild,
+  ChildResumed: applyChildResumed,
   ChildAskedToStop: applyAskedToStop,
   ChildNeverMade: dropChild,
 
@@ -219,6 +225,9 @@ const handlers: Handlers = {
 
   CheckFailed: (state) => state,
   Recalled: applyRecalled,
+  RequestChosen: applyChoice,
+  ToolsLeftOut: ({ leftOutTools: _, ...state }, { digest }) =>
+    digest === "" ? state : { ...state, leftOutTools: digest },
   Learned: applyLearned,
   CrackSignalled: applyCrack,
   TopologyMoved: applyTopologyMove,
@@ -269,8 +278,9 @@ const handlers: Handlers = {
         return settleCall(state, action.call, { outcome: "unknown", value: inline(why), at });
       }
       case "hold":
-        if (action.failure !== undefined) return holdForModel(state, action.failure);
         return holdForAgent(state, action.to === null ? { kind: "agent", why } : { kind: "upgrade", to: action.to });
+      case "block":
+        return holdForOperator(state, action);
       case "intrinsicChanged":
         return withChangedIntrinsic(state, action.changed);
       case "leaveOut":

@@ -45,6 +45,16 @@ export interface AgentsCase {
   /** Agent files that cannot be loaded, and why. */
   readonly broken: readonly string[];
   readonly secrets: readonly SecretSeen[];
+  /** How many webhooks the config names, and those whose requests cannot be signed. Absent: it names none. */
+  readonly webhooks?: { readonly count: number; readonly unsigned: readonly WebhookUnsigned[] };
+}
+
+/** A webhook whose requests cannot be signed, so that nothing is sent to it. */
+interface WebhookUnsigned {
+  readonly to: string;
+  readonly is: "absent" | "unread" | "malformed";
+  readonly why: string;
+  readonly mend: string;
 }
 
 /** Reduces an agent to what the checks need. */
@@ -86,6 +96,19 @@ export const AGENT_CHECKS: readonly Check<AgentsCase>[] = [
     judge: ({ secrets }) => judgeSecrets(secrets),
   },
 ];
+
+/** The check of the webhooks, for a config that names some. */
+export const WEBHOOK_CHECK: Check<AgentsCase> = {
+  id: "webhooks",
+  says: "each webhook can be signed, and so sent",
+  judge: ({ webhooks = { count: 0, unsigned: [] } }) => {
+    const { count, unsigned } = webhooks;
+    if (unsigned.length === 0) return ok(`${count} of ${count}`);
+    const why = unsigned.map((each) => `nothing is sent to ${each.to}: ${each.why}`).join("; ");
+    const verdict = unsigned.every(({ is }) => is === "unread") ? unknown : fail;
+    return verdict(why, [...new Set(unsigned.map(({ mend }) => mend))].join("; "));
+  },
+};
 
 function judgeSecrets(secrets: readonly SecretSeen[]): Verdict {
   for (const { is, verdict, says } of LACKS) {

@@ -21,6 +21,7 @@ export interface Missing {
     | "timeout"
     | "hints"
     | "server"
+    | "leftOut"
     | "detached"
     | "intrinsics"
     | "retention";
@@ -35,7 +36,7 @@ interface Audited {
 }
 
 /** What the declarations of an agent show. Whether its servers answer, and what its modules change, is found elsewhere. */
-type Seen = Exclude<Missing["what"], "server" | "intrinsics">;
+type Seen = Exclude<Missing["what"], "server" | "leftOut" | "intrinsics">;
 
 type Look = (agent: Agent, of: Audited) => Omit<Missing, "kind" | "what"> | null;
 

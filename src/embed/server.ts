@@ -8,10 +8,13 @@ import { tokenAuthenticator } from "../api/access/bearer.ts";
 import type { Caller, Credentials } from "../api/access/caller.ts";
 import { createApi } from "../api/app.ts";
 import * as problems from "../api/problem.ts";
-import { agentToStart } from "../cli/agent-to-start.ts";
-import { catalogueOf } from "../cli/commands/agent-list.ts";
-import { openSettled } from "../cli/open.ts";
-import { settingsOf } from "../cli/settings.ts";
+import type { Agent } from "../ports/agent.ts";
+import type { Clock } from "../ports/world.ts";
+import { agentToStart } from "../compose/agent-to-start.ts";
+import { checkGiven } from "../compose/given-agents.ts";
+import { catalogueOf } from "../compose/catalogue.ts";
+import { openSettled } from "../compose/open.ts";
+import { settingsOf } from "../compose/settings.ts";
 import { isTenant } from "../core/ids.ts";
 import { runId } from "../protocol/ids.ts";
 import { asClientErrors, storeFlags, surroundingsOf } from "../client/open-store.ts";
@@ -24,7 +27,10 @@ import { addConsole } from "../server/console-files.ts";
 import { addEventStreams } from "../server/event-route.ts";
 import { serverApp } from "../server/server-app.ts";
 import { addUiRoutes } from "../server/ui-route.ts";
-import { OpenStreams } from "../server/open-streams.ts";
+import { OpenStreams, type UnreadStream } from "../server/open-streams.ts";
+import { Turns, worldInTurns } from "../server/turns.ts";
+import { closeIfUnread } from "../server/unread.ts";
+import { type ReaderOptions, readersSchema } from "../sdk/readers.ts";
 import { addMcp } from "../server/mcp-route.ts";
 import { type ApiCalls, credentialsIn } from "../server/protocol-calls.ts";
 
@@ -52,6 +58,15 @@ export interface ServerOptions {
   readonly world?: string;
   /** The folder of `cairn.config.ts`, whose agents may be started; default: the current one. */
   readonly cwd?: string;
+  /**
+   * The agents that may be started, as objects: for a program that is bundled, and has neither agent files nor a config.
+   * Then `cairn.config.ts` is not read. What drives the store has to know them too (`driveStore({ agents, entry })`).
+   */
+  readonly agents?: readonly Agent[];
+  /** How many readers it follows runs for, and when one that takes nothing is closed; default: as in `cairn.config.ts`. */
+  readonly readers?: ReaderOptions;
+  /** Hears of each reader that was closed since it took nothing; default: nobody does. */
+  readonly onUnread?: (closed: UnreadStream) => void;
 }
 
 export interface ApiServer {
@@ -78,45 +93,53 @@ interface From {
 export function createServer(options: ServerOptions): Promise<ApiServer> {
   return asClientErrors(async () => {
     const base = checkedBase(options.base ?? "");
-    registerResolution();
-    const shell = surroundingsOf(options.cwd);
+    const { agents } = options;
+    if (agents === undefined) registerResolution();
+    const shell = surroundingsOf(options.cwd, agents);
     const settings = await settingsOf(shell, storeFlags(options));
+    if (agents !== undefined) checkGiven(agents, settings);
     const opened = await openSettled(shell, settings, { create: true });
-    const { world } = opened;
-    const { auth } = options;
+    const { auth, onUnread = () => undefined } = options;
+    const { clock } = opened.world;
+    const after: Clock["after"] = (delayMs, call) => clock.after(delayMs, call);
+    const turns = new Turns();
+    const readers = checkedReaders(options.readers) ?? settings.readers;
+    const streams = new OpenStreams({ turns, after, onUnread, readers });
+    const world = worldInTurns(opened.world, turns);
     const byToken = tokenAuthenticator(world);
     const callerOf = async (request: Request, credentials: Credentials): Promise<Caller | null> =>
       auth === "tokens" ? byToken(credentials) : checkedCaller(await auth(request));
     const api = createApi<From>({
       world,
       agentOf: (name) => agentToStart(shell, opened, name),
-      agents: () => catalogueOf(settings),
+      agents: async () => (agents === undefined ? catalogueOf(settings) : { agents, broken: [] }),
       firingsOf: nextFirings,
+      attendant: () => opened.attendant(),
       callerOf: ({ request }, credentials) => callerOf(request, credentials),
       baseOf: () => base,
       hasChats: true,
       isCounted: ({ isFirst = true }) => !isFirst,
       ...(settings.access.limits !== undefined && { limits: settings.access.limits }),
     });
-    const streams = new OpenStreams();
     const app = serverApp();
     if (options.console ?? true) addConsole(app);
     const ask = (asked: Request, { original, isFirst }: { readonly original: Request; readonly isFirst: boolean }) =>
       api.fetch(asked, { request: original, isFirst });
-    addEventStreams(app, { streams, ask });
+    const identify = async (request: Request): Promise<Caller> => {
+      const caller = await callerOf(request, credentialsIn(request.headers));
+      if (caller === null) throw problems.unauthenticated();
+      return caller;
+    };
+    addEventStreams(app, { streams, ask, callerOf: identify });
     const chat: ChatRoutes = {
-      ...{ streams, ask },
+      ...{ streams, ask, callerOf: identify },
       runOf: async (request, { agent, key: idempotencyKey }) => {
-        const caller = await callerOf(request, credentialsIn(request.headers));
-        if (caller === null) throw problems.unauthenticated();
-        return runId(world.hash, { tenant: caller.tenant, agent, idempotencyKey });
+        const { tenant } = await identify(request);
+        return runId(world.hash, { tenant, agent, idempotencyKey });
       },
     };
     addUiRoutes(app, chat);
     addAgUiRoute(app, chat);
-    const identify = async (request: Request): Promise<void> => {
-      if ((await callerOf(request, credentialsIn(request.headers))) === null) throw problems.unauthenticated();
-    };
     const calls: ApiCalls = { ask: (page, request) => api.fetch(page, { request }), identify };
     addMcp(app, { streams, calls });
     addA2a(app, { streams, calls, base });
@@ -129,7 +152,13 @@ export function createServer(options: ServerOptions): Promise<ApiServer> {
       streams.closeAll();
       opened.close();
     };
-    return { fetch, listener: getRequestListener(fetch), close };
+    const answer = getRequestListener(fetch);
+    const { unreadSeconds: seconds } = streams.readers;
+    const listener: ApiServer["listener"] = (request, response) => {
+      closeIfUnread(response, { after, seconds, onUnread });
+      return answer(request, response);
+    };
+    return { fetch, listener, close };
   });
 }
 
@@ -137,6 +166,14 @@ export function createServer(options: ServerOptions): Promise<ApiServer> {
 function checkedCaller(caller: Caller | null): Caller | null {
   if (caller === null || isTenant(caller.tenant)) return caller;
   throw new Error("auth returned a tenant that is not 1 to 24 lower-case letters and digits");
+}
+
+function checkedReaders(readers: ReaderOptions | undefined): ReaderOptions | null {
+  if (readers === undefined) return null;
+  const checked = readersSchema.safeParse(readers);
+  if (checked.success) return checked.data;
+  const why = checked.error.issues.map(({ path, message }) => `readers.${path.join(".")}: ${message}`).join("; ");
+  throw Object.assign(new Error(`the option readers is not understood: ${why}`), { code: "ReadersInvalid" });
 }
 
 function checkedBase(base: string): string {

@@ -2,12 +2,18 @@
  * `cairn-run/worker`: drives the runs of a local store from a program, as `cairn work` does. The program decides when it
  * ends, so nothing here listens to signals. One process at a time drives a store; another is refused.
  */
-import { CliError, EXIT } from "../cli/errors.ts";
-import { readSchedules, toFire } from "../cli/commands/firing.ts";
-import { openSettled } from "../cli/open.ts";
-import { settingsOf } from "../cli/settings.ts";
-import { supervise } from "../cli/supervise.ts";
+import { checkCapsApart } from "../compose/check-caps.ts";
+import { UserError, EXIT } from "../compose/user-error.ts";
+import { readSchedules, toFire } from "../compose/schedules.ts";
+import { openSettled } from "../compose/open.ts";
+import { settingsOf } from "../compose/settings.ts";
+import { supervise } from "../compose/supervise.ts";
 import { asClientErrors, storeFlags, surroundingsOf } from "../client/open-store.ts";
+import { checkGiven, entryIn, firedFor } from "../compose/given-agents.ts";
+import type { WorkerSettings } from "../compose/supervise.ts";
+import { startWorker } from "../compose/workers/start-worker.ts";
+import { NO_FAULTS } from "../ports/fault-point.ts";
+import type { Agent } from "../ports/agent.ts";
 import type { ScheduledAgent } from "../ports/supervision.ts";
 import type { SupervisorEvent } from "../ports/supervisor-events.ts";
 
@@ -19,13 +25,23 @@ export interface DriveOptions {
   readonly store?: string;
   /** The folder of `cairn.config.ts`, whose agents run; default: the current one. */
   readonly cwd?: string;
+  /**
+   * The agents, as objects: for a program that is bundled, and has neither agent files nor a config. Then
+   * `cairn.config.ts` is not read, and `entry` names the module that their worker processes begin with.
+   */
+  readonly agents?: readonly Agent[];
+  /**
+   * The module that a worker process begins with, such as `new URL("./cairn-worker.js", import.meta.url)`. It calls
+   * `workFor({ agents })` with the same agents.
+   */
+  readonly entry?: URL | string;
   /** Worker processes; default: from the config, else one less than the processors. */
   readonly workers?: number;
   /** Beats of one agent that a worker process runs at once; default: from the config, else 16. */
   readonly beatsPerWorker?: number;
   /** The most seconds of a beat; default: from the environment, the config, else 60. */
   readonly beatSeconds?: number;
-  /** Called for each event, with texts for humans and without secrets. */
+  /** Called for each event, with texts for humans and without secrets. What it throws is ignored. */
   readonly onEvent?: (event: SupervisorEvent) => void;
 }
 
@@ -49,25 +65,31 @@ export interface Driving {
  */
 export function driveStore(options: DriveOptions = {}): Promise<Driving> {
   return asClientErrors(async () => {
-    const { workers, beatsPerWorker, beatSeconds, onEvent = () => undefined } = options;
-    const shell = surroundingsOf(options.cwd);
+    requireNode();
+    const { workers, beatsPerWorker, beatSeconds, agents } = options;
+    const entry = entryIn(options);
+    const onEvent = withoutErrors(options.onEvent ?? (() => undefined));
+    const shell = surroundingsOf(options.cwd, agents);
     const settings = await settingsOf(shell, {
       ...storeFlags({ store: options.store, world: "local" }),
       ...(workers !== undefined && { workers }),
       ...(beatsPerWorker !== undefined && { beatsPerWorker }),
       ...(beatSeconds !== undefined && { beatSeconds: String(beatSeconds) }),
     });
+    if (agents === undefined) await checkCapsApart(shell, settings);
+    else checkGiven(agents, settings);
     const opened = await openSettled(shell, settings, { create: true, check: "supervisor" });
     const { supervision } = opened;
     if (supervision === null) throw nothingToDrive();
     const reading = new AbortController();
-    let schedules: readonly ScheduledAgent[] = [];
+    let schedules: readonly ScheduledAgent[] = agents === undefined ? [] : firedFor(agents);
     const supervisor = orClose(opened, () =>
-      supervise({ shell, settings, supervision, schedules: () => schedules, onEvent }),
+      supervise({ shell, settings, supervision, schedules: () => schedules, onEvent, ...(entry && { entry }) }),
     );
-    void readSchedules(shell, { settings, stop: reading.signal }).then(({ scheduled }) => {
-      schedules = scheduled.map(toFire);
-    });
+    if (agents === undefined)
+      void readSchedules(shell, { settings, stop: reading.signal }).then(({ scheduled }) => {
+        schedules = scheduled.map(toFire);
+      });
     const stopped = supervisor.stopped.finally(() => {
       reading.abort();
       opened.close();
@@ -82,6 +104,49 @@ export function driveStore(options: DriveOptions = {}): Promise<Driving> {
   });
 }
 
+/**
+ * Runs beats for `driveStore({ agents, entry })`, which starts a process with the module that calls this. The call never
+ * ends, and the module does nothing else: the process is killed and replaced at will. Started by anything else, it throws.
+ */
+export function workFor({ agents }: { readonly agents: readonly Agent[] }): void {
+  const [, file = "", told] = process.argv;
+  if (process.send === undefined || told === undefined) {
+    const why =
+      "workFor belongs into the module that `entry` of driveStore names, and that module is started by it alone";
+    throw Object.assign(new Error(why), { code: "WorkerEntryInvalid" });
+  }
+  startWorker({
+    settings: JSON.parse(told) as WorkerSettings,
+    env: surroundingsOf().env,
+    inject: NO_FAULTS,
+    given: { agents, file },
+  });
+}
+
+/** Another runtime starts processes, but they do not answer as worker processes of Node do. */
+function requireNode(): void {
+  const other = Object.keys(process.versions).find((name) => name === "bun" || name === "deno");
+  if (other === undefined) return;
+  throw new UserError({
+    code: "NodeNeeded",
+    exit: EXIT.usage,
+    what: `driveStore does not run on ${other === "bun" ? "Bun" : "Deno"}`,
+    why: "beats run in worker processes of Node; what mounts the API of the store may run there",
+    next: "node drive.js",
+  });
+}
+
+/** What fails while an event is written to a log must not stop the runs. */
+const withoutErrors =
+  (onEvent: (event: SupervisorEvent) => void) =>
+  (event: SupervisorEvent): void => {
+    try {
+      onEvent(event);
+    } catch {
+      // The program's own log cannot be written, so there is no place to say it.
+    }
+  };
+
 /** Closes the store if the work fails. */
 function orClose<T>(opened: { readonly close: () => void }, work: () => T): T {
   try {
@@ -92,8 +157,8 @@ function orClose<T>(opened: { readonly close: () => void }, work: () => T): T {
   }
 }
 
-const nothingToDrive = (): CliError =>
-  new CliError({
+const nothingToDrive = (): UserError =>
+  new UserError({
     code: "Usage",
     exit: EXIT.usage,
     what: "there is nothing to drive in this world",

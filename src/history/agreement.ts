@@ -6,6 +6,7 @@ import { canonical } from "../codec/canonical.ts";
 import type { Snapshot } from "../codec/snapshot.ts";
 import type { CommitRecord } from "../core/event.ts";
 import { type Spent, metersOf } from "../core/policy/budget.ts";
+import { type Steps, eachOf } from "./stepwise.ts";
 
 /** The version and epoch of a commit. */
 type Made = Pick<CommitRecord, "version" | "epoch">;
@@ -43,16 +44,17 @@ export function wrongFields(
   );
 }
 
+type WrongDebit = { readonly meter: string; readonly spent: number; readonly sum: number };
+
 /** Meters whose debits do not add up to the amount that the run spent. */
-export function wrongDebits(
-  spent: Spent,
-  commits: readonly CommitRecord[],
-): readonly { readonly meter: string; readonly spent: number; readonly sum: number }[] {
+export function* wrongDebits(spent: Spent, commits: readonly CommitRecord[]): Steps<readonly WrongDebit[]> {
   const sums = new Map<string, number>();
-  for (const event of commits.flatMap(({ events }) => events)) {
-    if (event.kind !== "BudgetDebited") continue;
-    for (const [meter, amount] of metersOf(event.debit)) sums.set(meter, (sums.get(meter) ?? 0) + amount);
-  }
+  yield* eachOf(commits, ({ events }) => {
+    for (const event of events) {
+      if (event.kind !== "BudgetDebited") continue;
+      for (const [meter, amount] of metersOf(event.debit)) sums.set(meter, (sums.get(meter) ?? 0) + amount);
+    }
+  });
   return metersOf(spent).flatMap(([meter, amount]) => {
     const sum = sums.get(meter) ?? 0;
     return amount === sum ? [] : [{ meter, spent: amount, sum }];

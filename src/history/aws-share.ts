@@ -9,6 +9,7 @@
 import { encodeJournal } from "../codec/journal.ts";
 import type { CommitRecord, Event } from "../core/event.ts";
 import { FEW_REQUESTS } from "../ports/stored-sizes.ts";
+import { type Steps, atOnce } from "./stepwise.ts";
 import { MEMORY_GB, OWN_MS, PRICES, PRICES_OF, WAIT_MS } from "./aws-prices.ts";
 
 /** One line of AWS's bill. */
@@ -55,53 +56,54 @@ const MESSAGE = { writes: 3, units: 5 } as const;
 const WAIT = { writes: 2, units: 4, transitions: 1, reads: 2 } as const;
 
 /** The requests that these commits, all of a run in order, stand for. */
-export function awsCounts(commits: readonly CommitRecord[]): AwsCounts {
-  const events = commits.flatMap((commit) => commit.events);
-  const epochs = new Set(commits.map(({ epoch }) => epoch));
+export const awsCounts = (commits: readonly CommitRecord[]): AwsCounts => atOnce(awsCountSteps(commits));
+
+function* awsCountSteps(commits: readonly CommitRecord[]): Steps<AwsCounts> {
+  const epochs = new Set<number>();
+  let [entries, entryUnits, logBytes, modelMs, messages, waits] = [0, 0, 0, 0, 0, 0];
+  let isOver = false;
+  for (const [index, commit] of commits.entries()) {
+    if (index % COMMITS_PER_STEP === COMMITS_PER_STEP - 1) yield;
+    const { epoch, events } = commit;
+    epochs.add(epoch);
+    logBytes += Buffer.byteLength(JSON.stringify(events));
+    messages += events.filter(isAbsorbed).length;
+    for (const event of events) if (event.kind === "ModelCallCompleted") modelMs += event.tookMs;
+    isOver = (events.at(-1)?.kind ?? (isOver ? "RunEnded" : null)) === "RunEnded";
+    // A release. A pause before a model retry is not counted.
+    const isFirst = commits[index - 1]?.epoch !== epoch;
+    const isLast = commits[index + 1]?.epoch !== epoch;
+    if (isLast && events.some(beginsWait)) waits += 1;
+    // Each commit that does not release the run puts a journal entry, except the first of an invocation: its part fits
+    // into the row.
+    if (isFirst || isLast) continue;
+    const { byteLength } = encodeJournal([commit], { quality: FEW_REQUESTS.journalQuality });
+    entries += 1;
+    entryUnits += Math.ceil((byteLength + ENTRY_BYTES) / UNIT_BYTES);
+  }
   const invocations = epochs.size;
-  const waits = waitsAfter(commits);
-  const messages = events.filter(isAbsorbed).length;
-  const entries = entriesOf(commits);
-  const logBytes = commits.reduce((sum, each) => sum + Buffer.byteLength(JSON.stringify(each.events)), 0);
-  const isOver = events.at(-1)?.kind === "RunEnded";
   // The start, a claim for each invocation, each commit, and the tombstone.
   const writes = 1 + invocations + commits.length + (isOver ? 1 : 0) + waits * WAIT.writes + messages * MESSAGE.writes;
-  const entryUnits = entries.reduce((sum, bytes) => sum + Math.ceil((bytes + ENTRY_BYTES) / UNIT_BYTES), 0);
   const extra = UNITS_OF_LIFE + invocations * UNITS_OF_RELEASE;
   return {
     invocations,
     // The end of an execution is a transition more.
     transitions: invocations + waits * WAIT.transitions + (isOver ? 1 : 0),
-    writes: writes + entries.length,
+    writes: writes + entries,
     writeUnits: writes + extra + entryUnits + waits * WAIT.units + messages * (MESSAGE.units - MESSAGE.writes),
     reads: 3 + waits * WAIT.reads,
     // The first snapshot, one for each release, and the sealed segments of the transcript.
     puts: 1 + invocations + Math.floor((logBytes * TRANSCRIPT_SHARE) / FEW_REQUESTS.segmentBytes),
     gets: 1 + waits,
-    modelMs: events.reduce((sum, event) => sum + (event.kind === "ModelCallCompleted" ? event.tookMs : 0), 0),
+    modelMs,
   };
 }
 
-/**
- * The sizes of the journal entries. Each commit that does not release the run puts one, except the first of an
- * invocation: its part fits into the row.
- */
-function entriesOf(commits: readonly CommitRecord[]): readonly number[] {
-  return commits.flatMap((commit, index) => {
-    const isFirst = commits[index - 1]?.epoch !== commit.epoch;
-    const isLast = commits[index + 1]?.epoch !== commit.epoch;
-    if (isFirst || isLast) return [];
-    return [encodeJournal([commit], { quality: FEW_REQUESTS.journalQuality }).byteLength];
-  });
-}
+/** Each of them is compressed, which takes more than to read it. */
+const COMMITS_PER_STEP = 32;
 
 /** A message from outside that the run took. */
 const isAbsorbed = (event: Event): boolean => event.kind === "MessageAbsorbed" && event.stage === "taken";
-
-/** How often the run was released to wait for something outside. A pause before a model retry is not counted. */
-const waitsAfter = (commits: readonly CommitRecord[]): number =>
-  commits.filter((commit, index) => commits[index + 1]?.epoch !== commit.epoch && commit.events.some(beginsWait))
-    .length;
 
 /** Each of these leaves the run to wait for a human, an event, a time or a child. */
 function beginsWait(event: Event): boolean {
@@ -114,15 +116,18 @@ function beginsWait(event: Event): boolean {
     case "ToolOutcomeUnknown":
       return event.reconcilableFrom !== null;
     case "RecoveryDecided":
-      return event.action.kind === "hold";
+      return event.action.kind === "hold" || event.action.kind === "block";
     default:
       return false;
   }
 }
 
 /** The lines of AWS's bill for these commits. */
-export function awsShareOf(commits: readonly CommitRecord[]): AwsShare {
-  const counts = awsCounts(commits);
+export const awsShareOf = (commits: readonly CommitRecord[]): AwsShare => atOnce(awsShareSteps(commits));
+
+/** The same in steps. */
+export function* awsShareSteps(commits: readonly CommitRecord[]): Steps<AwsShare> {
+  const counts = yield* awsCountSteps(commits);
   const { invocations, transitions, writes, writeUnits, reads, puts, gets, modelMs } = counts;
   const waitMs = (writes + reads) * WAIT_MS.table + puts * WAIT_MS.put + gets * WAIT_MS.get;
   const gigabyteSeconds = ((modelMs + waitMs + invocations * OWN_MS) / 1_000) * MEMORY_GB;

@@ -19,7 +19,8 @@ export const GROUPS = {
   budget: "a crash must not refund anything",
   position: "the next beat continues from here and not from the beginning",
   end: "the end is decided once, and no process moves the deadline",
-  topology: "a resumed run keeps its plan, cursor, round and caps, and each first signal is given once in a section",
+  topology:
+    "a resumed run keeps its plan, cursor, round and caps, and what its agent chose for the next request; each first signal is given once in a section",
   "what it remembers":
     "references to what was recalled and learned, so that a resumed run sends the same prompt; never the texts",
   "human decisions": "no human is asked twice",
@@ -84,6 +85,7 @@ export const BOUNDARY: { readonly [F in keyof Required<StoredState>]: BoundaryRo
   signals: ledger(count(BOUNDS.signalsMax, "signalsMax")),
   outside: handle(STATE),
   undo: handle(STATE),
+  repeats: handle(STATE),
   saga: handle(STATE),
   compensate: handle(STATE),
   children: { group: "child runs", bound: count(BOUNDS.childrenMax, "childrenMax"), origin: "events" },
@@ -118,6 +120,8 @@ export const BOUNDARY: { readonly [F in keyof Required<StoredState>]: BoundaryRo
   onIdle: row("end", "start")(),
   retention: row("end", "start")(),
   memory: { group: "what it remembers", bound: STATE, origin: "events" },
+  leftOutTools: position(characters(16, "16")),
+  chosen: { group: "topology", bound: STATE, origin: "events" },
   topology: { group: "topology", bound: STATE, origin: "events" },
   cracks: { group: "topology", bound: count(CRACK_NAMES.length, "the number of cracks"), origin: "events" },
   changedIntrinsics: { group: "ledger of open calls", bound: STATE, origin: "events" },

@@ -4,12 +4,17 @@ import type { ChildReport } from "../core/child.ts";
 import type { Action, Event } from "../core/event.ts";
 import { inline } from "../core/message.ts";
 import { joinedWork, reconciledWork, unknownWork } from "../core/calls/outside.ts";
+import { type SettledCall, followCalls, followedCalls, touchesCalls } from "../core/calls/followed-calls.ts";
 import { countAfter, proposedBy } from "../core/calls/proposed-calls.ts";
+import { type Steps, atOnce, eachOf } from "./stepwise.ts";
 
 /** The ledger of these events, which must be all events of the run in order. */
-export function ledgerOf(events: Iterable<Event>): readonly LedgerEntry[] {
+export const ledgerOf = (events: Iterable<Event>): readonly LedgerEntry[] => atOnce(ledgerSteps(events));
+
+/** The same in steps. */
+export function* ledgerSteps(events: Iterable<Event>): Steps<readonly LedgerEntry[]> {
   const ledger = new CallLedger();
-  for (const event of events) ledger.add(event);
+  yield* eachOf(events, (event) => ledger.add(event));
   return ledger.entries;
 }
 
@@ -19,6 +24,7 @@ class CallLedger {
   readonly #children = new Map<string, string>();
   /** How many calls the models proposed. */
   #asked = 0;
+  readonly #followed = followedCalls();
 
   get entries(): readonly LedgerEntry[] {
     return [...this.#calls.values()];
@@ -34,6 +40,19 @@ class CallLedger {
     if (event.kind === "MessageAbsorbed" && event.stage === "taken" && event.body.kind === "child") {
       this.#report(event.body, event.at);
     }
+    this.#enter(event);
+    for (const settled of followCalls(this.#followed, event)) this.#close(settled, event);
+  }
+
+  /** What settles a call settles its entry, whatever kind of event that is. */
+  #close({ call, outcome }: SettledCall, event: Event): void {
+    const entry = this.#calls.get(call);
+    if (entry === undefined || entry.settledAt !== null) return;
+    const evidence = event.kind === "RecoveryDecided" ? event.why : entry.evidence;
+    this.#calls.set(call, { ...entry, status: outcome, evidence, settledAt: event.at });
+  }
+
+  #enter(event: Event): void {
     if (!("call" in event)) return;
     const entry = this.#calls.get(event.call);
     if (entry === undefined) return;
@@ -98,8 +117,8 @@ export function readLedgerEvent(event: Event): Event | null {
       return { ...event, value: NOTHING };
     case "RunStarted":
       return event.forked === undefined ? null : event;
-    case "RecoveryDecided":
-      return ["undo", "postpone", "probe"].includes(event.action.kind) ? event : null;
+    case "RunEnded":
+      return event.status === "completed" ? { ...event, result: NOTHING } : event;
     case "MessageAbsorbed":
       if (event.stage !== "taken" || event.body.kind !== "child") return null;
       return { ...event, body: { ...event.body, value: NOTHING } };
@@ -108,7 +127,7 @@ export function readLedgerEvent(event: Event): Event | null {
     case "HumanApprovalReceived":
       return { ...event, decision: { ...event.decision, args: null } };
     default:
-      return "call" in event ? event : null;
+      return "call" in event || touchesCalls(event) ? event : null;
   }
 }
 
@@ -171,6 +190,8 @@ function entered(entry: LedgerEntry, event: CallEvent): LedgerEntry {
     }
     case "ChildSuperseded":
       return { ...entry, evidence: `child run ${event.child} was too late: ${event.why}` };
+    case "ChildContinued":
+      return { ...entry, evidence: `child run ${event.child} goes on as dispatch ${event.dispatch}: ${event.why}` };
     case "ChildNeverMade": {
       if (entry.settledAt !== null) return entry;
       const evidence = `child run ${event.child} was never made`;

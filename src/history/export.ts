@@ -5,7 +5,7 @@
  *
  * The history is held packed until all of it is read (`packed-history.ts`). Everything else is written immediately.
  */
-import { type ArchiveCounts, type ArchivedRun, callLine } from "../codec/archive.ts";
+import { type ArchiveCounts, type ArchivedRun, type LedgerEntry, callLine } from "../codec/archive.ts";
 import { begunLine } from "../codec/archive-lines.ts";
 import { endLine, headLine, messageLine } from "../codec/archive.ts";
 import { RunningDigest, chunked, unpacked } from "../codec/archive-bytes.ts";
@@ -19,6 +19,7 @@ import { SegmentCache, type Source } from "./load.ts";
 import { PackedHistory, blobLines, fileLines } from "./packed-history.ts";
 import type { OnStep } from "./reader.ts";
 import { recordedBack } from "./recording.ts";
+import { inTurns } from "./stepwise.ts";
 import { loadVouched, signIn } from "./vouch.ts";
 
 /** What an export contains. */
@@ -54,6 +55,7 @@ export async function exportRun(world: World, of: ExportOptions): Promise<Export
 
 async function write(world: World, row: Row, of: ExportOptions): Promise<Exported> {
   const from: Source = { objects: world.objects, row };
+  const turn = world.reading?.turn;
   const { state } = await loadVouched(world, row, new SegmentCache());
   const history = new PackedHistory();
   let begun: State | null = null;
@@ -69,14 +71,15 @@ async function write(world: World, row: Row, of: ExportOptions): Promise<Exporte
   const lines = new RunningDigest();
   const tell = async (chunks: Iterable<string>): Promise<void> => {
     for (const chunk of chunks) {
+      await turn?.();
       lines.add(chunk);
       await of.write(chunk);
     }
   };
-  await tell(chunked(opening(run, state, begun)));
+  await tell(chunked(opening(run, state, begun), CHUNK_CHARACTERS));
   for (const member of history.members) await tell([unpacked(member)]);
-  const { calls } = history;
-  await tell(chunked(calls.map(callLine)));
+  const calls = await inTurns(history.callSteps(), turn);
+  await tell(chunked(linesOf(calls), CHUNK_CHARACTERS));
   const wanted = history.blobs(state);
   const leftOut: string[] = [];
   const bytesMax = of.blobBytesMax ?? BLOB_BYTES_MAX;
@@ -95,6 +98,13 @@ async function write(world: World, row: Row, of: ExportOptions): Promise<Exporte
   const voucher = sign?.("export", digest) ?? null;
   await of.write(`${endLine(counts, { blobs: leftOut }, { digest, voucher })}\n`);
   return { run, counts, leftOut, digest, sealedBy: voucher?.key ?? null };
+}
+
+/** What one turn of a server writes of the transcript and the ledger. */
+const CHUNK_CHARACTERS = 256 * 1024;
+
+function* linesOf(calls: readonly LedgerEntry[]): Generator<string> {
+  for (const call of calls) yield callLine(call);
 }
 
 function* opening(run: ArchivedRun, state: State, begun: State): Generator<string> {

@@ -11,10 +11,11 @@ import { filesIn } from "../codec/file.ts";
 import { blobText, blobsIn } from "../codec/value.ts";
 import type { CommitRecord, Event } from "../core/event.ts";
 import type { State } from "../core/state.ts";
-import { readLedgerEvent, ledgerOf } from "./call-ledger.ts";
+import { readLedgerEvent, ledgerSteps } from "./call-ledger.ts";
 import { readFile } from "./files.ts";
 import { type Source, readBlob } from "./load.ts";
 import { inOrder } from "./reader.ts";
+import { type Steps, atOnce } from "./stepwise.ts";
 
 /** Collects the history, newest piece first, and returns it oldest first. */
 export class PackedHistory {
@@ -40,7 +41,12 @@ export class PackedHistory {
   }
 
   get calls(): readonly LedgerEntry[] {
-    return ledgerOf(inOrder(this.#ofLedger));
+    return atOnce(this.callSteps());
+  }
+
+  /** The same in steps. */
+  callSteps(): Steps<readonly LedgerEntry[]> {
+    return ledgerSteps(inOrder(this.#ofLedger));
   }
 
   /** The digests of all large values that the history or the state names. */

@@ -1,5 +1,6 @@
 /** The receipt of a run: what it spent on what, and what its recoveries spared, folded from the events in order. */
 import type { Event } from "../core/event.ts";
+import { type Steps, atOnce, eachOf } from "./stepwise.ts";
 
 /** A sum of money and work. */
 export interface Amount {
@@ -31,23 +32,26 @@ const NOTHING = { microUsd: 0, tokensIn: 0, tokensOut: 0, toolCalls: 0 };
 type Sum = typeof NOTHING;
 
 /** The receipt of these events, which must be all events of the run in order. */
-export function receiptOf(events: Iterable<Event>): Receipt {
+export const receiptOf = (events: Iterable<Event>): Receipt => atOnce(receiptSteps(events));
+
+/** The same in steps. */
+export function* receiptSteps(events: Iterable<Event>): Steps<Receipt> {
   const lines = new Map<string, { readonly times: number; readonly sum: Sum }>();
   let [total, spared, takeovers] = [NOTHING, NOTHING, 0];
   /** What was spent before the run began its task again, as its saga asked for. A restart would not repeat that. */
   let before = NOTHING;
-  for (const event of events) {
+  yield* eachOf(events, (event) => {
     if (event.kind === "BudgetDebited") {
       const { times, sum } = lines.get(event.for) ?? { times: 0, sum: NOTHING };
       lines.set(event.for, { times: times + 1, sum: added(sum, event.debit) });
       total = added(total, event.debit);
     }
-    if (event.kind !== "RecoveryDecided") continue;
+    if (event.kind !== "RecoveryDecided") return;
     if (event.action.kind === "restart") before = total;
-    if (event.action.kind !== "takeover") continue;
+    if (event.action.kind !== "takeover") return;
     takeovers += 1;
     spared = added(spared, added(total, before, -1));
-  }
+  });
   return {
     lines: [...lines]
       .map(([name, { times, sum }]) => ({ for: name, times, ...amountOf(sum) }))

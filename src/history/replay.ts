@@ -12,6 +12,7 @@ import type { State } from "../core/state.ts";
 import { fold } from "../core/transition.ts";
 import { wrongDebits, wrongEnd, wrongFields, wrongOrder } from "./agreement.ts";
 import type { Recording } from "./recording.ts";
+import { type Steps, atOnce } from "./stepwise.ts";
 
 /** The first version that differs from what was stored, and how it differs. */
 export interface Difference {
@@ -35,25 +36,37 @@ export interface Replayed {
 /** Receives each event before it is folded, with the state before it. */
 export type Witness = (event: Event, at: { readonly before: State; readonly version: number }) => void;
 
+export interface ReplayOptions {
+  readonly until?: number;
+  readonly witness?: Witness;
+}
+
 /** Replays up to version `until`, by default to the end. It compares the run's own facts only at the end. */
-export function replay(
-  { run, begun, commits }: Recording,
-  options: { readonly until?: number; readonly witness?: Witness } = {},
-): Replayed {
+export const replay = (recording: Recording, options: ReplayOptions = {}): Replayed =>
+  atOnce(replaySteps(recording, options));
+
+/** The same in steps. */
+export function* replaySteps({ run, begun, commits }: Recording, options: ReplayOptions = {}): Steps<Replayed> {
   const { until = run.version, witness = () => undefined } = options;
   const going = new Replay(begun.state, begun.marks);
   const [first] = begun.marks;
   if (first?.version !== 0) going.differ(0, "nothing says what state it began with");
-  for (const commit of commits) {
+  for (const [index, commit] of commits.entries()) {
     if (commit.version > until || going.differs !== null) break;
+    if (index % COMMITS_PER_STEP === COMMITS_PER_STEP - 1) yield;
     going.take(commit, witness);
   }
   going.compareBelow(until + 1);
   const isWhole = until >= run.version && going.differs === null;
-  const wrong = isWhole ? wrongAtEnd(run, { ...going.result, folded: commits.slice(0, going.result.commits) }) : null;
-  if (wrong !== null) going.differ(run.version, wrong);
+  if (isWhole) {
+    const wrong = yield* wrongAtEnd(run, { ...going.result, folded: commits.slice(0, going.result.commits) });
+    if (wrong !== null) going.differ(run.version, wrong);
+  }
   return going.result;
 }
+
+/** To fold an event takes far more than to read it. */
+const COMMITS_PER_STEP = 64;
 
 class Replay {
   #state: State;
@@ -119,10 +132,10 @@ class Replay {
 }
 
 /** Compares the run's facts with the result of its events. Null if they match. */
-function wrongAtEnd(
+function* wrongAtEnd(
   run: ArchivedRun,
   { state, version, epoch, folded }: Replayed & { readonly folded: readonly CommitRecord[] },
-): string | null {
+): Steps<string | null> {
   const isQueued = run.version === 0 && run.status === "queued";
   const { run: id, born, agent, agentVersion, task, result: outcome, failure, restart, startedAt, spent } = state;
   const come = {
@@ -142,7 +155,7 @@ function wrongAtEnd(
   const fields = Object.entries({ status, ...phase, ...come }).map(
     ([name, is]) => [name, { said: run[name as keyof ArchivedRun], come: is }] as const,
   );
-  const debits = wrongDebits(spent, folded).map(
+  const debits = (yield* wrongDebits(spent, folded)).map(
     ({ meter, spent: amount, sum }) => `it spent ${amount} ${meter}, and its debits add up to ${sum}`,
   );
   return [...wrongFields(Object.fromEntries(fields)), ...debits, ...wrongEnd(run, { version, epoch })][0] ?? null;

@@ -20,7 +20,7 @@ export class WriteUnresolved extends StoreUnreachable {
 }
 
 /** Waits before a busy store is called again; false if no time is left for that. */
-export type Patience = () => Promise<boolean>;
+export type Patience = (why?: string) => Promise<boolean>;
 
 const IMPATIENT: Patience = async () => false;
 
@@ -64,7 +64,7 @@ export async function resolveAmbiguousWrite<Outcome extends { readonly kind: str
     const outcome = await write();
     if (isAmbiguous(outcome)) {
       why = outcome.why;
-      if (outcome.isBusy !== true || !(await patience())) sent += 1;
+      if (outcome.isBusy !== true || !(await patience(why))) sent += 1;
       continue;
     }
     const refusal = copy > 0 ? rowOf(outcome) : null;

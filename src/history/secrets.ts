@@ -9,9 +9,10 @@
 import type { Agent, ToolSecrets } from "../ports/agent.ts";
 import { type KnownSecret, type Redaction, redactionOf } from "../codec/redaction/redaction.ts";
 import type { AbsentSecret, SecretLook, Secrets } from "../ports/secrets.ts";
+import { withTimeout } from "../ports/with-timeout.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
 
-type Knowing = Pick<World, "secrets" | "clock">;
+type Knowing = Pick<World, "secrets" | "clock"> & Partial<Pick<World, "limits">>;
 
 interface Looked {
   readonly look: SecretLook;
@@ -26,7 +27,12 @@ interface Known {
   redaction: Redaction;
   /** When the declared names were last read. */
   listedAt: number;
+  /** When the store of secrets last gave no answer in its time. */
+  silentAt: number;
 }
+
+/** How long a store of secrets may take for an answer, and for how long it is not asked again if it gave none. */
+const ASK_MS = 5_000;
 
 /** How long a value is used before the process reads it again. */
 const FRESH_MS = 5 * 60_000;
@@ -49,7 +55,13 @@ const known = new WeakMap<Secrets, Known>();
 function knownOf(secrets: Secrets): Known {
   const found = known.get(secrets);
   if (found !== undefined) return found;
-  const nothing: Known = { looks: new Map(), values: [], redaction: SHAPES_ONLY, listedAt: -Infinity };
+  const nothing: Known = {
+    looks: new Map(),
+    values: [],
+    redaction: SHAPES_ONLY,
+    listedAt: -Infinity,
+    silentAt: -Infinity,
+  };
   known.set(secrets, nothing);
   return nothing;
 }
@@ -100,8 +112,8 @@ async function readAll(
 ): Promise<{ readonly hidden: AbsentSecret | null; readonly looks: ReadonlyMap<string, SecretLook> }> {
   const { secrets, clock } = world;
   const all = knownOf(secrets);
-  if (own.some((name) => !all.looks.has(name))) await secrets.declare(own);
-  const declared = await secrets.declared();
+  if (own.some((name) => !all.looks.has(name))) await answered(world, () => secrets.declare(own));
+  const declared = await answered(world, () => secrets.declared());
   const hidden = "kind" in declared ? declared : null;
   const names = [...new Set([...("kind" in declared ? [] : declared), ...own])];
   const looks = await Promise.all(names.map(async (name) => [name, await lookUp(world, name, absentMs)] as const));
@@ -109,14 +121,30 @@ async function readAll(
   return { hidden, looks: new Map(looks) };
 }
 
-async function lookUp({ secrets, clock }: Knowing, name: string, absentMs = ABSENT_MS): Promise<SecretLook> {
+/**
+ * The answer of the store of secrets. One that says nothing cannot be reached: a beat that waited for it would be killed at
+ * its deadline, again and again (schedule 243). A short beat waits for a part of its time. No answer of it is null.
+ */
+async function answered<T>({ secrets, clock, limits }: Knowing, ask: () => Promise<T>): Promise<T> {
+  const all = knownOf(secrets);
+  const ms = Math.min(ASK_MS, 2 * (limits?.drainMs ?? ASK_MS));
+  const late = new StoreUnreachable(`the store of secrets gave no answer within ${ms} ms`, { store: "the secrets" });
+  if (Math.abs(clock.now() - all.silentAt) < ASK_MS) throw late;
+  const answer = await withTimeout(ask(), ms, clock);
+  if (answer !== null) return answer;
+  all.silentAt = clock.now();
+  throw late;
+}
+
+async function lookUp(world: Knowing, name: string, absentMs = ABSENT_MS): Promise<SecretLook> {
+  const { secrets, clock } = world;
   const all = knownOf(secrets);
   const before = all.looks.get(name);
   // The clock may be set back between two reads.
   const ageMs = before === undefined ? Infinity : Math.abs(clock.now() - before.readAt);
   if (before !== undefined && ageMs < (before.look.kind === "found" ? FRESH_MS : absentMs)) return before.look;
   try {
-    const look = await secrets.get(name);
+    const look = await answered(world, () => secrets.get(name));
     all.looks.set(name, { look, readAt: clock.now() });
     if (look.kind === "found") remember(all, { name, value: look.value });
     return look;

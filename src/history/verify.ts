@@ -21,6 +21,7 @@ import { wrongDebits, wrongEnd, wrongFields, wrongOrder, wrongPredecessor } from
 import { findRow } from "./damage.ts";
 import { type Counts, type Finding, Inspection } from "./inspection.ts";
 import { type OnStep, type PieceOf, inOrder, readHistory } from "./reader.ts";
+import { type Steps, eachOf, inTurns } from "./stepwise.ts";
 import { SealInspection, type SealVerdict } from "./verify-seals.ts";
 
 /** The result of `verify`. */
@@ -52,7 +53,7 @@ export async function verify(world: World, of: VerifyOptions): Promise<Verified 
   assertKnown(row);
   const inspection = new Inspection(world, row);
   const seals = new SealInspection(world, inspection);
-  const state = await inspect(inspection, seals, of);
+  const state = await inspect(inspection, seals, { ...of, turn: world.reading?.turn });
   const { findings, counts } = inspection;
   // A run whose retention expired during the check is cleaned up, not damaged.
   const left = findings.length === 0 ? row : await findRow(world, of.run, world.clock.now());
@@ -100,30 +101,36 @@ function adviceOn({
     : `no invocation can continue the run, and nothing is committed over it: ${back}`;
 }
 
+type Turn = (() => Promise<void>) | undefined;
+
 /** The state that the row leads to; null if it cannot be computed. */
-async function inspect(inspection: Inspection, seals: SealInspection, of: VerifyOptions): Promise<State | null> {
+async function inspect(
+  inspection: Inspection,
+  seals: SealInspection,
+  { turn, ...of }: VerifyOptions & { readonly turn: Turn },
+): Promise<State | null> {
   const chain = await walk(inspection, seals, of);
   const { newest, journal } = chain;
   if (journal !== null) await seals.journal();
   const commits = [...inOrder(chain.stretches), ...(journal ?? [])];
   inspection.counted.commits = commits.length;
-  checkOrder(inspection, commits);
+  await inTurns(checkOrder(inspection, commits), turn);
   await inspection.blobs("the journal", journal);
   if (newest === null || journal === null) return null;
   const state = await inspection.attempt("the journal", () => folded(newest, journal));
   if (state === null) return null;
   checkRow(inspection, state);
   await checkTask(inspection, state);
-  if (chain.isWhole) checkDebits(inspection, { commits, state });
+  if (chain.isWhole) await inTurns(checkDebits(inspection, { commits, state }), turn);
   return state;
 }
 
 /** Adds the debits up itself and does not rely on the fold. */
-function checkDebits(
+function* checkDebits(
   inspection: Inspection,
   { commits, state }: { readonly commits: readonly CommitRecord[]; readonly state: State },
-): void {
-  for (const { meter, spent, sum } of wrongDebits(state.spent, commits)) {
+): Steps<void> {
+  for (const { meter, spent, sum } of yield* wrongDebits(state.spent, commits)) {
     inspection.found("the debits", `they add up to ${sum} ${meter}, and it spent ${spent}`);
   }
 }
@@ -234,12 +241,12 @@ function sealFollows(before: Snapshot, { sealed, unsealed }: Snapshot): boolean 
   return sealed !== null && sealed.from === from && sealed.to === before.version && unsealed === 1;
 }
 
-function checkOrder(inspection: Inspection, commits: readonly CommitRecord[]): void {
-  for (const [index, commit] of commits.entries()) {
+function* checkOrder(inspection: Inspection, commits: readonly CommitRecord[]): Steps<void> {
+  yield* eachOf(commits, (commit, index) => {
     const before = commits[index - 1];
-    if (before === undefined) continue;
+    if (before === undefined) return;
     for (const wrong of wrongOrder(before, commit)) inspection.found(`version ${commit.version}`, wrong);
-  }
+  });
   const { row } = inspection;
   const { version, epoch } = commits.at(-1) ?? { version: 0, epoch: 0 };
   const last = { version: Math.max(version, row.snapshot.version), epoch };

@@ -5,6 +5,8 @@
 import type { Invocation, RunTask } from "../ports/tasks.ts";
 import type { Task, TaskResult } from "../protocol/chain.ts";
 import { beat } from "../engine/loop/beat.ts";
+import { askInTime } from "../engine/tools/ask-in-time.ts";
+import { StoreTime } from "../engine/context/store-time.ts";
 import { cleanUp } from "../history/clean-up.ts";
 import { fire } from "./firing.ts";
 import { collectOrphans } from "./orphans.ts";
@@ -13,26 +15,32 @@ import type { Runner } from "../engine/context/runner.ts";
 import { rescue, sweep } from "./sweep.ts";
 import { withDeliveries } from "./webhooks/alongside.ts";
 
-/** The function that a process uses to run any task of a chain. */
+/**
+ * The function that a process uses to run any task of a chain.
+ *
+ * Schedule 250: a client holds the store, and a park or a hand-over waits for it in one access after another, until its
+ * process is killed at its deadline, with the beats beside it. So the accesses of each task of a run end in its time, as
+ * those of a beat do. A sweep looks at its time between two runs.
+ */
 export function runTask(runner: Runner): RunTask {
   return (task, invocation) => {
+    if (task.kind === "beat") return beat(runner, task, invocation);
+    const { world } = new StoreTime(runner.world, invocation);
     switch (task.kind) {
-      case "beat":
-        return beat(runner, task, invocation);
       case "park":
-        return park(runner.world, task);
+        return park(world, task);
       case "renew":
-        return renew(runner.world, task.payload);
+        return renew(world, task.payload);
       case "rescue":
-        return rescue(runner.world, task, invocation);
+        return rescue(world, task, invocation);
       case "sweep":
         return withDeliveries(runner.world, invocation, sweep(runner.world, invocation));
       case "cleanUp":
-        return cleanUp(runner.world, task).then(() => ({ kind: "cleanUp" }));
+        return cleanUp(world, task).then(() => ({ kind: "cleanUp" }));
       case "orphans":
-        return collectOrphans(runner.world, task.after).then((next) => ({ kind: "orphans", next }));
+        return collectOrphans(world, task.after).then((next) => ({ kind: "orphans", next }));
       case "firing":
-        return firing(runner, task, invocation);
+        return firing({ ...runner, world }, task, invocation);
     }
   };
 }
@@ -42,7 +50,11 @@ async function firing(
   { agent: name, tenant, at, watched }: Extract<Task, { readonly kind: "firing" }>,
   invocation: Invocation,
 ): Promise<TaskResult> {
-  const found = await agentOf(name);
+  const leftMs = invocation.deadline - world.limits.drainMs - world.clock.now();
+  const what = `the module of agent ${name}`;
+  const said = await askInTime({ world, row: { run: "" }, leftMs }, { what }, () => agentOf(name));
+  if (said.kind !== "said") throw new Error(`${what}: ${said.why}`);
+  const found = said.value;
   if (found.kind === "absent") throw new Error(found.why);
   return fire(world, invocation, { agent: found.agent, tenant, at, watched });
 }

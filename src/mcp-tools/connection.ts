@@ -22,6 +22,11 @@ const PAUSE_MS = { first: 500, longest: 30_000 };
 
 const NO_SECRETS: ToolSecrets = { get: (name) => Promise.reject(new Error(`the secret ${name} is not known here`)) };
 
+/** The part of the time of a caller after which it gets an old list, if it may have one. */
+const OLD_LIST_AFTER = 0.9;
+
+type Asked = Parameters<ToolSource["list"]>[0];
+
 interface Kept {
   readonly definitions: readonly Definition[];
   readonly at: number;
@@ -47,17 +52,19 @@ export class Connection {
   }
 
   /** The tools of the server. The same array while they have not changed. */
-  async list({ secrets, mayBeOld, now }: Parameters<ToolSource["list"]>[0]): Promise<readonly Definition[]> {
+  async list({ secrets, mayBeOld, now, ms = Infinity }: Asked): Promise<readonly Definition[]> {
     this.#now = now;
     const [kept, live] = [this.#kept, this.#live];
     const isFresh = kept !== null && now - kept.at < LIST_FRESH_MS && live?.ended === null && !live.isListOld;
     if (isFresh) return kept.definitions;
     this.#listing ??= this.#ask(secrets).finally(() => (this.#listing = null));
+    // Only the caller judges that it is late. Other runs may wait for the same list for longer.
+    if (!mayBeOld || kept === null) return this.#listing;
     try {
-      return await this.#listing;
-    } catch (error) {
-      if (mayBeOld && kept !== null) return kept.definitions;
-      throw error;
+      // An old list is needed a moment before the caller stops to wait.
+      return await within(ms * OLD_LIST_AFTER, this.#listing, () => new Error("an old list serves"));
+    } catch {
+      return kept.definitions;
     }
   }
 
@@ -119,7 +126,14 @@ export class Connection {
   async #open(): Promise<Live> {
     this.#checkPause();
     try {
-      const live = await openConnection(this.#of, { secrets: this.#secrets, fetch: this.#fetch });
+      // The client keeps to `connectMs` by itself, and says more. This is for functions of the user that it waits for.
+      const mostMs = 2 * this.#of.connectMs;
+      const opening = openConnection(this.#of, { secrets: this.#secrets, fetch: this.#fetch });
+      const live = await within(mostMs, opening, () => {
+        // A connection that comes later is of no use.
+        void opening.then(({ client }) => client.close()).catch(() => undefined);
+        return new Error(`it was not connected within ${mostMs} ms`);
+      });
       this.#failed = null;
       this.#live = live;
       return live;
@@ -145,7 +159,8 @@ export class Connection {
 
   readonly #unreachable = (cause: unknown): ServerUnreachable => {
     const refusal = refusalIn(cause);
-    const what = refusal === null ? "cannot be reached" : "refuses access";
+    const what =
+      refusal !== null ? "refuses access" : isInvalid(cause) ? "gave an invalid list of tools" : "cannot be reached";
     return new ServerUnreachable(`${this.#of.label} ${what}: ${sentenceOf(refusal ?? cause)}`, { cause });
   };
 
@@ -162,9 +177,34 @@ export class Connection {
   }
 }
 
+/** The server answered, with what is no list: another connection would get the same answer. */
+const isInvalid = (error: unknown): boolean =>
+  error instanceof Error &&
+  "code" in error &&
+  INVALID.has(error.code) &&
+  !/^Invalid result for (initialize|server)/.test(error.message);
+
+const INVALID: ReadonlySet<unknown> = new Set([
+  "INVALID_RESULT",
+  "UNSUPPORTED_RESULT_TYPE",
+  "LIST_PAGINATION_EXCEEDED",
+]);
+
+/** The value of the promise. After `ms` milliseconds it rejects with what `late` makes. */
+async function within<T>(ms: number, promise: Promise<T>, late: () => Error): Promise<T> {
+  if (!Number.isFinite(ms)) return promise;
+  const over = Promise.withResolvers<never>();
+  const timer = setTimeout(() => over.reject(late()), ms);
+  try {
+    return await Promise.race([promise, over.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** The server refused this request, and takes others. Servers answer 404 or 400 when they have forgotten the session. */
 function isOfRequest(error: unknown): boolean {
-  if (refusalIn(error) !== null) return true;
+  if (refusalIn(error) !== null || isInvalid(error)) return true;
   const { status } = (error ?? {}) as { readonly status?: unknown };
   return typeof status === "number" && status > 400 && status < 500 && status !== 404;
 }

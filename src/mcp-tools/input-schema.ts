@@ -3,9 +3,10 @@
  * that the SDK brings, so nothing of it is lost in a translation.
  */
 import * as z from "zod";
+import { sentenceOf } from "../codec/value.ts";
 
-/** Null: the schema cannot be used. The server could still be called, but the model would not know how. */
-export async function inputOf(schema: Readonly<Record<string, unknown>>): Promise<z.ZodType | null> {
+/** Or why the schema cannot be used. The server could still be called, but the model would not know how. */
+export async function inputOf(schema: Readonly<Record<string, unknown>>): Promise<z.ZodType | string> {
   const { AjvJsonSchemaValidator } = await import("@modelcontextprotocol/client/validators/ajv");
   try {
     const validate = new AjvJsonSchemaValidator().getValidator(schema);
@@ -19,7 +20,7 @@ export async function inputOf(schema: Readonly<Record<string, unknown>>): Promis
       .meta({ additionalProperties: true, ...shown, type: "object" });
     z.toJSONSchema(input, { io: "input", target: "draft-7" });
     return input;
-  } catch {
-    return null;
+  } catch (error) {
+    return sentenceOf(error);
   }
 }

@@ -15,6 +15,8 @@ import type { Options } from "./server-options.ts";
 export interface Listed {
   readonly definitions: readonly Definition[];
   readonly tools: Readonly<Record<string, Tool>>;
+  /** Tools of the list that no agent gets, each with the reason. */
+  readonly leftOut: readonly { readonly tool: string; readonly why: string }[];
 }
 
 export interface Server extends Options {
@@ -28,8 +30,8 @@ const DESCRIPTION_CHARACTERS_MAX = 8_000;
 const OF_CAIRN: ReadonlySet<string> = new Set([READ_RESULT, NEXT_MESSAGE]);
 
 /**
- * A name that is no name of a tool here, or that an earlier tool has, is left out. A tool that has not changed stays the
- * same object.
+ * A tool whose name is none here, or is that of an earlier tool, is left out, and so is one with an unusable schema. A tool
+ * that has not changed stays the same object. `only` leaves out what the user does not want, so that needs no reason.
  */
 export async function listedTools(
   server: Server,
@@ -38,30 +40,61 @@ export async function listedTools(
 ): Promise<Listed> {
   const { only, prefix } = server;
   const tools: Record<string, Tool> = {};
+  const names = new Map<string, string>();
+  const leftOut: { tool: string; why: string }[] = [];
   for (const definition of definitions) {
     const name = `${prefix}${definition.name.replaceAll(/[^\w-]/g, "_")}`;
     const isWanted = only?.includes(definition.name) ?? true;
-    if (!isWanted || !isName(name) || OF_CAIRN.has(name) || Object.hasOwn(tools, name)) continue;
+    if (!isWanted) continue;
+    const why = wrongWithName(name, names.get(name));
+    if (why !== null) {
+      leftOut.push({ tool: definition.name, why });
+      continue;
+    }
     const known = before?.definitions.find((each) => each.name === definition.name);
     const isSame = known !== undefined && JSON.stringify(known) === JSON.stringify(definition);
     const made = (isSame ? before?.tools[name] : undefined) ?? (await toolOf(server, definition));
-    if (made !== null) tools[name] = made;
+    if (typeof made === "string") {
+      leftOut.push({ tool: definition.name, why: made });
+      continue;
+    }
+    tools[name] = made;
+    names.set(name, definition.name);
   }
-  return { definitions, tools };
+  const absent = (only ?? []).filter((each) => !definitions.some(({ name }) => name === each));
+  return {
+    definitions,
+    tools,
+    leftOut: [...leftOut, ...absent.map((tool) => ({ tool, why: "only names it, and the server has no such tool" }))],
+  };
 }
 
-/** Null: its input cannot be described to a model. */
-async function toolOf(server: Server, definition: Definition): Promise<Tool | null> {
+const NAME_CHARACTERS_MAX = 64;
+
+/** Why a tool cannot have that name; null: it can. `taken`: the name at the server of the tool that has it. */
+function wrongWithName(name: string, taken: string | undefined): string | null {
+  if (name.length > NAME_CHARACTERS_MAX) {
+    return `its name has ${name.length} characters with its prefix, and ${NAME_CHARACTERS_MAX} are allowed: set a shorter prefix`;
+  }
+  if (!isName(name)) return `${JSON.stringify(name)} is no name of a tool`;
+  if (OF_CAIRN.has(name)) return `${name} is a name of cairn: set another prefix`;
+  return taken === undefined ? null : `its tool ${taken} has the name ${name} already`;
+}
+
+/** Or why its input cannot be described to a model. */
+async function toolOf(server: Server, definition: Definition): Promise<Tool | string> {
   const input = await inputOf(definition.inputSchema);
-  if (input === null) return null;
+  if (typeof input === "string") return `its inputSchema cannot be used: ${input}`;
   const { name, description = "" } = definition;
   const effect = effectOf(server, definition);
-  const approval = server.approval?.[name] ?? "never";
+  const approval = declaredFor(server.approval, name) ?? "never";
+  const loops = declaredFor(server.loops, name);
   return {
     ...tool({
       ...{ input, effect, approval, timeoutMs: server.timeoutMs ?? null },
       description: description.slice(0, DESCRIPTION_CHARACTERS_MAX),
       ...(EFFECTS[effect].mayRepeat && { retry: RETRY }),
+      ...(loops !== undefined && { loops }),
       run: (context) => callServer({ ...server, effect }, definition, context),
     }),
     isListed: true,
@@ -72,10 +105,13 @@ async function toolOf(server: Server, definition: Definition): Promise<Tool | nu
 /** Only where nothing was sent: another try needs another connection. */
 const RETRY = { attempts: 3, backoffMs: 1_000, when: (error: unknown) => error instanceof ServerUnreachable };
 
+/** A server may name a tool `constructor`. */
+const declaredFor = <Value>(declared: Readonly<Record<string, Value>> | undefined, name: string): Value | undefined =>
+  declared !== undefined && Object.hasOwn(declared, name) ? declared[name] : undefined;
+
 /** A hint of the server may make a call repeatable only if it says that the call changes nothing. */
-function effectOf({ effects = {} }: Server, { name, annotations }: Definition): Effect {
-  const declared = Object.hasOwn(effects, name) ? effects[name] : undefined;
-  return declared ?? (annotations?.readOnlyHint === true ? "none" : "unsafe");
+function effectOf({ effects }: Server, { name, annotations }: Definition): Effect {
+  return declaredFor(effects, name) ?? (annotations?.readOnlyHint === true ? "none" : "unsafe");
 }
 
 /** What hints of the server would allow, if the user knows that they are true. */

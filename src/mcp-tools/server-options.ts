@@ -62,6 +62,11 @@ interface McpRules {
   readonly effects?: Readonly<Record<string, Effect>>;
   /** Which tools need an approval, by the names that the server gives them. Default: none. */
   readonly approval?: Readonly<Record<string, "never" | "always">>;
+  /**
+   * Which tools may repeat or fail until something changes, as a poll does, by the names that the server gives them: they
+   * are no part of a loop. Default: none.
+   */
+  readonly loops?: Readonly<Record<string, "ignore">>;
   /** How long a call may take, in milliseconds; default: the world's (30 s). */
   readonly timeoutMs?: number;
   /** How long connecting and listing may take, in milliseconds; default 10,000. */
@@ -92,6 +97,7 @@ const OPTIONS = z.strictObject({
     )
     .optional(),
   approval: z.record(z.string(), z.enum(["never", "always"])).optional(),
+  loops: z.record(z.string(), z.literal("ignore", 'write "ignore"')).optional(),
   timeoutMs: whole.optional(),
   connectMs: whole.default(10_000),
   idleMs: whole.default(300_000),

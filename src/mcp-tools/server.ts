@@ -18,6 +18,8 @@ export function mcpServer(options: McpServerOptions): ToolSource {
   let before: Listed | null = null;
   return {
     ...{ label, prefix, timeoutMs, startsProcess: command !== undefined },
+    ...(options.connectMs !== undefined && { connectMs: options.connectMs }),
+    leftOut: () => before?.leftOut ?? [],
     list: async (asked): Promise<Readonly<Record<string, Tool>>> => {
       const definitions = await connection.list(asked);
       if (before?.definitions !== definitions) {

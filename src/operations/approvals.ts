@@ -1,11 +1,14 @@
-/** Lists the calls that wait for a human: for a decision at a gate, or for an answer, over all runs of a tenant, page by page. */
+/**
+ * Lists the calls that wait for a human: for a decision at a gate, for an answer, or for a reconciliation of an unknown
+ * outcome, over all runs of a tenant, page by page.
+ */
 import { Unreadable } from "../codec/canonical.ts";
 import { sentenceOf } from "../codec/value.ts";
 import type { Status } from "../core/phases.ts";
 import type { ListedRow } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { type ShownRestored, shownRestored } from "./summary.ts";
-import { type OpenGate, type Shown, showRow } from "./views.ts";
+import { type OpenGate, type Shown, type UnknownCall, showRow } from "./views.ts";
 import type { OpenWait } from "./wait-views.ts";
 
 /** An open gate with its run. */
@@ -19,6 +22,14 @@ export interface WaitingQuestion extends OpenWait, Pick<Shown, "run" | "agent" |
   readonly omitted?: readonly ["args"];
 }
 
+/**
+ * A call whose outcome an operator has to reconcile, with its run. Of a hand-off the run is the parent, which is blocked
+ * and reconciled, whatever its child did.
+ */
+export interface WaitingUnknown extends UnknownCall, Pick<Shown, "run" | "agent" | "assigned"> {
+  readonly omitted?: readonly ["args"];
+}
+
 /** A run whose store was restored: an operator has to check what it may have done in the lost time. */
 export interface RestoredRun extends ShownRestored, Pick<Shown, "run" | "agent"> {}
 
@@ -27,6 +38,7 @@ export interface WaitingPage {
   readonly kind: "listed";
   readonly gates: readonly WaitingGate[];
   readonly questions: readonly WaitingQuestion[];
+  readonly unknown: readonly WaitingUnknown[];
   readonly restored: readonly RestoredRun[];
   /** Runs that cannot be read. Whether they wait for a decision is not known. */
   readonly unreadable: readonly { readonly run: string; readonly why: string }[];
@@ -62,10 +74,11 @@ export async function listGates(
 ): Promise<WaitingPage> {
   const gates: WaitingGate[] = [];
   const questions: WaitingQuestion[] = [];
+  const unknown: WaitingUnknown[] = [];
   const restored: RestoredRun[] = [];
   const unreadable: { readonly run: string; readonly why: string }[] = [];
   const pageUntil = (place: Place | null): WaitingPage => ({
-    ...{ kind: "listed", gates, questions, restored, unreadable },
+    ...{ kind: "listed", gates, questions, unknown, restored, unreadable },
     next: place === null ? null : cursorOf(place),
   });
   /** A run may move to another status meanwhile. */
@@ -85,11 +98,12 @@ export async function listGates(
         continue;
       }
       const bytes = Buffer.byteLength(JSON.stringify(found));
-      if (bytes > leftBytes && gates.length + questions.length > 0) {
+      if (bytes > leftBytes && gates.length + questions.length + unknown.length > 0) {
         return pageUntil({ status, after: index === 0 ? after : (page.behind[index - 1] ?? after) });
       }
       gates.push(...(bytes > leftBytes ? found.gates.map(withoutParsed) : found.gates));
       questions.push(...(bytes > leftBytes ? found.questions.map(withoutArgs) : found.questions));
+      unknown.push(...(bytes > leftBytes ? found.unknown.map(withoutArgs) : found.unknown));
       const mark = seen.has(row.run) ? null : shownRestored(row);
       if (mark !== null) restored.push({ run: row.run, agent: row.agent, ...mark });
       leftBytes -= bytes;
@@ -115,9 +129,9 @@ function placeOf(cursor: string | null): Place {
   return status === undefined ? { status: MAY_WAIT[0], after: null } : { status, after: after === "" ? null : after };
 }
 
-type Waiting = Pick<WaitingPage, "gates" | "questions">;
+type Waiting = Pick<WaitingPage, "gates" | "questions" | "unknown">;
 
-const NOTHING: Waiting = { gates: [], questions: [] };
+const NOTHING: Waiting = { gates: [], questions: [], unknown: [] };
 
 /** A list leaves out the commits since the last snapshot, so the row is read again with them. */
 async function waitingOf(
@@ -128,11 +142,12 @@ async function waitingOf(
     const row = await world.table.read(listed.run, world.clock.now());
     const shown = row === null ? null : await showRow(world, row);
     if (shown === null) return NOTHING;
-    const { run, agent, assigned, gates, waits } = shown;
+    const { run, agent, assigned, gates, waits, unknown } = shown;
     const questions = waits.filter((wait) => wait.for === "answer" && !wait.answered);
     return {
       gates: gates.flatMap((gate) => (gate.decided ? [] : [{ run, agent, assigned, ...gate }])),
       questions: questions.map((question) => ({ run, agent, assigned, ...question })),
+      unknown: unknown.flatMap((call) => (call.answered ? [] : [{ run, agent, assigned, ...call }])),
     };
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
@@ -142,7 +157,7 @@ async function waitingOf(
 
 const withoutParsed = (gate: WaitingGate): WaitingGate => ({ ...withoutArgs(gate), parsed: null });
 
-const withoutArgs = <Each extends WaitingGate | WaitingQuestion>(of: Each): Each => ({
+const withoutArgs = <Each extends WaitingGate | WaitingQuestion | WaitingUnknown>(of: Each): Each => ({
   ...of,
   args: null,
   omitted: ["args"],

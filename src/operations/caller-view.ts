@@ -1,4 +1,5 @@
 /** Who a caller of the HTTP API is, and what its server performs for it. */
+import type { Attendant } from "../ports/world-provider.ts";
 import type { AnyOperation, Scope } from "./operation.ts";
 
 export interface CallerView {
@@ -11,6 +12,8 @@ export interface CallerView {
   readonly operations: readonly string[];
   /** The operations that this server performs for no caller. */
   readonly absent: readonly string[];
+  /** The process or service that drives the runs now; null: none does, or the server does not know. */
+  readonly attendant: Attendant | null;
 }
 
 type Rows = Readonly<Record<string, Pick<AnyOperation, "http" | "scope">>>;
@@ -18,7 +21,7 @@ type Rows = Readonly<Record<string, Pick<AnyOperation, "http" | "scope">>>;
 /** `here`: the operations of this server; `all`: of every server. */
 export function viewOfCaller(
   of: Pick<CallerView, "tenant" | "actor" | "scopes"> & { readonly isOperator?: boolean },
-  { here, all }: { readonly here: Rows; readonly all: Rows },
+  { here, all, attendant = null }: { readonly here: Rows; readonly all: Rows; readonly attendant?: Attendant | null },
 ): CallerView {
   const { tenant, actor, scopes, isOperator = false } = of;
   const routed = (rows: Rows): readonly string[] =>
@@ -28,5 +31,6 @@ export function viewOfCaller(
     ...{ tenant, actor, scopes, isOperator },
     operations: [...ours].filter((name) => scopes.some((scope) => scope === here[name]?.scope)),
     absent: routed(all).filter((name) => !ours.has(name)),
+    attendant,
   };
 }

@@ -1,7 +1,7 @@
 /** An operator says that the external services were checked for what a restored run did in the lost time. */
 import type { World } from "../ports/world.ts";
 import { openMark } from "../protocol/restored.ts";
-import type { RestoredCheckOutcome } from "../protocol/row-restored.ts";
+import { type RestoredCheckOutcome, RESTORED_CHECK } from "../protocol/row-restored.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import { RowNewer, RowUnreadable } from "../codec/row.ts";
 import { startExecution, wakeRun } from "../engine/context/executions.ts";
@@ -28,7 +28,7 @@ export async function checkRun(world: World, of: { readonly run: string; readonl
   const { run, born } = row;
   const check = { run, born, restoredAt: mark.at, by: senderOf(of.by) };
   const outcome = await resolveAmbiguousWrite<RestoredCheckOutcome>(
-    () => world.table.checkRestored({ ...check, now: world.clock.now() }),
+    () => world.table.decide({ ...check, now: world.clock.now() }, RESTORED_CHECK),
     ({ restored }) => (restored?.at === mark.at && restored.checked?.by === check.by ? { kind: "same", row } : null),
   );
   if (outcome.kind === "newer") throw new RowNewer(run, outcome);

@@ -19,10 +19,14 @@ export interface ShownChild {
   readonly late: boolean;
   /** It was asked to stop. */
   readonly asked: boolean;
+  /** How often its parent has asked for it. Above 1: it was too late, and the same run goes on in another process. */
+  readonly dispatch: number;
+  /** Until when a request of an earlier process of it may land, in epoch milliseconds; null: none may. */
+  readonly settlesAt: number | null;
 }
 
 export const shownChildren = ({ children }: State): readonly ShownChild[] =>
   children.map(({ id: run, agent, call, grant, deadline, superseded, late = false, ...each }) => ({
     ...{ run, agent, call, try: each.try, grant, deadline, superseded, late },
-    asked: each.askedToStop ?? false,
+    ...{ asked: each.askedToStop ?? false, dispatch: each.dispatch ?? 1, settlesAt: each.settlesAt ?? null },
   }));

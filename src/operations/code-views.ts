@@ -1,5 +1,6 @@
-/** The view of what a run waits for at its agent: a version, its code, tools, or what its model's provider refuses. */
+/** The view of what a run waits for at its agent: a version, its code, tools, or what an operator has to mend. */
 import { lacksTool } from "../core/outstanding.ts";
+import type { Mends } from "../core/policy/mends.ts";
 import { upgradesOf } from "../core/policy/upgrades.ts";
 import type { State } from "../core/state.ts";
 import { upgradeId } from "../protocol/ids.ts";
@@ -10,8 +11,8 @@ export type WaitsFor =
   | { readonly kind: "upgrade"; readonly from: string; readonly to: string; readonly accepted: boolean }
   /** The agent cannot be loaded. */
   | { readonly kind: "agent"; readonly why: string }
-  /** The provider of its model refuses what it asks. A resume asks again. */
-  | { readonly kind: "model"; readonly code: string; readonly why: string }
+  /** An operator has to mend what fails. A resume tries again. */
+  | { readonly kind: "operator"; readonly mends: Mends; readonly code: string; readonly why: string }
   /** The agent has no tools for open calls any more. */
   | { readonly kind: "tools"; readonly tools: readonly string[] };
 
@@ -26,7 +27,10 @@ export function waitsFor(state: State, isSent: (id: string) => boolean): WaitsFo
       accepted: accepted?.to === to || isSent(upgradeId(questions)),
     };
   }
-  if (lack?.kind === "model") return { kind: "model", code: lack.failure.code, why: lack.failure.message };
+  if (lack?.kind === "operator") {
+    const { mends, failure } = lack;
+    return { kind: "operator", mends, code: failure.code, why: failure.message };
+  }
   if (lack !== null) return lack;
   const tools = state.open.filter(lacksTool).map(({ tool }) => tool);
   return tools.length === 0 ? null : { kind: "tools", tools: [...new Set(tools)] };

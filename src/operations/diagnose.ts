@@ -6,14 +6,16 @@
 import { EFFECTS } from "../core/calls/effects.ts";
 import type { LedgerEntry } from "../codec/archive.ts";
 import { workInWords, workStands } from "../core/calls/outside.ts";
-import { proposedCalls } from "../core/calls/proposed-calls.ts";
+import { countAfter, proposedBy } from "../core/calls/proposed-calls.ts";
 import type { Crack } from "../core/crack.ts";
 import { ALL_CRACKS } from "../core/topologies/cracks.ts";
 import { hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { findRow } from "../history/damage.ts";
 import { RowUnreadable } from "../codec/row.ts";
-import { type TimelineEntry, ledger, timeline } from "./views.ts";
+import { ledgerSteps } from "../history/call-ledger.ts";
+import { type Steps, atOnce, eachOf, inTurns } from "../history/stepwise.ts";
+import { type TimelineEntry, timeline } from "./views.ts";
 
 /** One line of the diagnosis. */
 export interface Finding {
@@ -46,31 +48,76 @@ const CUT = {
 /** Every failure, those with evidence first. Null if there is no such run. */
 export async function diagnose(world: World, run: string): Promise<readonly Finding[] | null> {
   const events = await timeline(world, { run, after: 0 });
-  const calls = await ledger(world, run);
-  if (events === null || calls === null) return null;
-  const silent = await silentChildren(world, events);
-  return findingsIn(events, { calls, silent });
+  if (events === null) return null;
+  const turn = world.reading?.turn;
+  const calls = await inTurns(ledgerSteps(events), turn);
+  const silent = await silentChildren(world, await inTurns(waitingSteps(events), turn));
+  return inTurns(findingSteps(events, { calls, silent }), turn);
 }
 
-/** The findings of these events. `silent`: children that ended without a report that the run has taken in. */
-export function findingsIn(
-  events: readonly TimelineEntry[],
-  of: { readonly calls: readonly LedgerEntry[]; readonly silent: readonly string[] },
-): readonly Finding[] {
+interface Known {
+  readonly calls: readonly LedgerEntry[];
+  /** Children that ended without a report that the run has taken in. */
+  readonly silent: readonly string[];
+}
+
+/** The findings of these events. */
+export const findingsIn = (events: readonly TimelineEntry[], known: Known): readonly Finding[] =>
+  atOnce(findingSteps(events, known));
+
+function* findingSteps(events: readonly TimelineEntry[], { calls, silent }: Known): Steps<readonly Finding[]> {
+  const seen = yield* noticed(events);
   const extra: Partial<Record<Crack, readonly string[]>> = {
-    runaway: repeated(events),
-    lostHandoff: [...of.silent, ...of.calls.flatMap(leftBehind)],
+    runaway: repeated(seen),
+    lostHandoff: [...silent, ...calls.flatMap(leftBehind)],
   };
   const cracks = ALL_CRACKS.map(({ crack, topology, observe, response }): Finding => ({
     ...{ likely: crack, topology, observe, response },
-    evidence: [...signals(events, crack), ...(extra[crack] ?? [])],
+    evidence: [...(seen.signals.get(crack) ?? []), ...(extra[crack] ?? [])],
   }));
   const all: readonly Finding[] = [
     ...cracks,
-    { ...DUPLICATE, evidence: duplicates(events, of.calls) },
-    { ...CUT, evidence: cuts(events) },
+    { ...DUPLICATE, evidence: duplicates(seen.digests, calls) },
+    { ...CUT, evidence: seen.cuts },
   ];
   return [...all.filter(({ evidence }) => evidence.length > 0), ...all.filter(({ evidence }) => evidence.length === 0)];
+}
+
+/** What the events say, in one pass. */
+interface Noticed {
+  readonly signals: ReadonlyMap<Crack, readonly string[]>;
+  readonly cuts: readonly string[];
+  /** The calls with the same tool and arguments, by these. */
+  readonly equal: ReadonlyMap<string, ReadonlySet<string>>;
+  /** The digest of the arguments of each call that was intended. */
+  readonly digests: ReadonlyMap<string, string>;
+  readonly deaths: number;
+}
+
+function* noticed(events: readonly TimelineEntry[]): Steps<Noticed> {
+  const signals = new Map<Crack, string[]>();
+  const cuts: string[] = [];
+  const [tools, digests] = [new Map<string, string>(), new Map<string, string>()];
+  const equal = new Map<string, Set<string>>();
+  let [proposed, deaths] = [0, 0];
+  yield* eachOf(events, (event) => {
+    for (const { call, tool } of proposedBy(event, proposed)) tools.set(call, tool);
+    proposed = countAfter(event, proposed);
+    if (event.kind === "CrackSignalled") {
+      const told = signals.get(event.crack) ?? [];
+      told.push(`version ${event.version}: ${event.why}`);
+      signals.set(event.crack, told);
+    }
+    if (event.kind === "ModelCallCompleted" && event.cut !== undefined)
+      cuts.push(`version ${event.version}: cut by ${event.cut.limit} after ${event.tokensOut} tokens`);
+    if (event.kind === "ToolIntended") {
+      digests.set(event.call, event.argsDigest);
+      const name = `${tools.get(event.call) ?? ""} ${event.argsDigest}`;
+      if (!event.call.startsWith("undo-")) equal.set(name, (equal.get(name) ?? new Set()).add(event.call));
+    }
+    if (event.kind === "RecoveryDecided" && event.action.kind === "takeover") deaths += 1;
+  });
+  return { signals, cuts, equal, digests, deaths };
 }
 
 /** A hand-off that did not succeed, and whose child run acted outside. */
@@ -79,35 +126,14 @@ const leftBehind = ({ call, tool, status, outside }: LedgerEntry): readonly stri
     ? []
     : [`${tool} (${call}) is ${status}, after ${workInWords(outside)}`];
 
-const signals = (events: readonly TimelineEntry[], crack: Crack): readonly string[] =>
-  events.flatMap((event) =>
-    event.kind === "CrackSignalled" && event.crack === crack ? [`version ${event.version}: ${event.why}`] : [],
-  );
-
-const cuts = (events: readonly TimelineEntry[]): readonly string[] =>
-  events.flatMap((event) =>
-    event.kind === "ModelCallCompleted" && event.cut !== undefined
-      ? [`version ${event.version}: cut by ${event.cut.limit} after ${event.tokensOut} tokens`]
-      : [],
-  );
-
 /** Fewer equal calls are usual: a poll, or a second look. */
 const REPEATED_MIN = 5;
 
 /** Calls with the same arguments, by tool. */
-function repeated(events: readonly TimelineEntry[]): readonly string[] {
-  const [tools, groups] = [
-    new Map(proposedCalls(events).map(({ call, tool }) => [call, tool])),
-    new Map<string, readonly string[]>(),
-  ];
-  for (const event of events) {
-    if (event.kind !== "ToolIntended" || event.call.startsWith("undo-")) continue;
-    const group = `${tools.get(event.call) ?? ""} ${event.argsDigest}`;
-    groups.set(group, [...new Set([...(groups.get(group) ?? []), event.call])]);
-  }
-  const deaths = events.filter((event) => event.kind === "RecoveryDecided" && event.action.kind === "takeover").length;
+function repeated({ equal, deaths }: Noticed): readonly string[] {
   const carried = deaths === 0 ? "" : `; what it used before its ${deaths} takeovers counts towards its cap`;
-  return [...groups].flatMap(([group, calls]) =>
+  const groups = [...equal].map(([group, calls]) => [group, [...calls]] as const);
+  return groups.flatMap(([group, calls]) =>
     calls.length < REPEATED_MIN
       ? []
       : [
@@ -117,10 +143,7 @@ function repeated(events: readonly TimelineEntry[]): readonly string[] {
 }
 
 /** Effects that may have happened twice: the same arguments under two keys, or a call without a key that ran again. */
-function duplicates(events: readonly TimelineEntry[], calls: readonly LedgerEntry[]): readonly string[] {
-  const digests = new Map(
-    events.flatMap((event) => (event.kind === "ToolIntended" ? [[event.call, event.argsDigest]] : [])),
-  );
+function duplicates(digests: Noticed["digests"], calls: readonly LedgerEntry[]): readonly string[] {
   const acted = calls.filter(
     ({ effect, status, undoes, outside }) =>
       effect !== null &&
@@ -128,10 +151,11 @@ function duplicates(events: readonly TimelineEntry[], calls: readonly LedgerEntr
       undoes === undefined &&
       (MAY_STAND.has(status) || workStands(outside)),
   );
-  const again = acted.flatMap((call, index) => {
-    const first = acted
-      .slice(0, index)
-      .find((each) => each.tool === call.tool && digests.get(each.call) === digests.get(call.call));
+  const firsts = new Map<string, LedgerEntry>();
+  const again = acted.flatMap((call) => {
+    const name = `${call.tool} ${digests.get(call.call) ?? ""}`;
+    const first = firsts.get(name);
+    if (first === undefined) firsts.set(name, call);
     if (first === undefined || first.key === call.key) return [];
     return [
       `${call.tool} ran as ${first.call} and as ${call.call} with the same arguments, under the keys ${first.key ?? "-"} and ${call.key ?? "-"}`,
@@ -147,18 +171,20 @@ function duplicates(events: readonly TimelineEntry[], calls: readonly LedgerEntr
 
 const MAY_STAND: ReadonlySet<LedgerEntry["status"]> = new Set(["succeeded", "reconciled", "unknown"]);
 
-/** Children that have ended and whose end the run has not taken in. */
-async function silentChildren(world: World, events: readonly TimelineEntry[]): Promise<readonly string[]> {
-  const heard = new Set(
-    events.flatMap((event) =>
-      event.kind === "MessageAbsorbed" && event.stage === "taken" && event.body.kind === "child"
-        ? [event.body.child]
-        : [],
-    ),
-  );
-  const waiting = events.flatMap((event) =>
-    event.kind === "ChildStarted" && !heard.has(event.child) ? [event.child] : [],
-  );
+/** Children that were started, and whose end the run has not taken in. */
+function* waitingSteps(events: readonly TimelineEntry[]): Steps<readonly string[]> {
+  const heard = new Set<string>();
+  const started: string[] = [];
+  yield* eachOf(events, (event) => {
+    if (event.kind === "ChildStarted") started.push(event.child);
+    if (event.kind === "MessageAbsorbed" && event.stage === "taken" && event.body.kind === "child")
+      heard.add(event.body.child);
+  });
+  return started.filter((child) => !heard.has(child));
+}
+
+/** Those of the children that have ended. */
+async function silentChildren(world: World, waiting: readonly string[]): Promise<readonly string[]> {
   const found = await Promise.all(
     waiting.map(async (child) => {
       const row = await findRow(world, child, world.clock.now());

@@ -4,9 +4,12 @@
  */
 import { SIZES } from "../codec/limits.ts";
 import type { Status } from "../core/phases.ts";
-import { hasEnded } from "../protocol/row.ts";
+import { EVENTS_PER_TURN } from "../ports/reading.ts";
+import { type Row, hasEnded } from "../protocol/row.ts";
+import { unlessGone } from "../history/damage.ts";
 import type { World } from "../ports/world.ts";
 import { attachReader } from "./attach.ts";
+import { textOfEntry } from "../history/entry-text.ts";
 import type { LiveCursor } from "./live-cursor.ts";
 import { type Live, cursorBehind, liveOf } from "./live-page.ts";
 import { type TimelineEntry, timelineWithRow } from "./views.ts";
@@ -72,7 +75,7 @@ async function poll(world: World, of: EventQuery, cursor: LiveCursor | null): Pr
     const leftMs = until - clock.now();
     const hasNews = row.version > of.after || hasEnded(row) || leftMs <= 0;
     if (hasNews || cursor !== null) {
-      const found = row.version > of.after ? await entriesAfter(world, of) : { row, entries: [] };
+      const found = row.version > of.after ? await entriesAfter(world, of) : { row, entries: [], more: false };
       if (found === null) return null;
       const page = pageOf(found, of);
       if (cursor === null) return page;
@@ -85,26 +88,37 @@ async function poll(world: World, of: EventQuery, cursor: LiveCursor | null): Pr
 }
 
 /** Events, and the row from which they were read: another one could be of a later commit. */
-type Found = NonNullable<Awaited<ReturnType<typeof timelineWithRow>>>;
+interface Found {
+  readonly row: Row;
+  readonly entries: readonly TimelineEntry[];
+  /** There are more events behind these. */
+  readonly more: boolean;
+}
 
-/** The events after version `after`, and from `startIndex` on: the index counts over the whole run, so all is read. */
-async function entriesAfter(
-  world: World,
-  of: { readonly run: string; readonly after: number; readonly startIndex?: number | null },
-): Promise<Found | null> {
-  const { startIndex = null } = of;
-  if (startIndex === null) return timelineWithRow(world, of);
-  const all = await timelineWithRow(world, { run: of.run, after: 0 });
-  return all && { ...all, entries: all.entries.slice(startIndex).filter(({ version }) => version > of.after) };
+/** The events after version `after`, and from `startIndex` on: the index counts over the whole run. */
+async function entriesAfter(world: World, of: EventQuery): Promise<Found | null> {
+  const { run, after, startIndex = null } = of;
+  const { reading } = world;
+  if (reading !== undefined && of.bytesMax !== null) {
+    const row = await world.table.read(run, world.clock.now());
+    if (row === null) return null;
+    // While this reader waits for its turn the run may be removed, with its objects.
+    const place = { after, startIndex, eventsMax: EVENTS_PER_TURN };
+    const part = await unlessGone(world, row, () => reading.eventsAfter(row, place));
+    return part && { row, ...part };
+  }
+  const all = await timelineWithRow(world, { run, after: startIndex === null ? after : 0 });
+  if (all === null || startIndex === null) return all && { ...all, more: false };
+  return { ...all, entries: all.entries.slice(startIndex).filter(({ version }) => version > after), more: false };
 }
 
 /** The page continues behind the row: its last commits may have no events, and a reader that waits waits for newer ones. */
 function pageOf(
-  { row, entries: all }: Found,
+  { row, entries: all, more: isMore }: Found,
   { after, bytesMax }: { readonly after: number; readonly bytesMax: number | null },
 ): EventPage {
   const entries = bytesMax === null ? all : fitting(all, bytesMax);
-  const more = entries.length < all.length;
+  const more = isMore || entries.length < all.length;
   const next = more ? (entries.at(-1)?.version ?? after) : Math.max(after, row.version);
   return { kind: "shown", entries, next, more, status: row.status, inProgress: !hasEnded(row) };
 }
@@ -114,7 +128,7 @@ function fitting(all: readonly TimelineEntry[], bytesMax: number): readonly Time
   let bytes = 0;
   let whole = 0;
   for (const [index, entry] of all.entries()) {
-    bytes += Buffer.byteLength(JSON.stringify(entry)) + 1;
+    bytes += Buffer.byteLength(textOfEntry(entry)) + 1;
     if (bytes > bytesMax && whole > 0) return all.slice(0, whole);
     if (all[index + 1]?.version !== entry.version) whole = index + 1;
   }

@@ -14,6 +14,7 @@ import { filesIn } from "../codec/file.ts";
 import { blobText, blobsIn } from "../codec/value.ts";
 import { EFFECTS } from "../core/calls/effects.ts";
 import { workInWords, workStands } from "../core/calls/outside.ts";
+import { repeatsOf } from "../core/calls/repeats.ts";
 import { forkRefusal } from "../core/policy/fork.ts";
 import type { Json } from "../core/json.ts";
 import type { State } from "../core/state.ts";
@@ -86,7 +87,7 @@ export async function forkRun(world: World, of: ForkOf): Promise<Forked> {
   if (task?.ok === false) return { kind: "invalid", why: task.why, issues: task.issues };
   const inputDigest = task === null ? from.inputDigest : digestOf(task.json);
   const run = forkId(world, from, of);
-  const before = await earlierStart(world, { run, inputDigest });
+  const before = await earlierStart(world, { run, inputDigests: [inputDigest] });
   if (before !== null) return withDropped(before, task?.dropped);
   const judged = await unlessGone(world, from, () => judge(world, from, of));
   if (judged === null) return { kind: "missing" };
@@ -167,10 +168,15 @@ async function effectsBesides(world: World, state: State): Promise<ForkEffects> 
   const stands = ({ status, outside }: LedgerEntry): boolean =>
     (status !== "failed" && status !== "compensated") || workStands(outside);
   const named = (some: typeof acted): readonly string[] => some.map(inWords);
+  // The fork knows what was undone before that version.
+  const { undone: known } = repeatsOf(state);
   return {
     later: named(acted.filter((entry) => isLater(entry.call) && stands(entry))),
     undone: named(
-      acted.filter(({ call, status, undoes }) => undoes === undefined && !isLater(call) && status === "compensated"),
+      acted.filter(
+        ({ call, status, undoes }) =>
+          undoes === undefined && !isLater(call) && status === "compensated" && !known.includes(call),
+      ),
     ),
   };
 }

@@ -1,7 +1,8 @@
 /** Labels: what a run waits for, as text for humans. */
 import { BOUNDS } from "../core/limits.ts";
 import { detachedOut } from "../core/policy/detached-calls.ts";
-import { modelTrouble, upgradesOf } from "../core/policy/upgrades.ts";
+import { MENDS } from "../core/policy/mends.ts";
+import { upgradesOf } from "../core/policy/upgrades.ts";
 import { PHASES, isTerminal } from "../core/phases.ts";
 import { nextCompensationStep } from "../core/calls/saga.ts";
 import { EFFECTS } from "../core/calls/effects.ts";
@@ -57,8 +58,8 @@ export function labelOf(row: Row, state: State): string {
   if (row.storeOutage !== null || row.redrive !== undefined) return label;
   if (outageIn(state) !== null) return "waiting: its model is unavailable";
   const { lack } = upgradesOf(state);
-  if (state.phase === "AwaitingAgent" && lack?.kind === "model")
-    return `waiting for an operator: ${modelTrouble(lack.failure.code)}`;
+  if (state.phase === "AwaitingAgent" && lack?.kind === "operator")
+    return `waiting for an operator: ${MENDS[lack.mends].says}`;
   const out = detachedOut(state);
   if (out !== undefined) return `waiting for model job ${out.reference ?? out.key}`;
   const awaited = awaitedLabel(state);

@@ -6,24 +6,26 @@ import type { LedgerEntry } from "../codec/archive.ts";
 import { bounded } from "../codec/value.ts";
 import type { Event } from "../core/event.ts";
 import type { World } from "../ports/world.ts";
-import { ledgerOf } from "../history/call-ledger.ts";
+import { ledgerSteps } from "../history/call-ledger.ts";
+import { type Steps, eachOf, inTurns } from "../history/stepwise.ts";
 import { timeline } from "./views.ts";
 
 /** Null if there is no such run. */
 export async function shownLedger(world: World, run: string): Promise<readonly LedgerEntry[] | null> {
   const events = await timeline(world, { run, after: 0 });
-  return events === null ? null : withMessages(ledgerOf(events), events);
+  return events === null ? null : inTurns(steps(events), world.reading?.turn);
 }
 
 const MESSAGE_CHARACTERS_MAX = 300;
 
-function withMessages(calls: readonly LedgerEntry[], events: readonly Event[]): readonly LedgerEntry[] {
+function* steps(events: readonly Event[]): Steps<readonly LedgerEntry[]> {
+  const calls = yield* ledgerSteps(events);
   const said = new Map<string, string>();
-  for (const event of events) {
-    if (event.kind !== "ToolResultRecorded" || event.outcome !== "failed" || event.value.kind !== "inline") continue;
+  yield* eachOf(events, (event) => {
+    if (event.kind !== "ToolResultRecorded" || event.outcome !== "failed" || event.value.kind !== "inline") return;
     const { json } = event.value;
     if (typeof json === "string" && !event.evidence.includes(json)) said.set(event.call, json);
-  }
+  });
   return calls.map((entry) => {
     const message = entry.status === "failed" ? said.get(entry.call) : undefined;
     if (message === undefined) return entry;

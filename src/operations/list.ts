@@ -35,6 +35,9 @@ export interface RunFilter {
   readonly usdAbove: number | null;
 }
 
+/** The most runs or calls in one response. */
+export const LISTED_MAX = 500;
+
 /** A list that looks at each row reads larger pages. */
 const FILTERED_PAGE = 500;
 

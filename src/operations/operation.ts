@@ -1,7 +1,7 @@
 /**
- * The type of an operation: one row of the operation table (`table.ts`), from which the CLI and the API derive what
- * they need. A row defines the input, the required scope, the action, and how to report each outcome. The CLI adds
- * syntax and rendering. The HTTP API makes a route of every row that has `http`.
+ * The type of an operation: one file `NAME.operation.ts`, and one row of the operation table (`table.ts`), from which the
+ * CLI and the API derive what they need. A row defines the input, the required scope, the action, how it is reached, and
+ * how to report each outcome. The HTTP API makes a route of every row that has `http`.
  */
 import * as z from "zod";
 import { SIZES } from "../codec/limits.ts";
@@ -76,6 +76,8 @@ export interface Http {
   readonly path: string;
   /** The field of the input that the header `Idempotency-Key` fills. */
   readonly key?: string;
+  /** The same change twice has the effect of one, so a client sends it again if no answer comes. */
+  readonly repeatable?: true;
   /** Fields of the input that the route bounds more tightly: a response has a maximum size, and a request a time. */
   readonly bounds?: Readonly<Record<string, z.ZodType>>;
 }
@@ -87,6 +89,28 @@ export interface Typed {
   /** The help text of this command; by default that of the operation. */
   readonly help?: string;
 }
+
+/** A route of another operation that performs this one: with these fields besides its input. */
+export interface RouteOf {
+  readonly operation: string;
+  readonly adds: Readonly<Record<string, unknown>>;
+}
+
+/** How an operation is reached. One that only the store reaches says why, for the user who types it with `--api`. */
+export type Reached =
+  | { readonly over: readonly ["store"]; readonly storeOnly: string; readonly http?: never; readonly routeOf?: never }
+  | {
+      readonly over: readonly ["store", "http"];
+      readonly http: Http;
+      readonly routeOf?: never;
+      readonly storeOnly?: never;
+    }
+  | {
+      readonly over: readonly ["store", "http"];
+      readonly routeOf: RouteOf;
+      readonly http?: never;
+      readonly storeOnly?: never;
+    };
 
 /** `Checked`: what its check hands to its action. */
 export interface Operation<Input extends z.ZodObject, Outcome extends { readonly kind: string }, Checked = undefined> {
@@ -105,8 +129,12 @@ export interface Operation<Input extends z.ZodObject, Outcome extends { readonly
   ) => { readonly run: string; readonly input: z.output<Input> };
   readonly run: (context: OperationContext, input: z.output<Input>, checked: Checked) => Promise<Outcome>;
   readonly outcomes: { readonly [K in Outcome["kind"]]: OutcomeReport };
-  /** Absent: the operation has no route. */
+  readonly over: Reached["over"];
+  /** Absent: the operation has no route of its own. */
   readonly http?: Http;
+  readonly routeOf?: RouteOf;
+  /** Why it has no route, where it has none on purpose. */
+  readonly storeOnly?: string;
 }
 
 /** `passed` has what the action would otherwise do again. */
@@ -138,7 +166,7 @@ export const operation = <
   Outcomes extends Operation<Input, Outcome>["outcomes"],
   Checked = undefined,
 >(
-  row: Operation<Input, Outcome, Checked> & { readonly outcomes: Outcomes },
+  row: Operation<Input, Outcome, Checked> & Reached & { readonly outcomes: Outcomes },
 ): Operation<Input, Outcome, Checked> & { readonly outcomes: Outcomes } => row;
 
 /** The outcomes of an operation that are no errors. */
@@ -151,6 +179,11 @@ export type SuccessOf<Row> =
         >
       : never
     : never;
+
+/** There is no such run. */
+export interface RunMissing {
+  readonly kind: "missing";
+}
 
 /** The input of an operation on one run. Operations that need more extend it. */
 export const runInput = z.strictObject({ run: z.string() });

@@ -16,7 +16,7 @@ import { RowNewer, assertKnown } from "../codec/row.ts";
 import { ARCHIVE_TIERS } from "../core/policy/retention.ts";
 import { TIMES, hotMsOf } from "../protocol/limits.ts";
 import { FORMAT, type Incarnation, type Row, hasEnded } from "../protocol/row.ts";
-import type { PurgeOutcome } from "../protocol/row-removal.ts";
+import { type PurgeOutcome, PURGE } from "../protocol/row-removal.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 import type { World } from "../ports/world.ts";
 import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
@@ -31,8 +31,8 @@ export type Purged =
   | { readonly kind: "purged"; readonly row: Row }
   /** The data was gone already, and now the key is forgotten as well. */
   | { readonly kind: "forgotten"; readonly tombstone: Tombstone }
-  /** The run has not ended, so it is not purged. */
-  | { readonly kind: "live"; readonly row: Row }
+  /** The run has not ended, so it is not purged. `isCancelled`: it was asked to end. */
+  | { readonly kind: "live"; readonly row: Row; readonly isCancelled: boolean }
   /** The archive may still be written until `from` (epoch milliseconds). */
   | { readonly kind: "tooEarly"; readonly from: number }
   | { readonly kind: "unreadable" }
@@ -51,7 +51,7 @@ export async function purge(world: World, run: string, options: PurgeOptions = {
   const row = await world.table.read(run, world.clock.earliest());
   if (row === null) return forgetKey ? forgetLater(world, run) : { kind: "missing" };
   assertKnown(row);
-  if (!hasEnded(row)) return { kind: "live", row };
+  if (!hasEnded(row)) return { kind: "live", row, isCancelled: row.cancel };
   await notifyEnd(world, row);
   if (!keepArchive) {
     const from = await removeArchive(world, row);
@@ -59,13 +59,13 @@ export async function purge(world: World, run: string, options: PurgeOptions = {
   }
   const { born } = row;
   const outcome = await resolveAmbiguousWrite<PurgeOutcome>(
-    () => world.table.purge({ run, born, now: world.clock.earliest() }),
+    () => world.table.decide({ run, born, now: world.clock.earliest() }, PURGE),
     // If the first copy of this write was applied, no row is left that could show it.
     () => null,
   );
   if (outcome.kind === "newer") throw new RowNewer(run, outcome);
   if (outcome.kind === "unreadable") return { kind: "unreadable" };
-  if (outcome.kind === "kept") return { kind: "live", row: outcome.row };
+  if (outcome.kind === "kept") return { kind: "live", row: outcome.row, isCancelled: outcome.row.cancel };
   // The retention expired in between, so the store removes the row.
   if (outcome.kind === "missing" && (await isStored(world, row))) return { kind: "missing" };
   await cleanUp(world, row);

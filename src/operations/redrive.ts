@@ -13,7 +13,7 @@ import type { Phase } from "../core/phases.ts";
 import { type RedriveRefusal, redriveRefusal } from "../core/policy/redrive.ts";
 import type { RestoreTimes } from "../protocol/restored.ts";
 import type { Row } from "../protocol/row.ts";
-import type { RedriveOutcome } from "../protocol/row-redrive.ts";
+import { type RedriveOutcome, REDRIVE } from "../protocol/row-redrive.ts";
 import type { World } from "../ports/world.ts";
 import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
 import { passedOn } from "./restored-store.ts";
@@ -102,7 +102,7 @@ function decided(
     () => {
       const now = world.clock.now();
       const deadline = now + world.limits.idleRunMs;
-      return world.table.redrive({ run, born, epoch, version, note, now, deadline, checksum, ...restored });
+      return world.table.decide({ run, born, epoch, version, note, now, deadline, checksum, ...restored }, REDRIVE);
     },
     (found) => (found.redrive?.id === note.id ? { kind: "redriven", row: found } : null),
   );

@@ -11,7 +11,10 @@ import type { State } from "../core/state.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { World } from "../ports/world.ts";
 import { type Recording, RecordingDamaged, recordingIn } from "../history/recording.ts";
-import { type Difference, type Replayed, replay } from "../history/replay.ts";
+import { type Difference, type Replayed, replaySteps } from "../history/replay.ts";
+import type { OnStep } from "../history/reader.ts";
+import { modelName } from "../ports/named-models.ts";
+import { inTurns } from "../history/stepwise.ts";
 import { type Comparison, RequestComparison } from "./replay-against.ts";
 import type { Summary } from "./views.ts";
 
@@ -44,6 +47,8 @@ export interface ReplayShown {
 interface AgainstShown extends Comparison {
   readonly agent: string;
   readonly agentVersion: string;
+  /** The model that the agent uses now. */
+  readonly model: string;
 }
 
 export type ReplayOutcome =
@@ -57,11 +62,19 @@ export type ReplayOutcome =
 /** `at`: the version to stop at; null: the end. `against`: the agent to compare with; null: none. */
 export async function replayStored(
   world: World,
-  of: { readonly run: string; readonly at: number | null; readonly against: Agent | null },
+  of: {
+    readonly run: string;
+    readonly at: number | null;
+    readonly against: Agent | null;
+    readonly onStep?: OnStep | undefined;
+  },
 ): Promise<ReplayOutcome> {
   try {
-    const recording = await recordingIn(world, { run: of.run });
-    return recording === null ? { kind: "missing" } : await replayRecording(recording, of);
+    const { onStep } = of;
+    const recording = await recordingIn(world, { run: of.run, ...(onStep && { onStep }) });
+    return recording === null
+      ? { kind: "missing" }
+      : await replayRecording(recording, { ...of, turn: world.reading?.turn });
   } catch (error) {
     if (!(error instanceof RecordingDamaged)) throw error;
     return { kind: "damaged", differs: { version: error.version, what: error.message } };
@@ -75,16 +88,19 @@ export async function replayRecording(
     readonly at: number | null;
     readonly against: Agent | null;
     readonly check?: (replayed: Replayed) => string | null;
+    /** Where the process also works for others. */
+    readonly turn?: (() => Promise<void>) | undefined;
   },
 ): Promise<Exclude<ReplayOutcome, { readonly kind: "missing" | "damaged" }>> {
   const { at, against, check = () => null } = of;
   const { version } = recording.run;
   if (at !== null && at > version) return { kind: "versionUnknown", of: version };
   const comparison = against === null ? null : new RequestComparison(against);
-  const replayed = replay(recording, {
+  const steps = replaySteps(recording, {
     until: at ?? version,
     ...(comparison !== null && { witness: comparison.witness }),
   });
+  const replayed = await inTurns(steps, of.turn);
   const compared = comparison?.result ?? null;
   if (compared !== null && compared.compared === 0 && compared.unrecorded > 0) {
     return { kind: "unrecorded", replies: compared.unrecorded };
@@ -116,7 +132,9 @@ async function shownOf(of: {
     identical: differs === null,
     differs,
     against:
-      agent === null || compared === null ? null : { agent: agent.name, agentVersion: agent.version, ...compared },
+      agent === null || compared === null
+        ? null
+        : { agent: agent.name, agentVersion: agent.version, ...compared, model: modelName(agent.model) },
   };
 }
 

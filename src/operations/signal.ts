@@ -33,6 +33,8 @@ export type Signalled =
   | { readonly kind: "conflict" }
   /** The run takes no such event, or none now. */
   | { readonly kind: "refused"; readonly why: string }
+  /** It fits, and does not end the wait. The run does not see it. */
+  | { readonly kind: "interim" }
   /** The detail does not fit what the call asks for. */
   | { readonly kind: "detailInvalid"; readonly why: string }
   | Gone;
@@ -57,7 +59,7 @@ export function signal(world: World, said: Said): Promise<Signalled> {
     const by = senderOf(said.by);
     const found = callAwaiting(state, event);
     const read = readInput(agent === null || found === undefined ? null : toolFor(agent, found), detail);
-    if (!read.ok) return { kind: "detailInvalid", why: bounded(read.why) };
+    if (!read.ok) return read.isInterim ? { kind: "interim" } : { kind: "detailInvalid", why: bounded(read.why) };
     const value = await keepValue(world, row, { json: detail, inlineMax: SIZES.inputInlineBytesMax });
     const body = { kind: "signal", event, value, by } as const;
     const why = hasEnded(row) ? null : (endBeforeDecision(state, row) ?? reasonToIgnore(state, body));

@@ -36,8 +36,8 @@ export type Started =
   | { readonly kind: "conflict"; readonly run: string }
   /** The same key and input as a run that has ended and whose data is gone. */
   | { readonly kind: "ended"; readonly tombstone: Tombstone }
-  /** The agent does not accept the input; `why` names each path. */
-  | { readonly kind: "invalid"; readonly why: string; readonly issues: readonly Issue[] }
+  /** The agent does not accept the input; `why` names each path. `example`: an input that it accepts; null: none is known. */
+  | { readonly kind: "invalid"; readonly why: string; readonly issues: readonly Issue[]; readonly example?: Json }
   | StartLimited;
 
 /** A run to start. */
@@ -67,8 +67,14 @@ export async function startRun(world: World, of: RunToStart & { readonly input: 
   return startTask(world, { ...of, task: task.json, dropped: task.dropped });
 }
 
-/** The same for an input that `taskToStart` has accepted. */
-export async function startTask(world: World, of: RunToStart & Dropped & { readonly task: Json }): Promise<Started> {
+/**
+ * The same for an input that `taskToStart` has accepted. `given`: the input as it was given, so that a repeated start finds
+ * its run after a new version of the agent reads the same input otherwise.
+ */
+export async function startTask(
+  world: World,
+  of: RunToStart & Dropped & { readonly task: Json; readonly given?: Json },
+): Promise<Started> {
   return withDropped(await startOnce(world, of), of.dropped);
 }
 
@@ -81,15 +87,14 @@ export function withDropped<Answer extends { readonly kind: string }>(
   return isStarted && dropped.length > 0 ? { ...answer, dropped } : answer;
 }
 
-async function startOnce(world: World, of: RunToStart & { readonly task: Json }): Promise<Started> {
-  const { agent, tenant, task, files = [] } = of;
-  const inputDigest = inputDigestOf(
-    task,
-    files.map(({ ref }) => ref),
-  );
+async function startOnce(
+  world: World,
+  of: RunToStart & { readonly task: Json; readonly given?: Json },
+): Promise<Started> {
+  const { agent, tenant, task, given = task, files = [] } = of;
   const idempotencyKey = of.idempotencyKey ?? world.random.hex();
   const run = runId(world.hash, { tenant, agent: agent.name, idempotencyKey });
-  const before = await earlierStart(world, { run, inputDigest });
+  const before = await earlierStart(world, { run, inputDigests: [task, given].map((json) => digestWith(files, json)) });
   if (before !== null) return before;
   const limited = await limitStart(world, { run, agent, counted: of.counted });
   if (limited !== null) return limited;
@@ -102,6 +107,34 @@ async function startOnce(world: World, of: RunToStart & { readonly task: Json })
   });
   return createOnce(world, creation);
 }
+
+const digestWith = (files: readonly FileContent[], json: Json): string =>
+  inputDigestOf(
+    json,
+    files.map(({ ref }) => ref),
+  );
+
+/** A start that is repeated with its key, while the agent is gone or does not take the input any more. */
+export interface RepeatedStart {
+  readonly tenant: string;
+  readonly agent: string;
+  readonly key: string;
+  readonly input: Json;
+  readonly files: readonly FileContent[];
+}
+
+/**
+ * What the earlier start of a repeated one left; null if nothing. A known key answers before the schema of today does:
+ * otherwise a caller whose first request was accepted hears after a deploy that nothing was started.
+ */
+export const repeatStart = (
+  world: World,
+  { tenant, agent, key, input, files }: RepeatedStart,
+): Promise<Started | null> =>
+  earlierStart(world, {
+    run: runId(world.hash, { tenant, agent, idempotencyKey: key }),
+    inputDigests: [digestWith(files, input)],
+  });
 
 /** The task of an input, or why the agent does not take it. */
 export async function taskToStart(
@@ -118,13 +151,13 @@ export async function taskToStart(
  */
 export async function earlierStart(
   world: World,
-  of: { readonly run: string; readonly inputDigest: string },
+  of: { readonly run: string; readonly inputDigests: readonly string[] },
 ): Promise<Started | null> {
-  const { run, inputDigest } = of;
+  const { run, inputDigests } = of;
   const now = world.clock.earliest();
   const [found, tombstone] = await Promise.all([world.table.read(run, now), world.table.readKey(run, now)]);
-  if (found !== null) return resumeStart(world, { row: found, inputDigest });
-  return tombstone === null ? null : endedBefore(tombstone, inputDigest);
+  if (found !== null) return resumeStart(world, { row: found, inputDigests });
+  return tombstone === null ? null : endedBefore(tombstone, inputDigests);
 }
 
 /** Creates the row, unless an earlier start did, and starts the execution. */
@@ -136,21 +169,25 @@ export async function createOnce(world: World, creation: Creation): Promise<Star
   );
   if (outcome.kind === "newer") throw new RowNewer(run, outcome);
   if (outcome.kind === "unreadable") throw new Unreadable(`run ${run}: ${outcome.why}`, "RowDamaged");
-  if (outcome.kind === "ended") return endedBefore(outcome.tombstone, inputDigest);
-  if (outcome.kind !== "created") return resumeStart(world, { row: outcome.row, inputDigest });
+  if (outcome.kind === "ended") return endedBefore(outcome.tombstone, [inputDigest]);
+  if (outcome.kind !== "created") return resumeStart(world, { row: outcome.row, inputDigests: [inputDigest] });
   // Schedule 220: a start that falls into the lost time of a restore waits for an operator's word.
   if (outcome.row.restored?.waits !== true) await startExecution(world, outcome.row);
   return { kind: "started", row: outcome.row };
 }
 
 /** A repeated start: the first one may have died after it created the row and before it started the execution. */
-async function resumeStart(world: World, of: { row: Row; inputDigest: string }): Promise<Started> {
-  const { row, inputDigest } = of;
-  if (row.inputDigest !== inputDigest) return { kind: "conflict", run: row.run };
+async function resumeStart(
+  world: World,
+  { row, inputDigests }: { readonly row: Row; readonly inputDigests: readonly string[] },
+): Promise<Started> {
+  if (!inputDigests.includes(row.inputDigest)) return { kind: "conflict", run: row.run };
   if (row.status === "queued") await startExecution(world, row);
   return { kind: "exists", row };
 }
 
 /** Schedule 81: the key was used before, and its run is gone. The work is not done again. */
-const endedBefore = (tombstone: Tombstone, inputDigest: string): Started =>
-  tombstone.inputDigest === inputDigest ? { kind: "ended", tombstone } : { kind: "conflict", run: tombstone.run };
+const endedBefore = (tombstone: Tombstone, inputDigests: readonly string[]): Started =>
+  inputDigests.includes(tombstone.inputDigest)
+    ? { kind: "ended", tombstone }
+    : { kind: "conflict", run: tombstone.run };

@@ -3,6 +3,7 @@ import type { Agent } from "../ports/agent.ts";
 import type { World } from "../ports/world.ts";
 import type { CountedBy } from "../history/spend-counters.ts";
 import { senderOf } from "../engine/context/inbox.ts";
+import type { OperationContext } from "./operation.ts";
 import { aliveRun, lastFired, pausedIn, setPaused } from "./schedule-memory.ts";
 import { type Started, startRun } from "./start.ts";
 
@@ -14,6 +15,13 @@ interface Named {
   readonly tenant: string;
   readonly by: string;
 }
+
+/** The agent of this name, for the tenant and the actor of the caller. */
+export const scheduledAgent = async ({ agentOf, tenant, by }: OperationContext, name: string): Promise<Named> => ({
+  agent: await agentOf(name),
+  tenant,
+  by,
+});
 
 /** `paused`: its firings start nothing. `same`: it was paused before, or was not. */
 export type PauseOutcome = { readonly kind: "paused" | "resumed" | "same" } | Unscheduled;

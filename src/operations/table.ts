@@ -1,22 +1,101 @@
 /**
- * The operation table: every operation of the CLI and the HTTP API, by name. The CLI runs its commands through these
- * rows. The HTTP API has a route for each row with `http`, in this order.
- *
- * A new operation is one row in `looking.ts`, `saying.ts`, `steering.ts`, `scheduling.ts` or `remembering.ts` with a text in
- * `help.ts`, and its command in `cli/commands` with a line in `cli/program.ts`.
+ * The operation table: every operation of the CLI and the HTTP API, by name. It only collects: an operation is one file
+ * `NAME.operation.ts`. The HTTP API has a route for each row with `http`, in this order.
  */
-import { ACCESS_ROWS } from "./access/rows.ts";
-import { READ_ROWS } from "./looking.ts";
+import { auditLogOperation } from "./access/audit-log.operation.ts";
+import { tokenCreateOperation } from "./access/token-create.operation.ts";
+import { tokenListOperation } from "./access/token-list.operation.ts";
+import { tokenRevokeOperation } from "./access/token-revoke.operation.ts";
+import { agentsOperation } from "./agents.operation.ts";
+import { answerOperation } from "./answer.operation.ts";
+import { approvalsOperation } from "./approvals.operation.ts";
+import { assignOperation } from "./assign.operation.ts";
+import { budgetOperation } from "./budget.operation.ts";
+import { cancelAllOperation } from "./cancel-all.operation.ts";
+import { cancelOperation } from "./cancel.operation.ts";
+import { checkedAllOperation } from "./checked-all.operation.ts";
+import { checkedOperation } from "./checked.operation.ts";
+import { costOperation } from "./cost.operation.ts";
+import { decideOperation } from "./decide.operation.ts";
+import { diagnoseOperation } from "./diagnose.operation.ts";
+import { exportOperation } from "./export.operation.ts";
+import { fileOperation } from "./file.operation.ts";
+import { forgetEntryOperation } from "./forget-entry.operation.ts";
+import { forgetMemoryOperation } from "./forget-memory.operation.ts";
+import { forkOperation } from "./fork.operation.ts";
+import { ledgerOperation } from "./ledger.operation.ts";
+import { listOperation } from "./list.operation.ts";
+import { memoryEntryOperation } from "./memory-entry.operation.ts";
+import { memoryOperation } from "./memory.operation.ts";
+import { pauseScheduleOperation } from "./pause-schedule.operation.ts";
+import { pauseOperation } from "./pause.operation.ts";
+import { purgeOperation } from "./purge.operation.ts";
+import { reconcileOperation } from "./reconcile.operation.ts";
+import { redriveOperation } from "./redrive.operation.ts";
+import { replayOperation } from "./replay.operation.ts";
+import { restartOperation } from "./restart.operation.ts";
+import { restoredOperation } from "./restored.operation.ts";
+import { resumeScheduleOperation } from "./resume-schedule.operation.ts";
+import { resumeOperation } from "./resume.operation.ts";
+import { runScheduleOperation } from "./run-schedule.operation.ts";
+import { schedulesOperation } from "./schedules.operation.ts";
+import { sendOperation } from "./send.operation.ts";
+import { showOperation } from "./show.operation.ts";
+import { signalOperation } from "./signal.operation.ts";
+import { snapshotOperation } from "./snapshot.operation.ts";
+import { startOperation } from "./start.operation.ts";
+import { timelineOperation } from "./timeline.operation.ts";
+import { upgradeOperation } from "./upgrade.operation.ts";
+import { verifyOperation } from "./verify.operation.ts";
 import type { AnyOperation } from "./operation.ts";
-import { MEMORY_ROWS } from "./remembering.ts";
-import { MESSAGE_ROWS } from "./saying.ts";
-import { SCHEDULE_ROWS } from "./scheduling.ts";
-import { START_ROWS, STEERING_ROWS } from "./steering.ts";
 
 /** The operation table. */
 export const OPERATIONS = {
-  ...{ ...START_ROWS, ...READ_ROWS, ...MESSAGE_ROWS },
-  ...{ ...STEERING_ROWS, ...SCHEDULE_ROWS, ...MEMORY_ROWS, ...ACCESS_ROWS },
+  start: startOperation,
+  list: listOperation,
+  show: showOperation,
+  timeline: timelineOperation,
+  ledger: ledgerOperation,
+  cost: costOperation,
+  diagnose: diagnoseOperation,
+  approvals: approvalsOperation,
+  agents: agentsOperation,
+  file: fileOperation,
+  verify: verifyOperation,
+  snapshot: snapshotOperation,
+  replay: replayOperation,
+  export: exportOperation,
+  send: sendOperation,
+  decide: decideOperation,
+  budget: budgetOperation,
+  reconcile: reconcileOperation,
+  answer: answerOperation,
+  signal: signalOperation,
+  assign: assignOperation,
+  upgrade: upgradeOperation,
+  pause: pauseOperation,
+  resume: resumeOperation,
+  cancel: cancelOperation,
+  cancelAll: cancelAllOperation,
+  restart: restartOperation,
+  fork: forkOperation,
+  redrive: redriveOperation,
+  purge: purgeOperation,
+  checked: checkedOperation,
+  checkedAll: checkedAllOperation,
+  restored: restoredOperation,
+  schedules: schedulesOperation,
+  pauseSchedule: pauseScheduleOperation,
+  resumeSchedule: resumeScheduleOperation,
+  runSchedule: runScheduleOperation,
+  memory: memoryOperation,
+  memoryEntry: memoryEntryOperation,
+  forgetEntry: forgetEntryOperation,
+  forgetMemory: forgetMemoryOperation,
+  tokenCreate: tokenCreateOperation,
+  tokenList: tokenListOperation,
+  tokenRevoke: tokenRevokeOperation,
+  auditLog: auditLogOperation,
 } as const;
 
 export type OperationName = keyof typeof OPERATIONS;

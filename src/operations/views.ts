@@ -2,11 +2,12 @@
 import type { LedgerEntry } from "../codec/archive.ts";
 import type { Deadline } from "../core/deadline.ts";
 import type { Grant } from "../core/policy/budget.ts";
-import type { CommitRecord, Event, OnUnknown } from "../core/event.ts";
+import type { CommitRecord, OnUnknown } from "../core/event.ts";
 import { BUDGET, extensionOf } from "../core/policy/extension.ts";
 import { decisionId, executionName, reconcileId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
 import { gateIn } from "../core/calls/gates.ts";
+import { leftStanding } from "../core/calls/repeats.ts";
 import { workLines } from "../core/calls/outside.ts";
 import { callOf } from "../core/calls/ignored-decisions.ts";
 import { argsOf } from "../core/calls/ledger.ts";
@@ -17,6 +18,7 @@ import type { BudgetGate, State, TopologyState } from "../core/state.ts";
 import { upgradesOf } from "../core/policy/upgrades.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { ArchiveTier } from "../core/policy/retention.ts";
+import { type CommittedEvent, EVENTS_PER_TURN } from "../ports/reading.ts";
 import type { RunPlaces } from "../ports/run-places.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
 import { droppedNames } from "../core/dropped-names.ts";
@@ -56,12 +58,18 @@ export interface UnknownCall {
   readonly unbegun: string | null;
   /** The run was restored from a backup and has not made the call since: it may have happened in the lost time. */
   readonly lostTime: boolean;
+  /** Why its tool needs approval, where this one question asks for that as well: `retry` approves it. */
+  readonly approval?: string;
   /** What its child runs did outside, one line for each call. Empty where it is no hand-off. */
   readonly did: readonly string[];
   /** What follows at `reconcilableFrom` without an answer. `ask`: it keeps waiting. */
   readonly otherwise: OnUnknown;
   /** The effects of the run can be undone, including this call. */
   readonly undo: boolean;
+  /** It is the undo of this call. `succeeded`: that call is undone. `failed`: its effect stays. Absent: it is no undo. */
+  readonly undoes?: string;
+  /** No tool can undo it: its agent declared no undo. Absent: a tool can. */
+  readonly byHand?: true;
 }
 
 /** What the tool of a call gets in place of its arguments. */
@@ -120,6 +128,8 @@ export interface Shown extends Summary, ModelWaits {
   readonly waits: readonly OpenWait[];
   /** Where the topology stands, with its plan, cursor or round; null for a plain ReAct run. */
   readonly topology: TopologyState | null;
+  /** What earlier runs of repeated work did outside, as far as it stands: `tool (call)`. */
+  readonly standing: readonly string[];
   /** The first signals of failures that the run gave, by crack. */
   readonly cracks: NonNullable<State["cracks"]>;
   /** The newest decision that had no effect, since its gate was closed; null if there is none. */
@@ -140,8 +150,7 @@ export interface Shown extends Summary, ModelWaits {
   readonly archive: { readonly tier: ArchiveTier; readonly key: string } | null;
 }
 
-/** One event with the commit that made it durable. */
-export type TimelineEntry = { readonly version: number; readonly epoch: number } & Event;
+export type TimelineEntry = CommittedEvent;
 
 /** Inbox messages that a view reads. An answer behind more messages than that shows as not yet given. */
 const SENT_SHOWN_MAX = 100;
@@ -152,10 +161,18 @@ export async function show(world: World, run: string): Promise<Shown | null> {
   return row === null ? null : showRow(world, row);
 }
 
-/** The same for a row that was just read. Null if the run was purged in between, since its objects are gone then. */
+/**
+ * The same for a row that was just read. Null if the run was purged in between, since its objects are gone then.
+ *
+ * Schedule 237: the view reads the row of a run that waits for a decision; while it waits for its turn to read the state,
+ * the run takes the decision and clears its inbox; the view reads the inbox, and shows the gate as open and undecided, so
+ * a client asks its human again. In a process that reads in turns the inbox is read with the row, before any turn.
+ */
 export async function showRow(world: World, row: Row): Promise<Shown | null> {
   try {
-    return await unlessGone(world, row, async () => shownOf(world, await loadVouched(world, row, new SegmentCache())));
+    const sent = world.reading === undefined || hasEnded(row) ? null : await unreadOf(world, row);
+    const shown = async () => shownOf(world, { ...(await loadVouched(world, row, new SegmentCache())), sent });
+    return await unlessGone(world, row, shown);
   } catch (error) {
     throw error instanceof StoreUnreachable ? unshown(row, error) : error;
   }
@@ -168,7 +185,14 @@ const unshown = (row: Row, { message, store, cause }: StoreUnreachable): StoreUn
     cause,
   });
 
-async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Shown> {
+const unreadOf = ({ inbox, clock }: World, { run, born }: Row): ReturnType<World["inbox"]["unread"]> =>
+  inbox.unread({ run, born, now: clock.now(), limit: SENT_SHOWN_MAX });
+
+/** `sent`: what was in the inbox when the row was read; null: it is read when that is needed. */
+async function shownOf(
+  world: World,
+  { row, state: stored, sent: early }: Loaded & { readonly sent: Awaited<ReturnType<typeof unreadOf>> | null },
+): Promise<Shown> {
   const state = stateAfterRedrive(row, stored, world.clock.now());
   const json = (value: Parameters<typeof jsonOf>[2]): Promise<Json> => jsonOf(world.objects, row, value);
   // A run that has ended takes no answers. Its ledger shows which outcomes it left unknown.
@@ -190,7 +214,7 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
   const sent =
     hasEnded(row) || (!isAsked && row.wakeCount === row.wakeCountSeen && !row.pause)
       ? []
-      : await world.inbox.unread({ run: row.run, born: row.born, now, limit: SENT_SHOWN_MAX });
+      : (early ?? (await unreadOf(world, row)));
   const isSent = (id: string): boolean => sent.some((message) => message.id === id);
   const unknown = await Promise.all(
     asked.map(async ({ call, tool, intent, reconcilableFrom, answer, timesUnknown: question, ...marks }) => ({
@@ -205,7 +229,9 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
         reconcilableFrom: reconcilableFrom ?? 0,
       },
       undo: intent?.undo === true,
-      ...{ key: intent?.key ?? "", business: intent?.business === true },
+      ...undoMarks(state, marks.undoes),
+      ...(marks.approval !== undefined && { approval: marks.approval }),
+      ...{ key: intent?.key ?? keyUndone(state, marks.undoes), business: intent?.business === true },
       answered: answer !== null || isSent(reconcileId(call, question)),
       args: await json(argsOf(state, call)),
     })),
@@ -241,6 +267,7 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
     waits: await openWaits({ ...state, open }, { json, isSent }),
     ignoredDecision: ignored === undefined ? null : { ...ignored, call: callOf(ignored.gate) },
     ...topologyIn(state),
+    standing: standingIn(state),
     granted: Object.keys(granted).length === 0 ? null : granted,
     assigned: assignedIn(state, sent),
     result: state.result === null ? null : await json(state.result),
@@ -250,6 +277,24 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
     keptUntil: row.expiresAtSec === null ? null : row.expiresAtSec * 1_000,
     archive: row.endNotified ? archiveOf(row, state) : null,
   };
+}
+
+/** What a human has to know of an undo: which call it undoes, and whether a tool could do it. */
+const undoMarks = ({ undo = [] }: State, undoes: string | undefined): Pick<UnknownCall, "undoes" | "byHand"> =>
+  undoes === undefined
+    ? {}
+    : { undoes, ...(undo.some(({ call }) => call === undoes) ? {} : { byHand: true as const }) };
+
+/** The key under which the effect is to be found that a human is to undo. */
+const keyUndone = ({ outside }: State, undoes: string | undefined): string =>
+  outside?.calls.find(({ run, call }) => run === undefined && call === undoes)?.key ?? "";
+
+function standingIn(state: State): readonly string[] {
+  const calls = leftStanding(state);
+  if (calls.length === 0) return [];
+  return state.messages.flatMap(({ parts }) =>
+    parts.flatMap((part) => (part.kind === "call" && calls.includes(part.call) ? [`${part.tool} (${part.call})`] : [])),
+  );
 }
 
 /** The gate of the budget. `args` holds what was spent, the limits, and the number of waiting calls. */
@@ -286,7 +331,33 @@ export async function timelineWithRow(
 ): Promise<{ readonly row: Row; readonly entries: readonly TimelineEntry[] } | null> {
   const row = await world.table.read(of.run, world.clock.now());
   if (row === null) return null;
-  return { row, entries: entriesOf(await commitsAfter({ objects: world.objects, row }, of.after)) };
+  const entries: TimelineEntry[] = [];
+  const read = async () => {
+    await eachPart(world, { row, after: of.after }, (part) => entries.push(...part));
+    return { row, entries };
+  };
+  return unlessGone(world, row, read);
+}
+
+/**
+ * Hands the events of `row` after version `after` to `handle`, in order: part by part in a turn each where the process
+ * also works for others, else all at once. Throws `Unreadable`.
+ */
+async function eachPart(
+  { objects, reading }: Pick<World, "objects" | "reading">,
+  { row, after }: { readonly row: Row; readonly after: number },
+  handle: (part: readonly TimelineEntry[]) => void,
+): Promise<void> {
+  if (reading === undefined) return handle(entriesOf(await commitsAfter({ objects, row }, after)));
+  for (let [behind, isMore] = [after, true]; isMore;) {
+    const { entries, more } = await reading.eventsAfter(row, {
+      after: behind,
+      startIndex: null,
+      eventsMax: EVENTS_PER_TURN,
+    });
+    handle(entries);
+    [behind, isMore] = [entries.at(-1)?.version ?? behind, more];
+  }
 }
 
 /** The same for `row`, from its newest commit back to the first unreadable one. `lost`: why it stops there, or null. */

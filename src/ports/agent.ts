@@ -3,14 +3,16 @@
  * the engine, so that the engine runs an agent without importing what users import.
  * More than 400 lines: these types refer to each other.
  */
-import type { LanguageModelV4 } from "@ai-sdk/provider";
+import type { LanguageModelV4, LanguageModelV4FunctionTool } from "@ai-sdk/provider";
 import type * as z from "zod";
 import type { Budget, Grant, Spent } from "../core/policy/budget.ts";
 import type { Dial } from "../core/policy/dial.ts";
 import type { Effect } from "../core/calls/effects.ts";
 import type { OnUnknown } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
-import type { CallOutcome } from "../core/message.ts";
+import type { ChosenPer } from "../core/choice.ts";
+import type { LeftOutTool } from "../core/left-out.ts";
+import type { CallOutcome, Value } from "../core/message.ts";
 import type { Price } from "../core/policy/price.ts";
 import type { Retention } from "../core/policy/retention.ts";
 import type { UpgradePolicy } from "../core/state.ts";
@@ -73,10 +75,56 @@ export interface Agent<Task extends z.ZodType = z.ZodType, Output extends z.ZodT
   readonly saga: Saga;
   /** The names of its secrets. */
   readonly secrets: readonly string[];
+  /** The tools of its servers that it does not have, as its servers list them now. Absent: none. */
+  readonly leftOut?: readonly LeftOutTool[];
+  /** Chooses what varies. Absent: nothing does. */
+  readonly chooser?: Chooser;
+  /** The instructions that the chooser made, while a request is prepared: an object of the run. */
+  readonly chosenInstructions?: Value;
   /** False: its model gets no `cairn_read`. Absent: once a result is too long to show. */
   readonly readsResults?: false;
   /** The tools whose results get a summary once they are too long to show, or all of them. Absent: none. */
   readonly summarisedResults?: "all" | readonly string[];
+}
+
+/** What an agent chooses for the calls of its model. A member that is absent is what the agent declares. */
+export interface ChoiceMade {
+  /** In place of its instructions. They are recorded, so secrets are taken out of them. */
+  readonly instructions?: string;
+  /** The tools that the model is offered, in this order. */
+  readonly offered?: readonly string[];
+  /** The name of one of its models. */
+  readonly model?: string;
+  /** In addition to its own. */
+  readonly options?: ModelOptions;
+  /** Why no further call is made: the last reply is then judged like one without calls. */
+  readonly stop?: string;
+}
+
+/** A run as a chooser sees it. */
+export interface ChoiceView<Task = Json> extends RunView<Task> {
+  readonly steps: readonly RunStep[];
+  /** The choice that holds so far; null at the start, after a restart and with another version of the agent. */
+  readonly previous: ChoiceMade | null;
+  readonly run: string;
+  /** The restart number, from 1. */
+  readonly restart: number;
+  readonly tenant: string;
+  /** Who started the run; null: nobody said it. */
+  readonly starter: string | null;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  readonly startedAt: number | null;
+}
+
+/**
+ * Chooses before calls of the model: `run`: once, and again after a restart and with another version of the agent; `step`:
+ * before each call. It may read outside and must change nothing: a process that dies before the choice is durable chooses
+ * again.
+ */
+export interface Chooser {
+  readonly per: ChosenPer;
+  readonly choose: (view: ChoiceView<never>) => ChoiceMade | Promise<ChoiceMade>;
 }
 
 /** `model`: the name of one of its `models`; absent: the working model. */
@@ -176,9 +224,14 @@ export interface Tool<Schema extends z.ZodType = z.ZodType> extends ToolRules<z.
   readonly suggests?: readonly string[];
   /** A call dispatches a child run of another agent, and `run` is never called. Absent for other tools. */
   readonly child?: ChildRun;
+  /** What a provider gets about the tool besides its description and its schema. Absent: nothing. */
+  readonly described?: ToolDescribed;
   /** A call waits for an answer, an event or a time, and `run` is never called. Absent for other tools. */
   readonly wait?: WaitRule;
 }
+
+/** `strict`: the provider holds the model to the schema. */
+export type ToolDescribed = Pick<LanguageModelV4FunctionTool, "strict" | "inputExamples" | "providerOptions">;
 
 /** A server that lists tools for an agent, such as an MCP server. */
 export interface ToolSource {
@@ -188,8 +241,12 @@ export interface ToolSource {
   readonly prefix: string;
   /** The timeout of its calls in milliseconds; null: the world's default. */
   readonly timeoutMs: number | null;
+  /** How long it may take to connect and to list, in milliseconds, as its author wrote it. Absent: what a beat allows. */
+  readonly connectMs?: number;
   /** It is a process that the worker starts. A function on Lambda cannot keep one. */
   readonly startsProcess: boolean;
+  /** The tools of its last list that it leaves out. Absent: none. */
+  readonly leftOut?: () => readonly Omit<LeftOutTool, "source">[];
   /**
    * The tools that it has now. An unchanged tool is the same object. Rejects if the server cannot be asked, unless
    * `mayBeOld` and this process has asked it before.
@@ -199,6 +256,8 @@ export interface ToolSource {
     readonly mayBeOld: boolean;
     /** The time of the world, in epoch milliseconds. */
     readonly now: number;
+    /** How long the caller waits, in milliseconds. Absent: as long as it takes. */
+    readonly ms?: number;
   }) => Promise<Readonly<Record<string, Tool>>>;
 }
 
@@ -211,6 +270,8 @@ export interface WaitRule {
   until(input: unknown, now: number): number | null;
   /** What fits as an answer, or as the detail of an event; null: any JSON. */
   readonly accepts: z.ZodType | null;
+  /** Whether what fits ends the wait; absent: all that fits does. What does not is an interim report. */
+  ends?(detail: Json): boolean;
   readonly atLimit: { readonly kind: "tell" | "fail" } | { readonly kind: "take"; readonly value: Json };
   /** The calls wait for the next message of a conversation (`core/calls/next-message.ts`). */
   readonly chat?: true;
@@ -299,6 +360,11 @@ export interface ToolRules<Input> {
   readonly loops?: "ignore";
   /** The compensation, called in reverse order when a run fails, or is cancelled with a request to compensate. */
   readonly undo: Undo<Input> | null;
+  /**
+   * What follows from an effect when its pipeline discards the stage that made it. `keep`: it stands, and nobody is
+   * asked. Absent: it is undone before the stage begins again; without `undo` a human is asked.
+   */
+  readonly onRollBack?: "keep";
   /**
    * Returns what is recorded of its arguments, result or before-image. It must not return a promise. The tool runs with the recorded
    * arguments. If this throws, the whole value is withheld. Secrets and credentials are removed without it.
@@ -436,12 +502,23 @@ export interface SettledCall {
   readonly result: Json;
 }
 
+/** One reply of the model, and what came of its calls. */
+export interface RunStep {
+  readonly text: string;
+  /** The IDs of the calls that it proposed. */
+  readonly proposed: readonly string[];
+  /** Those that are settled. */
+  readonly calls: readonly SettledCall[];
+}
+
 /** A run as a check sees it. It holds only what a resumed run sees in the same way. */
 export interface RunView<Task = Json> {
   /** The input of the run, as the agent's schema parses it. */
   readonly task: Task;
   /** All settled calls, in the order of the transcript. */
   readonly calls: readonly SettledCall[];
+  /** The replies since the last message of a user. Absent in views of another copy of cairn. */
+  readonly steps?: readonly RunStep[];
   /** The text of the model's last reply. */
   readonly text: string;
   /** What the run has spent so far, across crashes. */

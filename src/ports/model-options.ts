@@ -12,6 +12,12 @@ export interface ModelOptions {
   readonly frequencyPenalty?: number;
   readonly stopSequences?: readonly string[];
   readonly seed?: number;
+  /** Whether and which tool the model calls, as far as it is offered. Default: it decides (`auto`). */
+  readonly toolChoice?: "auto" | "none" | "required" | { readonly type: "tool"; readonly toolName: string };
+  /** How much the model reasons, as the AI SDK names it. */
+  readonly reasoning?: "provider-default" | "none" | "minimal" | "low" | "medium" | "high" | "xhigh";
+  /** HTTP headers of its requests. They are never recorded, and their values belong into secrets of the environment. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** By provider, such as `{ anthropic: { thinking: { type: "enabled", budgetTokens: 2000 } } }`. Never a secret. */
   readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, Json>>>>;
 }

@@ -1,4 +1,5 @@
 /** The models that an agent gives as text, such as `anthropic:claude-opus-4-5`, and what each needs to be called. */
+import type { ModelChoice } from "./agent.ts";
 import { AgentInvalid } from "./agent-invalid.ts";
 
 interface Provider {
@@ -16,6 +17,8 @@ export const PROVIDERS = {
   "openai-background": { package: "@ai-sdk/openai", secret: "OPENAI_API_KEY", needsKey: true },
   "openai-batch": { package: "@ai-sdk/openai", secret: "OPENAI_API_KEY", needsKey: true },
   google: { package: "@ai-sdk/google", secret: "GOOGLE_GENERATIVE_AI_API_KEY", needsKey: true },
+  // Texts of the AI SDK such as `anthropic/claude-opus-4-5`.
+  gateway: { package: "@ai-sdk/gateway", secret: "AI_GATEWAY_API_KEY", needsKey: true },
   // Without a key its package signs with the AWS credentials of the process, such as the role of a function.
   bedrock: { package: "@ai-sdk/amazon-bedrock", secret: "AWS_BEARER_TOKEN_BEDROCK", needsKey: false },
   // Many servers of one's own need no key.
@@ -113,3 +116,7 @@ export function packageMissing({ name, package: missing }: NamedModel, cause?: u
   const message = `the model ${name} needs the package ${missing}, which is not installed; type: ${next}`;
   return new ModelNotReady(message, { code: "PackageMissing", next, cause });
 }
+
+/** The name of a model, such as `anthropic:claude-haiku-4-5`. */
+export const modelName = (choice: ModelChoice): string =>
+  typeof choice === "string" ? namedModel(choice).name : `${choice.provider.split(".")[0] ?? ""}:${choice.modelId}`;

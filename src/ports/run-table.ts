@@ -1,8 +1,8 @@
 /**
  * RunTable: stores the run rows. Their messages are in `inbox.ts`. The contract:
  *
- * - Every operation is one atomic conditional write, decided as `protocol/row.ts` decides it. Expected outcomes are
- *   values. After `granted`, `committed`, `parked` and `handed` the write is durable.
+ * - Every operation is one atomic conditional write, decided as `protocol/` decides it. Expected outcomes are values.
+ *   After an outcome the write is durable, if the decision does not say otherwise.
  * - `ambiguous` means that the store gave no answer from which to tell whether the write happened (a timeout, a 5xx,
  *   throttling). Only `history/resolve-ambiguous-write.ts` handles it. A world whose writes cannot be ambiguous never
  *   returns it.
@@ -14,7 +14,7 @@
  *   it names. `read` rejects with `RowDamaged` (`codec/row.ts`), or with `RowNewer` for a row of a newer version. Pages
  *   list it and go on. No operation treats it as expired. The store's own time to live may remove it, if the item still
  *   says which incarnation it was.
- * - Whenever a row is removed, by expiry, by `purge` or by `create` over an expired one, the world requests the
+ * - Whenever a row is removed, by expiry, by a decision or by `create` over an expired one, the world requests the
  *   clean-up of its incarnation (`cleanUp` of `protocol/chain.ts`): at least once, perhaps late, never before the row
  *   is gone. Its inbox, seen and audit items stay until then.
  * - A tombstone keeps the key of an ended run after its row is gone. It does not belong to what an incarnation leaves
@@ -24,26 +24,20 @@
  */
 import type { Status } from "../core/phases.ts";
 import type {
+  RunRef,
   ListedRow,
   Changed,
-  Commit,
-  CommitOutcome,
   Creation,
   Incarnation,
-  RunRef,
   Refused,
   Request,
   RequestOutcome,
   Row,
 } from "../protocol/row.ts";
 import type { ChildrenCreation, ChildrenOutcome } from "../protocol/row-children.ts";
-import type { Park, ParkOutcome } from "../protocol/row-park.ts";
-import type { Claim, ClaimOutcome } from "../protocol/row-claim.ts";
-import type { HandOver, HandOverOutcome } from "../protocol/row-hand-over.ts";
-import type { RestoredCheck, RestoredCheckOutcome } from "../protocol/row-restored.ts";
-import type { Redrive, RedriveOutcome } from "../protocol/row-redrive.ts";
-import type { EndNotification } from "../protocol/row-end-notification.ts";
-import type { KeyKept, PurgeOutcome } from "../protocol/row-removal.ts";
+import type { ChildFence, FenceOutcome } from "../protocol/row-fence.ts";
+import type { DecisionOutcome, RowDecision } from "../protocol/row-decision.ts";
+import type { KeyKept } from "../protocol/row-removal.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 
 /** The write may or may not have happened. */
@@ -88,22 +82,22 @@ export interface RunTable {
    * its row or the ID of its report is there. A child that is left alone takes the ID of its report.
    */
   createChildren(creation: ChildrenCreation): Promise<ChildrenOutcome | Ambiguous>;
-  claim(claim: Claim): Promise<ClaimOutcome | Ambiguous>;
-  commit(commit: Commit): Promise<CommitOutcome | Ambiguous>;
-  park(park: Park): Promise<ParkOutcome | Ambiguous>;
+  /**
+   * One transaction. Condition: the parent has not ended, and the named epoch holds it. Then the child's row is decided
+   * and written as `protocol/row-fence.ts` says. A copy of a request that was applied changes nothing.
+   */
+  fenceChild(fence: ChildFence): Promise<FenceOutcome | Ambiguous>;
+  /**
+   * Applies a decision to the stored row of the run that `asked` names: claims, commits and all others of
+   * `protocol/row-*.ts`. One atomic conditional write or removal at most. The row has not changed between the decision and the
+   * write, except for the changing fields that the decision does not name as read; these keep their newest values.
+   */
+  decide<Asked extends RunRef, Outcome extends DecisionOutcome>(
+    asked: NoInfer<Asked>,
+    decision: RowDecision<Asked, Outcome>,
+  ): Promise<Outcome | Refused | Ambiguous>;
   /** Cancel, pause or resume; the caller wakes the run. */
   request(request: Request): Promise<RequestOutcome | Ambiguous>;
-  handOver(handOver: HandOver): Promise<HandOverOutcome | Ambiguous>;
-  recordEndNotified(of: EndNotification): Promise<Changed<"notified"> | Refused | Ambiguous>;
-  /** A failed run goes on under the next epoch, in the next execution of its chain. */
-  redrive(redrive: Redrive): Promise<RedriveOutcome | Ambiguous>;
-  /** An operator says that what a restored run may have done outside was checked; the caller wakes the run. */
-  checkRestored(check: RestoredCheck): Promise<RestoredCheckOutcome | Ambiguous>;
-  /**
-   * Removes the row of a run that has ended and whose end has been delivered. `missing` may be the effect of this
-   * request's own first copy.
-   */
-  purge(of: RunRef): Promise<PurgeOutcome | Ambiguous>;
   /**
    * Stores the tombstone, unless a newer one is stored (`protocol/tombstone.ts`). Call it before the write that starts
    * the row's retention, since the row may be removed at any moment after that.

@@ -68,3 +68,9 @@ export class StoreUnusable extends Error {
 export type StoreFault = (typeof STORE_FAULTS)[number];
 
 export const STORE_FAULTS = ["StoreDamaged", "StoreReplaced", "StoreRolledBack"] as const;
+
+/** The `StoreUnusable` that a worker reported; null for any other error. */
+export function unusableIn(error: { readonly code: string | null; readonly message: string } | null) {
+  const fault = STORE_FAULTS.find((each) => each === error?.code);
+  return fault === undefined || error === null ? null : new StoreUnusable(fault, error.message);
+}

@@ -10,6 +10,8 @@ export interface WorkerOptions {
   readonly args: readonly string[];
   readonly execArgv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** It says which code of an agent it has loaded. Absent: its code counts as known, and its tasks share it at once. */
+  readonly tellsCode?: boolean;
 }
 
 /** The schedule of an agent; times are epoch milliseconds. */
@@ -39,6 +41,12 @@ export interface Supervisor {
  */
 export type DrainPace = "hurry" | "finish";
 
+/** Output of a process that could not be written: how many lines since its start, and the reason in words. */
+export interface LostLines {
+  readonly lines: number;
+  readonly why: string;
+}
+
 export interface SuperviseOptions {
   readonly worker: WorkerOptions;
   /** The number of worker processes. */
@@ -52,6 +60,8 @@ export interface SuperviseOptions {
    * the same object at each call.
    */
   readonly schedules: () => readonly ScheduledAgent[];
+  /** What of its output this process could not write; null: nothing. `cairn doctor` shows it. Absent: it is not counted. */
+  readonly lostOutput?: () => LostLines | null;
   readonly onEvent: (event: SupervisorEvent) => void;
 }
 

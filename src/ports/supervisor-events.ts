@@ -28,9 +28,16 @@ export type SupervisorEvent =
   | ({ readonly kind: "upkeepFailed" } & Kept & Failed)
   | ({ readonly kind: "fired"; readonly outcome: FiringOutcome } & Fired)
   | ({ readonly kind: "firingFailed" } & Fired & Failed)
-  /** The store takes no writes, or the system starts no processes, for now. The supervisor retries. */
+  /** The store takes no writes for now. The supervisor retries. */
   | { readonly kind: "waitingForStore"; readonly why: string; readonly retryInMs: number }
   | { readonly kind: "storeIsBack" }
+  /** The machine has no room for another worker for now. The supervisor retries, and counts no death. */
+  | { readonly kind: "waitingForMachine"; readonly why: string; readonly retryInMs: number }
+  | { readonly kind: "machineIsBack" }
+  /** PID 1 reaps no orphans: what tools leave behind uses up the process IDs. `mend`: what to write. */
+  | { readonly kind: "orphansStay"; readonly what: string; readonly why: string; readonly mend: string }
+  /** Nothing is sent to this endpoint: what signs its requests is missing. `mend`: what to type. */
+  | { readonly kind: "webhookUnsigned"; readonly to: string; readonly why: string; readonly mend: string }
   /** The wall clock jumped, or this machine was off for long. */
   | { readonly kind: "clockDoubted"; readonly doubt: ClockDoubt }
   | { readonly kind: "clockBelieved" };

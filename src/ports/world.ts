@@ -5,12 +5,14 @@
 import type { Hash } from "../core/ids.ts";
 import type { StoredSizes } from "./stored-sizes.ts";
 import type { Limits } from "../protocol/limits.ts";
+import type { ClockDoubt } from "../protocol/steadiness.ts";
 import type { Chain } from "./chain.ts";
 import type { DeltaLog } from "./delta-log.ts";
 import type { Inbox } from "./inbox.ts";
 import type { Intrinsics } from "./intrinsics.ts";
 import type { MutexLeases } from "./mutex-leases.ts";
 import type { ObjectLinks, ObjectStore } from "./object-store.ts";
+import type { ReadingInTurns } from "./reading.ts";
 import type { Records } from "./records.ts";
 import type { RunPlaces } from "./run-places.ts";
 import type { Row } from "../protocol/row.ts";
@@ -28,7 +30,17 @@ export interface Clock {
    * back: that a run or a gate has expired, or that something is removed (schedule 104).
    */
   earliest(): number;
-  /** Calls `call` once, `delayMs` from now. The returned function cancels it. */
+  /**
+   * The time by a count that nobody can set, where `now()` is not that time; absent where it is. It decides what may be
+   * neither too early nor too late: the end of a wait for a time (schedule 234).
+   */
+  counted?(): number;
+  /** Why the wall clock is not believed, or null; absent where nothing is known about it. */
+  doubt?(): ClockDoubt | null;
+  /**
+   * Calls `call` once, `delayMs` from now. The returned function cancels it. A process that was held up meanwhile first
+   * reads what has arrived, so that it judges nobody as silent who has answered (schedule 230).
+   */
   after(delayMs: number, call: () => void): () => void;
 }
 
@@ -74,6 +86,15 @@ export interface World {
   readonly placesOf?: (row: Row) => RunPlaces;
   /** Absent: this process runs no code of agents, or shares none with other runs. */
   readonly intrinsics?: Intrinsics;
+  /**
+   * Says that code of an agent begins to run for that run; the returned function, that it has ended. What is announced can
+   * be read after the process is gone. Absent: nobody reads it.
+   */
+  readonly announce?: (code: { readonly run: string; readonly what: string }) => () => void;
+  /** Absent: this process reads for one caller only, or does nothing beside it. */
+  readonly reading?: ReadingInTurns;
+  /** Who holds the store that accesses wait for, in a sentence; null: no process. Absent: no access waits here. */
+  readonly heldBy?: () => string | null;
   readonly limits: Limits;
   readonly sizes: StoredSizes;
   readonly hash: Hash;

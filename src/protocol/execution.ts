@@ -53,6 +53,9 @@ export type Answer = Exclude<TaskResult, { readonly kind: "exit" }>;
  */
 const RESCUE_PAUSE_MS = 250;
 
+/** The pause after an attempt that no process got: starting processes takes the machine's time. */
+const UNSENT_PAUSE_MS = 1_000;
+
 /** A new execution, due at once. */
 export function newExecution(of: {
   readonly name: string;
@@ -150,6 +153,8 @@ export interface AttemptFailure {
   readonly atOnce: boolean;
   /** Its process is known to have died. False if a store did not answer, or if no process could be started. */
   readonly isDeath: boolean;
+  /** No process ever got the attempt. */
+  readonly isUnsent?: boolean;
   /** How it ended, as text for humans and without secrets; absent if unknown. */
   readonly cause?: string | null;
   /** What code of the run changed in that process; absent if nothing, or if that is not certain. */
@@ -167,10 +172,14 @@ const deathOf = ({ died, cause, changed }: Execution): Death => ({ died, cause, 
  *
  * Schedule 24: all attempts of a beat die. A new entry of Beat begins at retry 0, and the last dead attempt's claim
  * would refuse it. So the chain does not enter Beat again after the last retry: Rescue hands the run over.
+ *
+ * Schedule 242: process after process ends before it gets the attempt, since the machine has no room. Nothing claimed
+ * with that number, so the next attempt has it again, and the run comes no nearer to the end of its retries.
  */
 export function applyFailure(execution: Execution, of: AttemptFailure): Execution {
-  const { now, limits, atOnce, isDeath, cause = null, changed = execution.changed } = of;
+  const { now, limits, atOnce, isDeath, isUnsent = false, cause = null, changed = execution.changed } = of;
   const { state } = execution;
+  if (isUnsent) return { ...execution, stage: "due", readyAt: atOnce ? now : now + UNSENT_PAUSE_MS };
   // A beat's retries count by groups, since services add their own retries within a group; others count by one.
   const each = state === "Beat" ? RETRY_GROUP : 1;
   const failures = Math.floor(execution.retry / each) + 1;

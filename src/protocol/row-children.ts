@@ -43,7 +43,7 @@ export type ChildrenOutcome =
   | Refused;
 
 /** Whether the parent may make children in this epoch. */
-export const mayMakeChildren = (parent: Row, { epoch }: Pick<ChildrenCreation, "epoch">): boolean =>
+export const mayMakeChildren = (parent: Row, { epoch }: { readonly epoch: number }): boolean =>
   parent.epoch === epoch && !hasEnded(parent);
 
 /**

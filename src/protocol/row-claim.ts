@@ -2,6 +2,7 @@
 import { type Entry, sameEntry, sameGroup } from "./entry.ts";
 import { newerLevel } from "./newer.ts";
 import { levelIn } from "../core/levels.ts";
+import type { RowDecision } from "./row-decision.ts";
 import { type Changed, type RunRef, type Refused, type Row, hasEnded } from "./row.ts";
 
 /** An invocation's request to own a run. */
@@ -68,6 +69,12 @@ export function decideClaim(row: Row, claim: Claim): ClaimOutcome {
     },
   };
 }
+
+export const CLAIM: RowDecision<Claim, ClaimOutcome> = {
+  name: "claim",
+  decision: decideClaim,
+  durable: () => "shared",
+};
 
 /** The attempt of the claim's own entry whose process is known to have died, or null. */
 const deadOf = ({ entry, died = null }: Pick<Claim, "entry" | "died">): Entry | null =>

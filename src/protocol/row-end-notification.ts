@@ -1,5 +1,6 @@
 /** Records that the end of a run was delivered, which starts its retention. */
-import { type RunRef, type Row, hasEnded } from "./row.ts";
+import { type Changed, type RunRef, type Row, hasEnded } from "./row.ts";
+import type { RowDecision } from "./row-decision.ts";
 
 /** A report that the end of a run was delivered to everyone that waits for it. */
 export interface EndNotification extends RunRef {
@@ -20,3 +21,9 @@ export function markEndNotified(
 ): Row {
   return hasEnded(row) && !row.endNotified && row.epoch === epoch ? { ...row, endNotified: true, expiresAtSec } : row;
 }
+
+/** The caller keeps the key first, since the row may be removed at any moment after this write (`tombstone.ts`). */
+export const END_NOTIFICATION: RowDecision<EndNotification, Changed<"notified">> = {
+  name: "recordEndNotified",
+  decision: (row, notification) => ({ kind: "notified", row: markEndNotified(row, notification) }),
+};

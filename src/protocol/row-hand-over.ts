@@ -7,6 +7,7 @@ import type { Entry } from "./entry.ts";
 import { type Changed, type RunRef, type Refused, type Row, hasEnded } from "./row.ts";
 import { type RestoreTimes, RESTORED_EPOCHS, markRestored } from "./restored.ts";
 import { deathsAfter } from "./row-claim.ts";
+import type { RowDecision } from "./row-decision.ts";
 
 /** A request to move a run to its next execution. */
 export interface HandOver extends RunRef {
@@ -62,6 +63,13 @@ export function decideHandOver(row: Row, handOver: HandOver): HandOverOutcome {
     },
   };
 }
+
+export const HAND_OVER: RowDecision<HandOver, HandOverOutcome> = {
+  name: "handOver",
+  decision: decideHandOver,
+  // A restore pauses the run, also over a resume of the same moment: the operator decides after it.
+  replaces: ({ restored }) => (restored === undefined ? [] : ["pause"]),
+};
 
 /** Until a beat records the pause, the row alone says it: no supervisor may run yet. */
 function pausedBy(row: Row, of: { readonly restored: RestoreTimes; readonly now: number }): Partial<Row> {

@@ -5,6 +5,7 @@
 import type { Limits } from "./limits.ts";
 import { TIMES } from "./limits.ts";
 import { type Entry, sameEntry } from "./entry.ts";
+import type { RowDecision } from "./row-decision.ts";
 import { type Changed, type ListedRow, type RunRef, type Refused, type Row, hasEnded } from "./row.ts";
 
 export interface Park extends RunRef {
@@ -60,3 +61,9 @@ export function decidePark(row: Row, park: Park): ParkOutcome {
   if (row.wakeCount !== row.wakeCountSeen) return { kind: "woken", row };
   return { kind: "parked", row: { ...row, park: { token: park.token, entry: park.entry } } };
 }
+
+export const PARK: RowDecision<Park, ParkOutcome> = {
+  name: "park",
+  decision: decidePark,
+  reads: () => ["wakeCount"],
+};

@@ -3,6 +3,7 @@
  * chain, and clears its expiry. The row keeps who asked and why, until the next invocation has recorded it.
  */
 import { type RestoreTimes, RESTORED_EPOCHS, markRestored } from "./restored.ts";
+import type { RowDecision } from "./row-decision.ts";
 import type { Changed, RunRef, Refused, Row, RedriveNote } from "./row.ts";
 
 /** A request to let a failed run go on. */
@@ -57,3 +58,9 @@ export function decideRedrive(row: Row, redrive: Redrive): Exclude<RedriveOutcom
     },
   };
 }
+
+export const REDRIVE: RowDecision<Redrive, RedriveOutcome> = {
+  name: "redrive",
+  decision: decideRedrive,
+  replaces: () => ["deadline"],
+};

@@ -2,16 +2,27 @@
  * The removal of rows: by `purge`, and by a `create` that finds an expired row in its place. Both remove the row of one
  * incarnation only, so that the clean-up knows which incarnation is gone.
  */
-import { type Changed, type Creation, type Refused, type Row, newRow, hasEnded, isExpired } from "./row.ts";
+import type { RowDecision } from "./row-decision.ts";
+import {
+  type Changed,
+  type Creation,
+  type Refused,
+  type Row,
+  type RunRef,
+  newRow,
+  hasEnded,
+  isExpired,
+} from "./row.ts";
 import { type Tombstone, isKept } from "./tombstone.ts";
 
-export type PurgeOutcome = Changed<"purged"> | Changed<"kept"> | Refused;
+export type PurgeOutcome = (Changed<"purged"> & { readonly removes: true }) | Changed<"kept"> | Refused;
 
 /** Decides a purge. Schedule 41: a run stays until its end has been delivered, or its parent would wait for ever. */
-export const decidePurge = (row: Row): Exclude<PurgeOutcome, Refused> => ({
-  kind: hasEnded(row) && row.endNotified ? "purged" : "kept",
-  row,
-});
+export const decidePurge = (row: Row): Exclude<PurgeOutcome, Refused> =>
+  hasEnded(row) && row.endNotified ? { kind: "purged", row, removes: true } : { kind: "kept", row };
+
+/** `missing` may be the effect of this request's own first copy. */
+export const PURGE: RowDecision<RunRef, PurgeOutcome> = { name: "purge", decision: decidePurge };
 
 /** The outcome of a `create`. `over`: the expired row that is removed first, and reported as removed. */
 export type CreateDecision =

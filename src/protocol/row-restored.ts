@@ -1,5 +1,6 @@
 /** The word of an operator about a restored run: one decision on its row. */
 import { openMark } from "./restored.ts";
+import type { RowDecision } from "./row-decision.ts";
 import type { Changed, RunRef, Refused, Row } from "./row.ts";
 
 /** An operator says that what the run may have done outside was checked. `restoredAt` names the restore. */
@@ -26,3 +27,15 @@ export function decideRestoredCheck(row: Row, of: RestoredCheck): Exclude<Restor
     },
   };
 }
+
+/**
+ * Schedule 248: an operator says the word, and a message is acknowledged between the read of the row and its write. The
+ * word raises the same wake-up counter. Written over a counter that it did not read, it would take the message back, and
+ * the run could end without it. The same holds for a pause that was asked for meanwhile.
+ */
+export const RESTORED_CHECK: RowDecision<RestoredCheck, RestoredCheckOutcome> = {
+  name: "checkRestored",
+  decision: decideRestoredCheck,
+  reads: () => ["wakeCount", "pause"],
+  replaces: () => ["wakeCount", "pause"],
+};

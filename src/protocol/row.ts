@@ -98,6 +98,8 @@ export interface Row extends Incarnation {
   readonly brief?: RowBrief;
   /** Absent: its store was not restored since the run began. */
   readonly restored?: RestoredMark;
+  /** How often its parent has asked for this run, the creation included (`row-fence.ts`); absent: once. */
+  readonly dispatch?: number;
 }
 
 /** A row of a list. It may lack its journal, so nothing loads a run from it: the row is read first. */

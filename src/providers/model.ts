@@ -13,11 +13,12 @@ import { promptOf } from "../engine/model/prompt.ts";
 import { replyOf } from "./reply.ts";
 import { type ProviderReply, expectedBy } from "./reply-end.ts";
 import { BrokenStream, readReply } from "./streamed-reply.ts";
-import { type NamedModel, type ProviderName, namedModel } from "../ports/named-models.ts";
+import { type NamedModel, type ProviderName, modelName, namedModel } from "../ports/named-models.ts";
 import { type OpenedCalls, callsOver } from "./detached-calls.ts";
 import { openModel, openWire } from "./named-model.ts";
 import type { OpenModel } from "./wire-request.ts";
 import { describeTools } from "../engine/model/tool-schema.ts";
+import type { ModelOptions } from "../ports/model-options.ts";
 import type { ModelRates } from "../protocol/model-rate.ts";
 import type { Model, ModelOutcome, ModelRequest } from "../ports/model.ts";
 import type { DetachedCalls } from "../ports/model.ts";
@@ -30,7 +31,7 @@ export function modelOf(choice: ModelChoice, read: ReadSecret = async () => null
   if (typeof choice !== "string") {
     const model = speaking(choice);
     const detached = detachedIn(model);
-    return { name: nameOf(model), ask: (request) => ask(model, request, ""), ...(detached && { detached }) };
+    return { name: modelName(model), ask: (request) => ask(model, request, ""), ...(detached && { detached }) };
   }
   const named = namedModel(choice);
   const detached = namedDetached(named, read);
@@ -71,8 +72,6 @@ export function modelsOf(
   };
 }
 
-const nameOf = ({ provider, modelId }: LanguageModelV4): string => `${provider.split(".")[0] ?? ""}:${modelId}`;
-
 /** The jobs of a model object that is asynchronous; null: it is not. */
 function detachedIn(model: LanguageModelV4 & Partial<AsynchronousModel>): DetachedCalls | null {
   const { detached } = model;
@@ -109,11 +108,23 @@ const DETACHED: {
   "openai-batch": async () => ({ detachedOf: (await import("./openai-detached.ts")).openaiBatch }),
 };
 
+/** A choice of a tool that is not offered, or of any where none may be called, is left out: providers refuse it. */
+function toolChoiceOf(
+  choice: ModelOptions["toolChoice"],
+  { tools, mayCall = true }: ModelRequest,
+): Pick<LanguageModelV4CallOptions, "toolChoice"> {
+  if (choice === undefined || !mayCall || Object.keys(tools).length === 0) return {};
+  if (typeof choice !== "object") return { toolChoice: { type: choice } };
+  return Object.hasOwn(tools, choice.toolName) ? { toolChoice: choice } : {};
+}
+
 /** The request as the AI SDK takes it. */
 function optionsOf(model: LanguageModelV4, request: ModelRequest): LanguageModelV4CallOptions {
   const { instructions, messages, tools, format = null, files, signal } = request;
+  const { toolChoice: _, ...settings } = settingsOf(model, request);
   return {
-    ...settingsOf(model, request),
+    ...settings,
+    ...toolChoiceOf(request.options?.toolChoice, request),
     ...(format === null ? {} : { responseFormat: { type: "json" as const, ...format } }),
     prompt: promptOf(instructions, messages, files ?? new Map()),
     tools: describeTools(tools),

@@ -23,6 +23,7 @@ export async function openWire(
 ): Promise<(fetch?: typeof globalThis.fetch) => LanguageModelV4> {
   const provide = await load(model);
   if (key === "" && model.needsKey) throw keyMissing(model);
+  if (!/^[\x21-\x7e]*$/.test(key)) throw keyUnusable(model, key);
   return (fetch) => provide(model, { ...(key === "" ? {} : { apiKey: key }), ...(fetch && { fetch }) });
 }
 
@@ -57,6 +58,10 @@ const LOAD: { readonly [P in ProviderName]: () => Promise<Provide> } = {
     const { createGoogle } = await import("@ai-sdk/google");
     return ({ modelId }, key) => createGoogle(key)(modelId);
   },
+  gateway: async () => {
+    const { createGateway } = await import("@ai-sdk/gateway");
+    return ({ modelId }, by) => createGateway(by)(modelId);
+  },
   bedrock: async () => {
     const { createAmazonBedrock } = await import("@ai-sdk/amazon-bedrock");
     return ({ modelId }, key) => createAmazonBedrock(key)(modelId);
@@ -78,6 +83,14 @@ async function load(model: NamedModel): Promise<Provide> {
     if (!isMissing || !cause.message.includes(`'${model.package}'`)) throw cause;
     throw packageMissing(model, cause);
   }
+}
+
+/** HTTP takes no other characters in a header, and its error would show the key. */
+function keyUnusable({ name, secret }: NamedModel, key: string): ModelNotReady {
+  const at = key.search(/[^\x21-\x7e]/) + 1;
+  const next = `set ${secret} again, without spaces, line breaks or letters beyond ASCII`;
+  const message = `the model ${name} cannot use the value of ${secret}: its character ${at} of ${key.length} can be in no key; ${next}`;
+  return new ModelNotReady(message, { code: "ModelNotConfigured", next });
 }
 
 function keyMissing({ name, secret }: NamedModel): ModelNotReady {

@@ -3,6 +3,8 @@
  * really happened. Without it, cairn counts effects where calls leave the process. That count cannot show whether the
  * external service honours idempotency keys, so an agent that ignores its keys would pass.
  */
+import { DEFINITIONS } from "./definition-forms.ts";
+import { checkDefined } from "./option-forms.ts";
 import type { Json } from "../core/json.ts";
 
 /** An effect that the external service reports. */
@@ -72,6 +74,7 @@ export interface ChaosWait {
  *   });
  */
 export function defineChaos(options: { readonly input: Chaos["input"] } & Partial<Omit<Chaos, "input">>): Chaos {
+  checkDefined("defineChaos", options, DEFINITIONS.defineChaos);
   return {
     input: options.input,
     env: options.env ?? (() => ({})),

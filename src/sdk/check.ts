@@ -7,7 +7,7 @@ import type { Agent, Tool, ToolSource } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { modelsOf } from "../providers/model.ts";
 import { checkTopology } from "./topology.ts";
-import { describeTools, isZod } from "../engine/model/tool-schema.ts";
+import { describeTools, isZod, mendSchema } from "../engine/model/tool-schema.ts";
 
 /** The checked part of an agent, independent of its task type. */
 type Checked = Pick<
@@ -20,7 +20,7 @@ export function checkAgent(agent: Checked, limits: Limits, { isFunction = false 
   // An agent that another copy of cairn defined may have a topology that this one does not know.
   checkTopology(agent.name, agent);
   try {
-    if (!isZod(agent.task)) throw new AgentInvalid("its task is not a zod 4 schema: write task: z.object({ ... })");
+    if (!isZod(agent.task)) throw new AgentInvalid(`its task is not a zod 4 schema: ${mendSchema(agent.task, "task")}`);
     modelsOf(agent);
     checkMoney(agent);
     describeTools(agent.tools);
@@ -31,6 +31,7 @@ export function checkAgent(agent: Checked, limits: Limits, { isFunction = false 
     for (const source of agent.sources ?? []) {
       if (isFunction) refuseProcess(source);
       checkTimes(`of ${source.label}`, { timeoutMs: source.timeoutMs, settleMs: null }, limits);
+      checkConnect(source, limits);
     }
   } catch (error) {
     if (!(error instanceof AgentInvalid)) throw error;
@@ -84,23 +85,32 @@ export function refuseProcess({ label, startsProcess }: ToolSource, agent = ""):
 /** `output` may be absent: an agent may come from another version of cairn. */
 function checkOutput(name: string, { output = null }: Partial<Pick<Tool, "output">>): void {
   if (output !== null && !isZod(output)) {
-    throw new AgentInvalid(`the output of tool ${name} is not a zod 4 schema: write output: z.object({ ... })`);
+    throw new AgentInvalid(`the output of tool ${name} is not a zod 4 schema: ${mendSchema(output, "output")}`);
   }
 }
 
-function checkTimes(
-  name: string,
-  { timeoutMs, settleMs }: Pick<Tool, "timeoutMs" | "settleMs">,
-  { beatMs, drainMs }: Limits,
-): void {
+/** How long a beat has for its calls: it needs time before them to claim, load and commit, and after them to commit. */
+const mostOf = ({ beatMs, drainMs }: Limits): number => beatMs - 3 * drainMs;
+
+/** Every beat waits for the list of the server. One that may take longer than the beat could not be waited for. */
+function checkConnect({ label, connectMs }: ToolSource, limits: Limits): void {
+  const most = mostOf(limits);
+  if (connectMs === undefined || connectMs <= most) return;
+  throw new AgentInvalid(
+    `${label} has connectMs ${connectMs}, but a beat lasts ${limits.beatMs} ms and has ${most} ms of them to connect and to ` +
+      `list its tools: set connectMs to ${most} at most, or raise beatSeconds in cairn.config.ts`,
+  );
+}
+
+function checkTimes(name: string, { timeoutMs, settleMs }: Pick<Tool, "timeoutMs" | "settleMs">, limits: Limits): void {
+  const { beatMs, drainMs } = limits;
   if (timeoutMs !== null && !(Number.isSafeInteger(timeoutMs) && timeoutMs > 0)) {
     throw new AgentInvalid(`tool ${name} has timeoutMs ${timeoutMs}: write a positive whole number of milliseconds`);
   }
   if (settleMs !== null && !(Number.isSafeInteger(settleMs) && settleMs >= 0)) {
     throw new AgentInvalid(`tool ${name} has settleMs ${settleMs}: write a whole number of milliseconds, 0 or more`);
   }
-  // A beat needs time around its calls: before them to claim, load and commit, after them to commit and release.
-  const most = beatMs - 3 * drainMs;
+  const most = mostOf(limits);
   if (timeoutMs !== null && timeoutMs > most) {
     throw new AgentInvalid(
       `tool ${name} may take ${timeoutMs} ms, but a beat lasts ${beatMs} ms and needs ${3 * drainMs} ms of them ` +

@@ -1,4 +1,7 @@
 /** The function with which users declare that an agent dispatches child runs of another agent. */
+import { DEFINITIONS } from "./definition-forms.ts";
+import { checkDefined } from "./option-forms.ts";
+import { firstIssue } from "./issues.ts";
 import * as z from "zod";
 import { CHILD_EFFECT } from "../core/calls/effects.ts";
 import { BOUNDS } from "../core/limits.ts";
@@ -55,6 +58,8 @@ export interface ChildToolOptions<Schema extends z.ZodType, Output extends z.Zod
    * the model gets the list of what was done. `ask`: a human approves the call or denies it. Default `refuse`.
    */
   readonly afterEffects?: "refuse" | "ask";
+  /** What a child did outside stands when a pipeline discards the stage of the call. Absent: a human is asked. */
+  readonly onRollBack?: "keep";
   /** Whether a human approves a call before its child is dispatched. */
   readonly approval?: Tool<Schema>["approval"];
   /** How long its approvals wait for a human. Default: as its agent says. */
@@ -103,21 +108,24 @@ const budgetSchema = z.strictObject({
 export function childTool<Schema extends z.ZodType, Output extends z.ZodType = z.ZodType>(
   options: ChildToolOptions<Schema, Output>,
 ): Tool<Schema> {
+  checkDefined("a child tool", options, DEFINITIONS["a child tool"]);
   const { agent, description, input, output = null, deadlineMs = DEADLINE_MS, tries = TRIES, wait = true } = options;
   const { afterEffects = "refuse" } = options;
   if (afterEffects !== "refuse" && afterEffects !== "ask") {
     throw new AgentInvalid(`a child tool for agent ${String(agent)}: afterEffects is "refuse" or "ask"`);
   }
+  if (options.onRollBack !== undefined && options.onRollBack !== "keep") {
+    throw new AgentInvalid(`a child tool for agent ${String(agent)}: onRollBack is "keep", or absent`);
+  }
   const budget = budgetSchema.safeParse(options.budget);
   if (!budget.success) {
-    const why = budget.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`)[0] ?? "";
-    throw new AgentInvalid(`the budget of a child tool for agent ${String(agent)}: ${why}`);
+    throw new AgentInvalid(`the budget of a child tool for agent ${String(agent)}: ${firstIssue(budget.error)}`);
   }
   return {
     ...{ description, input, output, effect: CHILD_EFFECT, probe: null, approval: options.approval ?? "never" },
     ...approvalsOf("a child tool", options.approvals),
     ...{ timeoutMs: null, settleMs: null, externalId: null },
-    ...rulesOf({}),
+    ...rulesOf(options.onRollBack === undefined ? {} : { onRollBack: options.onRollBack }),
     // The engine dispatches a child instead.
     run: () => {
       throw new Error("a child tool has no function of its own");
@@ -147,7 +155,7 @@ const OPTIONS: { readonly [M in Meter]: string } = {
 /** Why an agent with this budget cannot have this child tool; null if it can. */
 export function wrongWithChild({ agent, grant, deadlineMs, tries, wait }: ChildRun, budget: Budget): string | null {
   if (typeof agent !== "string" || !isName(agent)) {
-    return `agent is ${JSON.stringify(agent)}: write the name of an agent, 1 to 64 letters, digits, - and _`;
+    return `agent is ${JSON.stringify(agent)}: write the name of an agent, 1 to 64 letters, digits, - and _, of which the first is a letter`;
   }
   if (!(Number.isSafeInteger(deadlineMs) && deadlineMs > 0 && deadlineMs <= DEADLINE_MS_MAX)) {
     return `deadlineMs is ${deadlineMs}: write 1 to ${DEADLINE_MS_MAX} milliseconds`;

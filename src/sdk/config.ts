@@ -10,6 +10,7 @@ import type { ModelRates } from "../protocol/model-rate.ts";
 import { type AccessOptions, accessSchema } from "./access.ts";
 import { importFile } from "./import-file.ts";
 import { PRICE, type Prices } from "./prices.ts";
+import { type ReaderOptions, readersSchema } from "./readers.ts";
 import type { Webhook } from "../ports/webhooks.ts";
 import { webhooksSchema } from "./webhooks.ts";
 
@@ -42,7 +43,7 @@ export interface Config {
   readonly beatsPerWorker?: number;
   /**
    * How many beats of an agent run at the same time at most, 1 to 1000, by the name of the agent; default: no cap. Other
-   * beats wait. On AWS the function of the agent reserves that concurrency, so the agent must have one of its own.
+   * beats wait. A name that no agent has is refused. On AWS the function of the agent reserves that concurrency, so the agent must have one of its own.
    */
   readonly concurrency?: Readonly<Record<string, number>>;
   /**
@@ -54,6 +55,8 @@ export interface Config {
   readonly prices?: Prices;
   /** Who may call the HTTP API. */
   readonly access?: AccessOptions;
+  /** How many readers a server of this machine follows runs for. On AWS each reader has an invocation of its own. */
+  readonly readers?: ReaderOptions;
   /** What all runs together may spend. Default: no cap. */
   readonly spend?: SpendOptions;
   /** Endpoints that hear of the runs, by signed requests; at most ten. */
@@ -153,7 +156,8 @@ export class ConfigInvalid extends Error {
   readonly code = "ConfigInvalid";
 }
 
-const FILE = "cairn.config.ts";
+/** The names of a config file, the usual one first. */
+const FILES = ["ts", "mts", "cts", "js", "mjs", "cjs"].map((ending) => `cairn.config.${ending}`);
 const DAY_MS = 24 * 3_600_000;
 
 const path = z.string().min(1);
@@ -197,6 +201,7 @@ const schema: z.ZodType<Config> = z.strictObject({
     )
     .exactOptional(),
   access: accessSchema.exactOptional(),
+  readers: readersSchema.exactOptional(),
   webhooks: webhooksSchema.exactOptional(),
   spend: z.strictObject({ perDayUsd: z.number().min(0.01).max(1e6) }).exactOptional(),
   deploy: z
@@ -256,10 +261,17 @@ export const limitsIn = ({ beatsPerInvocation, keyDays, auditDays, spend }: Limi
 
 export type LimitOptions = Pick<Config, "beatsPerInvocation" | "keyDays" | "auditDays" | "spend">;
 
+/** The config file in `dir`; null if there is none. Throws `ConfigInvalid` if there are two. */
+function configFileIn(dir: string): string | null {
+  const [file = null, other] = FILES.map((name) => join(resolve(dir), name)).filter((each) => existsSync(each));
+  if (file === null || other === undefined) return file;
+  throw new ConfigInvalid(`there are two config files, ${file} and ${other}: remove one of them`);
+}
+
 /** The config in `dir` with absolute paths; null if there is no config file. Throws `ConfigInvalid`. */
 export async function loadConfig(dir: string): Promise<Config | null> {
-  const file = join(resolve(dir), FILE);
-  if (!existsSync(file)) return null;
+  const file = configFileIn(dir);
+  if (file === null) return null;
   const imported = await importFile(file);
   if (imported.kind === "broken") {
     throw new ConfigInvalid(`${file} cannot be loaded: ${imported.why}`, { cause: imported.cause });

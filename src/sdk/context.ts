@@ -1,4 +1,5 @@
 /** The context options of an agent: how much of its transcript its model may be shown, and what writes summaries of it. */
+import { firstIssue } from "./issues.ts";
 import * as z from "zod";
 import type { Agent, Fallback, ModelChoice } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
@@ -42,8 +43,7 @@ export function contextOf(
 ): Required<Pick<Agent, "contextTokensMax" | "models">> & Pick<Agent, "summaries"> {
   const parsed = contextSchema.safeParse(options ?? {});
   if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new AgentInvalid(`the context of agent ${name}: ${issue?.path.join(".")}: ${issue?.message}`);
+    throw new AgentInvalid(`the context of agent ${name}: ${firstIssue(parsed.error)}`);
   }
   const { tokensMax = null, model, instructions } = parsed.data;
   const told = instructions === undefined ? {} : { instructions };

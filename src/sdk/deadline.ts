@@ -1,4 +1,5 @@
 /** The deadline option of an agent: when each of its runs must be over, and what happens to the effects of a late run. */
+import { firstIssue } from "./issues.ts";
 import * as z from "zod";
 import type { Agent } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
@@ -27,8 +28,7 @@ export function deadlineOf(agent: string, deadline: DeadlineOptions | undefined)
   if (deadline === undefined) return {};
   const parsed = schema.safeParse(deadline);
   if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new AgentInvalid(`the deadline of agent ${agent}: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`);
+    throw new AgentInvalid(`the deadline of agent ${agent}: ${firstIssue(parsed.error)}`);
   }
   const { after: afterMs, within: withinMs, onExpiry } = parsed.data;
   return { deadline: { afterMs, withinMs, onExpiry } };

@@ -1,4 +1,5 @@
 /** The constructor of a debate. */
+import { checkRole, checkTopologyOptions, checkWorkingRole } from "./topology-forms.ts";
 import type { DebateOptions, RoleOptions } from "../core/topologies/debate.ts";
 import { react } from "../core/topologies/react.ts";
 import type { Topology } from "../ports/agent.ts";
@@ -23,6 +24,10 @@ export function debate(options: {
   /** The cap of the whole run; default 60. */
   readonly maxBeats?: number;
 }): Topology & DebateOptions {
+  checkTopologyOptions("debate", options);
+  checkWorkingRole("the drafter of debate", options.drafter);
+  checkRole("the critic of debate", options.critic);
+  checkRole("the judge of debate", options.judge);
   const { critic, judge, rounds = 3, epsilon = 0.05, maxBeats = 60 } = options;
   const { maxBeats: cap, topology: given, ...role } = options.drafter;
   const topology = given ?? (cap === undefined ? undefined : react({ maxBeats: cap }));

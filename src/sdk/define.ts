@@ -20,9 +20,12 @@ import { wrongWithChild } from "./child-tool.ts";
 import { type ContextOptions, contextOf } from "./context.ts";
 import { type DeadlineOptions, deadlineOf } from "./deadline.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
+import { AGENT_FORMS, TOOL_FORMS } from "./definition-forms.ts";
 import { refuseUnknown } from "./known-options.ts";
+import { FUNCTION, TEXT, checkForms, refuseNoOptions, shown } from "./option-forms.ts";
 import { type OutageOptions, outagePolicyOf } from "./outage.ts";
 import { parseSchedule } from "./schedule/firing-times.ts";
+import { firstIssue } from "./issues.ts";
 import { type Remembering, memoryPolicyOf } from "./memory.ts";
 import { modelOptionsOf, resultOf } from "./model-options.ts";
 import { PRICE, listPriceOf } from "./prices.ts";
@@ -35,7 +38,6 @@ import type {
   ApprovalRule,
   BeforeContext,
   Tool,
-  ModelChoice,
   ToolContext,
   ProbeContext,
   RunView,
@@ -50,6 +52,7 @@ import type { ScheduleOptions } from "./schedule/schedule.ts";
 import { type SagaOptions, sagaOf } from "./saga.ts";
 import { secretNames } from "./secrets.ts";
 import { rulesOf, wrongWithEffect, wrongWithRules } from "./tool-rules.ts";
+import { type VaryingOptions, refuseMissingTools, varyingOf } from "./varying.ts";
 import { type TopologyOptions, checkTopology, checkpointOf, roleModels } from "./topology.ts";
 
 /** A tool with any schema. The runner parses the arguments with that schema before it calls the tool. */
@@ -78,12 +81,18 @@ type ToolOptions<Schema extends z.ZodType, Output extends z.ZodType> = Pick<Tool
 
 /** The options of `defineAgent`. */
 interface AgentOptions<Task extends z.ZodType, Output extends z.ZodType = z.ZodType>
-  extends OutageOptions, TopologyOptions, ChatOptions, McpOptions, ResultsOptions, Remembering<z.output<Task>> {
+  extends
+    OutageOptions,
+    TopologyOptions,
+    ChatOptions,
+    McpOptions,
+    ResultsOptions,
+    VaryingOptions<z.output<Task>>,
+    Remembering<z.output<Task>> {
   /** 1 to 64 letters, digits, `-` and `_`. Commands and schedules name the agent by it. */
   readonly name: string;
   /** Any text. Change it whenever a run should record the change, or wait for it (`upgrade`). */
   readonly version: string;
-  readonly model: ModelChoice;
   /** Temperature, token limit and others, for every request of its runs. Default: what the provider does. */
   readonly modelOptions?: ModelOptions;
   /**
@@ -91,8 +100,6 @@ interface AgentOptions<Task extends z.ZodType, Output extends z.ZodType = z.ZodT
    * back with what is wrong, and the result of the run is the parsed value. In place of `result`.
    */
   readonly output?: Output;
-  /** The system prompt. It is not redacted, so it must not contain a secret. */
-  readonly instructions: string;
   /** The zod schema of the input of a run. */
   readonly task: Task;
   /** At most 128 tools by name. A name is 1 to 64 letters, digits, `-` and `_`. */
@@ -153,6 +160,8 @@ const AGENT_OPTIONS: { readonly [Option in keyof AgentOptions<z.ZodType>]-?: tru
   ...{ task: true, tools: true, mcp: true, output: true, result: true, results: true, done: true, chat: true },
   ...{ topology: true, checkpoint: true, budget: true, loops: true, dial: true, context: true, memory: true },
   ...{ upgrade: true, schedule: true, retention: true, deadline: true, saga: true, secrets: true },
+  activeTools: true,
+  toolChoice: true,
   ...{ hardIdleMs: true, outageMax: true, fallbacks: true, approvals: true, onIdle: true },
 };
 
@@ -175,12 +184,14 @@ const AGENT_OPTIONS: { readonly [Option in keyof AgentOptions<z.ZodType>]-?: tru
 export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z.ZodType>(
   options: AgentOptions<Task, Output>,
 ): Agent<Task, Output> {
+  refuseNoOptions("an agent", options);
   const { name } = options;
   refuse(
     typeof name !== "string" || !isName(name),
-    `an agent's name is 1 to 64 letters, digits, - and _, and not ${JSON.stringify(name)}`,
+    `an agent's name is ${NAME_IN_WORDS}, and not ${typeof name === "string" ? JSON.stringify(name) : shown(name)}`,
   );
   refuseUnknown(`agent ${name}`, options, AGENT_OPTIONS);
+  checkForms(`agent ${name}`, options, AGENT_FORMS);
   refuse(typeof options.version !== "string" || options.version === "", `agent ${name} has no version`);
   validateTools(name, options.tools);
   const { tools, topology } = chatOf<AnyTool>(options);
@@ -190,13 +201,18 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
   refuse(!secrets.success, `the secrets of agent ${name}: ${firstIssue(secrets.error)}`);
   const { models, ...context } = contextOf(name, options.context, roleModels(name, options.models));
   checkTopology(name, { topology, models, tools: tools as Agent["tools"], sources: options.mcp ?? [] });
+  const { fixed, modelOptions, chooser } = varyingOf(options);
+  refuseMissingTools(options, tools);
   const { upgrade = "follow" } = options;
   refuse(upgrade !== "follow" && upgrade !== "pin", `agent ${name} has upgrade ${upgrade}: write "follow" or "pin"`);
   const { onIdle = "end" } = options;
   refuse(onIdle !== "end" && onIdle !== "wait", `agent ${name} has onIdle ${onIdle}: write "end" or "wait"`);
   const { loops = "stop", dial = "always", hardIdleMs = null } = options;
   refuse(dial !== "auto" && dial !== "always", `agent ${name} has dial ${String(dial)}: write "auto" or "always"`);
-  refuse(!isLoopPolicy(loops), `agent ${name} has loops ${JSON.stringify(loops)}: write ${LOOPS_IN_WORDS}`);
+  refuse(
+    !isLoopPolicy(loops),
+    `agent ${name} has loops ${typeof loops === "object" ? JSON.stringify(loops) : shown(loops)}: write ${LOOPS_IN_WORDS}`,
+  );
   refuse(
     hardIdleMs !== null && !(Number.isSafeInteger(hardIdleMs) && hardIdleMs > 0),
     `agent ${name} has hardIdleMs ${hardIdleMs}: write a positive whole number of milliseconds`,
@@ -210,13 +226,13 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
   return {
     name,
     version: options.version,
-    model: options.model,
-    instructions: options.instructions,
+    ...fixed,
+    ...(chooser && { chooser }),
     task: options.task,
     tools: tools as Readonly<Record<string, Tool>>,
     ...sourcesOf(name, options.mcp),
     ...resultOf(options),
-    ...modelOptionsOf(name, options.modelOptions),
+    ...modelOptionsOf(name, modelOptions),
     topology,
     models,
     ...checkpointOf(name, options.checkpoint),
@@ -224,7 +240,7 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
     upgrade,
     ...(onIdle === "wait" && { onIdle }),
     budget: limits,
-    ...priceOf(options),
+    ...priceOf({ ...options, model: fixed.model }),
     loops,
     dial,
     hardIdleMs,
@@ -239,6 +255,8 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
     ...resultsOf(name, options),
   };
 }
+
+const NAME_IN_WORDS = "1 to 64 letters, digits, - and _, of which the first is a letter";
 
 const LOOPS_IN_WORDS = `"stop", "ignore" or { failures: 2 to ${BOUNDS.loopFailuresMax} }`;
 
@@ -256,10 +274,11 @@ function validateTools(name: string, tools: Readonly<Record<string, AnyTool>>): 
   refuse(typeof tools !== "object" || tools === null, `agent ${name} has no tools: write tools: {} if it needs none`);
   refuse(Object.keys(tools).length > SIZES.toolsMax, `agent ${name} has more than ${SIZES.toolsMax} tools`);
   for (const tool of Object.keys(tools)) {
-    refuse(!isName(tool), `a tool's name is 1 to 64 letters, digits, - and _, and not ${JSON.stringify(tool)}`);
+    refuse(!isName(tool), `a tool's name is ${NAME_IN_WORDS}, and not ${JSON.stringify(tool)}`);
   }
   for (const [tool, declared] of Object.entries(tools)) {
-    refuse(typeof declared?.run !== "function", `tool ${tool} of agent ${name} is none: write tool({ ... })`);
+    refuse(declared?.run === undefined, `tool ${tool} of agent ${name} is none: write tool({ ... })`);
+    checkForms(`tool ${tool} of agent ${name}`, declared, TOOL_FORMS);
     const { effect, probe, before } = declared;
     const wrongEffect = wrongWithEffect(effect, declared);
     refuse(wrongEffect !== null, `tool ${tool} of agent ${name}: ${wrongEffect}`);
@@ -280,7 +299,11 @@ function validateChildTools(name: string, tools: Readonly<Record<string, AnyTool
   }
 }
 
-function priceOf({ name, price, model }: Pick<AgentOptions<z.ZodType>, "name" | "price" | "model">): Priced {
+function priceOf({
+  name,
+  price,
+  model,
+}: Pick<AgentOptions<z.ZodType>, "name" | "price"> & Pick<Agent, "model">): Priced {
   if (price === undefined) return listPriceOf(model);
   const parsed = z.strictObject(PRICE).safeParse(price);
   refuse(!parsed.success, `the price of agent ${name}: ${firstIssue(parsed.error)}`);
@@ -296,7 +319,16 @@ function scheduleOf<Task extends z.ZodType>({ name, schedule, task }: AgentOptio
 const TOOL_OPTIONS: { readonly [Option in keyof ToolOptions<z.ZodType, z.ZodType>]-?: true } = {
   ...{ description: true, input: true, output: true, effect: true, run: true, probe: true, before: true },
   ...{ approval: true, timeoutMs: true, settleMs: true, externalId: true, key: true, onExists: true, onUnknown: true },
-  ...{ parallel: true, retry: true, claims: true, undo: true, redact: true, approvals: true, loops: true },
+  ...{
+    parallel: true,
+    retry: true,
+    claims: true,
+    undo: true,
+    redact: true,
+    approvals: true,
+    loops: true,
+    onRollBack: true,
+  },
 };
 
 /**
@@ -314,6 +346,7 @@ const TOOL_OPTIONS: { readonly [Option in keyof ToolOptions<z.ZodType, z.ZodType
 export function tool<Schema extends z.ZodType, Output extends z.ZodType = z.ZodType>(
   options: ToolOptions<Schema, Output>,
 ): Tool<Schema> {
+  refuseNoOptions("a tool", options);
   refuseUnknown("a tool", options, TOOL_OPTIONS);
   return {
     description: options.description ?? "",
@@ -339,10 +372,11 @@ export function tool<Schema extends z.ZodType, Output extends z.ZodType = z.ZodT
  * @example
  *   check("letter-sent", ({ calls }) => calls.some(({ outcome }) => outcome === "succeeded") || "send the letter");
  */
-export const check = <Task>(name: string, holds: Check<Task>["holds"]): Check<Task> => ({ name, holds });
-
-const firstIssue = (error: z.ZodError | undefined): string =>
-  error?.issues.map(({ path, message }) => `${path.join(".")}: ${message}`)[0] ?? "";
+export function check<Task>(name: string, holds: Check<Task>["holds"]): Check<Task> {
+  checkForms("a check", { name, holds }, { name: TEXT, holds: FUNCTION });
+  refuse(holds === undefined, `check ${shown(name)} has no function: write check("NAME", ({ calls }) => ...)`);
+  return { name, holds };
+}
 
 function refuse(wrong: boolean, message: string): void {
   if (wrong) throw new AgentInvalid(message);

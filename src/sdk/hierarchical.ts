@@ -1,4 +1,5 @@
 /** The constructor of a hierarchy, with its defaults. */
+import { checkTopologyOptions } from "./topology-forms.ts";
 import type { HierarchicalOptions } from "../core/topologies/hierarchical.ts";
 import type { Topology } from "../ports/agent.ts";
 import { type BossRoles, bossOptions } from "./orchestrator.ts";
@@ -18,6 +19,7 @@ export function hierarchical(
     readonly unread?: number;
   },
 ): Topology & HierarchicalOptions {
+  checkTopologyOptions("hierarchical", options);
   const { fanOut, levels = 3, shards, partsIn, unread } = options;
   const of = bossOptions(options, { rounds: 1, fanOut });
   return {

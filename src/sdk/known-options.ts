@@ -6,7 +6,7 @@ import { AgentInvalid } from "../ports/agent-invalid.ts";
  *
  * @param whose - the definition that has the option, such as `agent travel`
  */
-export function refuseUnknown(whose: string, given: object, known: Readonly<Record<string, true>>): void {
+export function refuseUnknown(whose: string, given: object, known: Readonly<Record<string, unknown>>): void {
   const unknown = Object.keys(given).find((option) => !Object.hasOwn(known, option));
   if (unknown === undefined) return;
   throw new AgentInvalid(

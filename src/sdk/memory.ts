@@ -1,4 +1,5 @@
 /** The memory options of an agent: what its runs recall when they begin, and what they leave when they are done. */
+import { firstIssue } from "./issues.ts";
 import * as z from "zod";
 import { isName } from "../core/ids.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
@@ -34,7 +35,7 @@ const LIMIT_MAX = 20;
 const isFunction = (given: unknown): boolean => typeof given === "function";
 
 const schema = z.strictObject({
-  scope: z.string().refine(isName, "write 1 to 64 letters, digits, - and _").optional(),
+  scope: z.string().refine(isName, "write 1 to 64 letters, digits, - and _, of which the first is a letter").optional(),
   recall: z.custom(isFunction, "write a function of the task that returns a text").optional(),
   limit: z.int().min(1).max(LIMIT_MAX).default(LIMIT),
   learn: z.custom(isFunction, "write a function of the run's view that returns entries").optional(),
@@ -47,8 +48,7 @@ export function memoryPolicyOf<Task>(
   if (options === undefined) return {};
   const parsed = schema.safeParse(options);
   if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new AgentInvalid(`the memory of agent ${name}: ${issue?.path.join(".")}: ${issue?.message}`);
+    throw new AgentInvalid(`the memory of agent ${name}: ${firstIssue(parsed.error)}`);
   }
   const { scope = name, limit } = parsed.data;
   const { recall, learn } = options;

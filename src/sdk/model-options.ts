@@ -1,4 +1,5 @@
 /** What an agent may set of its model requests, and the result in a declared form. */
+import { firstIssue } from "./issues.ts";
 import * as z from "zod";
 import { fit } from "../codec/fit.ts";
 import { objectIn } from "../core/topologies/json-in.ts";
@@ -18,6 +19,16 @@ const SCHEMA: z.ZodType<ModelOptions> = z.strictObject({
   frequencyPenalty: number,
   stopSequences: z.array(z.string()).exactOptional(),
   seed: z.int().exactOptional(),
+  toolChoice: z
+    .union([
+      z.enum(["auto", "none", "required"]),
+      z.strictObject({ type: z.literal("tool"), toolName: z.string().min(1) }),
+    ])
+    .exactOptional(),
+  reasoning: z.enum(["provider-default", "none", "minimal", "low", "medium", "high", "xhigh"]).exactOptional(),
+  headers: z
+    .record(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/), z.string().regex(/^[^\r\n\0]*$/))
+    .exactOptional(),
   providerOptions: z.record(z.string(), z.record(z.string(), z.json())).exactOptional(),
 });
 
@@ -26,8 +37,7 @@ export function modelOptionsOf(name: string, options: ModelOptions | undefined):
   if (options === undefined) return {};
   const parsed = SCHEMA.safeParse(options);
   if (parsed.success) return { modelOptions: parsed.data };
-  const [issue] = parsed.error.issues;
-  throw new AgentInvalid(`the modelOptions of agent ${name}: ${issue?.path.join(".")}: ${issue?.message}`);
+  throw new AgentInvalid(`the modelOptions of agent ${name}: ${firstIssue(parsed.error)}`);
 }
 
 /** What an agent says about its result. */

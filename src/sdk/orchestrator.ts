@@ -1,4 +1,5 @@
 /** The constructor of an orchestrator, with its defaults. */
+import { checkTopologyOptions } from "./topology-forms.ts";
 import type { BossOptions } from "../core/topologies/boss-options.ts";
 import type { OrchestratorOptions } from "../core/topologies/orchestrator.ts";
 import type { Topology } from "../ports/agent.ts";
@@ -40,5 +41,6 @@ export function orchestrator(
     readonly atOnce?: number;
   },
 ): Topology & OrchestratorOptions {
+  checkTopologyOptions("orchestrator", options);
   return { kind: "orchestrator", ...bossOptions(options, { rounds: 3, fanOut: options.atOnce }) };
 }

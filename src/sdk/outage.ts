@@ -2,6 +2,7 @@
  * The outage options of an agent: how long a run waits while its model's provider is unavailable, and which fallback
  * models answer meanwhile.
  */
+import { firstIssue } from "./issues.ts";
 import * as z from "zod";
 import { TIMES } from "../protocol/limits.ts";
 import { wallMsSchema } from "./budget.ts";
@@ -50,8 +51,7 @@ const schema = z.strictObject({
 export function outagePolicyOf(agent: string, { outageMax, fallbacks }: OutageOptions): OutagePolicy {
   const parsed = schema.safeParse({ outageMax, fallbacks });
   if (!parsed.success) {
-    const words = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-    throw new AgentInvalid(`agent ${agent} has ${words[0] ?? ""}`);
+    throw new AgentInvalid(`agent ${agent} has ${firstIssue(parsed.error)}`);
   }
   return { outageMaxMs: parsed.data.outageMax, fallbacks: parsed.data.fallbacks.map(fallbackOf) };
 }

@@ -1,4 +1,6 @@
 /** The constructor of a pipeline: it separates the options, which are data, from the functions that judge outputs. */
+import { checkStage, checkTopologyOptions } from "./topology-forms.ts";
+import { shown } from "./option-forms.ts";
 import type * as z from "zod";
 import type { JudgeOptions, PipelineOptions, Stage } from "../core/topologies/pipeline-options.ts";
 import { react } from "../core/topologies/react.ts";
@@ -33,14 +35,21 @@ export function pipeline(options: {
   readonly endToEnd?: TopologyFunction;
   /** How often a stage may run again after a refusal; default 2. */
   readonly retriesPerStage?: number;
+  /**
+   * What follows from the effects of a stage that is discarded, before it begins again. `undo`: each is undone, newest
+   * first; a human is asked about one whose tool has no `undo`. `keep`: they stand. Default `undo`.
+   */
+  readonly onRollBack?: "undo" | "keep";
   /** The cap of the whole run; default 100. */
   readonly maxBeats?: number;
 }): Topology & PipelineOptions {
-  const { endToEnd, retriesPerStage = 2, maxBeats = 100 } = options;
+  checkTopologyOptions("pipeline", options);
+  const { endToEnd, retriesPerStage = 2, maxBeats = 100, onRollBack } = options;
   const made = options.stages.map(stageOf);
   return {
     ...{ kind: "pipeline", maxBeats, retriesPerStage, stages: made.map(({ stage }) => stage) },
     ...(endToEnd === undefined ? {} : { endToEnd: "end-to-end" }),
+    ...(onRollBack === undefined ? {} : { onRollBack }),
     functions: Object.assign(
       {},
       ...made.map(({ functions }) => functions),
@@ -53,6 +62,7 @@ function stageOf(options: StageOptions): {
   readonly stage: Stage;
   readonly functions: Readonly<Record<string, TopologyFunction>>;
 } {
+  checkStage(`stage ${shown(options.name)} of a pipeline`, options);
   const { name, instructions, tools, model, output, gate, maxBeats, topology } = options;
   const functions: Record<string, TopologyFunction> = {};
   const [form, judges] = [`output of ${name}`, `gate of ${name}`];

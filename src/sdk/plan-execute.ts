@@ -1,4 +1,5 @@
 /** The constructor of a plan-execute topology: it separates the options, which are data, from the precondition. */
+import { checkTopologyOptions, checkWorkingRole } from "./topology-forms.ts";
 import type { RoleOptions } from "../core/topologies/debate.ts";
 import type { PlanExecuteOptions } from "../core/topologies/plan-options.ts";
 import { react } from "../core/topologies/react.ts";
@@ -27,6 +28,9 @@ export function planExecute(options: {
   /** The cap of the whole run; default 100. */
   readonly maxBeats?: number;
 }): Topology & PlanExecuteOptions {
+  checkTopologyOptions("planExecute", options);
+  checkWorkingRole("the planner of planExecute", options.planner);
+  if (options.step !== undefined) checkWorkingRole("the step of planExecute", options.step, []);
   const { planner, precondition, onFailedStep = "replan", replans = 2, stepsMax = 20, effectsLast = [] } = options;
   const { maxBeats: cap, topology: given, ...role } = options.step ?? {};
   const topology = given ?? (cap === undefined ? undefined : react({ maxBeats: cap }));

@@ -1,28 +1,110 @@
 /**
- * Resolves the imports of agent files that lie where no packages are installed. Node's own resolution comes first; only
- * if it fails are `cairn-run` with its entry points, `zod` and `@ai-sdk/provider` resolved from cairn's own package.
+ * Loads the files of a project as its own tools do. Node's own resolution comes first; only if it fails is an import looked
+ * up as TypeScript and bundlers do, and are `cairn-run` with its entry points, `zod` and `@ai-sdk/provider` taken from
+ * cairn's own package. TypeScript that Node cannot run as it is becomes JavaScript.
  */
-import { registerHooks } from "node:module";
+import nodeModule, { type LoadHookSync, type ResolveHookSync } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { isOwn } from "./own-files.ts";
+import { aliased, belowBaseUrl, fileAt, inPackage, isInstalled } from "./typescript/locate.ts";
+import { jsonModule } from "./typescript/json-module.ts";
+import { isPrepared, prepare } from "./typescript/prepare.ts";
+import { mapPlaces } from "./typescript/transformer.ts";
 
 const OURS = /^(cairn-run|cairn-run\/.+|zod|zod\/.+|@ai-sdk\/provider)$/;
 
 let registered = false;
 
-/** Registers the fallback. A composition root calls it before it loads agents; a second call does nothing. */
+/**
+ * Registers the hooks. A composition root calls it before it loads agents; a second call does nothing. Bun and Deno have no
+ * such hooks: there, agents lie where their packages are installed.
+ */
 export function registerResolution(): void {
-  if (registered) return;
+  const { registerHooks } = nodeModule as Partial<typeof nodeModule>;
+  if (registered || registerHooks === undefined) return;
   registered = true;
-  registerHooks({
-    resolve(specifier, context, next) {
-      try {
-        return next(specifier, context);
-      } catch (error) {
-        if (!OURS.test(specifier) || !isNotFound(error)) throw error;
-        return { url: import.meta.resolve(specifier), shortCircuit: true };
-      }
-    },
-  });
+  registerHooks({ resolve, load });
 }
 
-const isNotFound = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && /^(ERR_)?MODULE_NOT_FOUND$/.test(String(error.code));
+const resolve: ResolveHookSync = (specifier, context, next) => {
+  const { parentURL } = context;
+  const parent = parentURL?.startsWith("file:") === true ? fileURLToPath(withoutQuery(parentURL)) : null;
+  if (parent === null || isOwn(parent)) return resolveOurs(specifier, () => next(specifier, context));
+  const folder = dirname(parent);
+  const alias = isInstalled(parent) || !isBare(specifier) ? null : aliased(specifier, folder);
+  // `require` takes paths.
+  const named = (path: string): string => (isRequired(context) ? path : pathToFileURL(path).href);
+  if (alias !== null) return next(named(alias), context);
+  return resolveOurs(specifier, () => {
+    try {
+      return next(specifier, context);
+    } catch (error) {
+      const found = isUnresolved(error) ? fileOf(specifier, { folder, error }) : null;
+      if (found === null) throw error;
+      return next(named(found), context);
+    }
+  });
+};
+
+/** What agents import of cairn, where no packages are installed. */
+function resolveOurs(specifier: string, run: () => ReturnType<ResolveHookSync>): ReturnType<ResolveHookSync> {
+  try {
+    return run();
+  } catch (error) {
+    if (!OURS.test(specifier) || !isNotFound(error)) throw error;
+    return { url: import.meta.resolve(specifier), shortCircuit: true };
+  }
+}
+
+/** The file that an import names though Node does not find it; null if there is none. */
+function fileOf(
+  specifier: string,
+  { folder, error }: { readonly folder: string; readonly error: object },
+): string | null {
+  if (specifier.startsWith("file:")) return fileAt(fileURLToPath(withoutQuery(specifier)));
+  if (/^\.\.?(\/|$)/.test(specifier)) return fileAt(join(folder, withoutQuery(specifier)));
+  if (specifier.startsWith("/")) return fileAt(specifier);
+  // A package names this file in its manifest.
+  const named = "url" in error && typeof error.url === "string" && error.url.startsWith("file:") ? error.url : null;
+  const source = named === null ? null : fileAt(fileURLToPath(named));
+  return source ?? (isBare(specifier) ? (belowBaseUrl(specifier, folder) ?? inPackage(specifier, folder)) : null);
+}
+
+const load: LoadHookSync = (url, context, next) => {
+  if (!url.startsWith("file:")) return next(url, context);
+  const file = fileURLToPath(withoutQuery(url));
+  if (file.endsWith(".json")) return loadJson(file, { url, context, next });
+  if (!isPrepared(file) || isOwn(file)) return next(url, context);
+  const { code, format, isMapped } = prepare(file);
+  if (code === null) return next(url, context);
+  if (isMapped) mapPlaces();
+  return { format, source: code, shortCircuit: true };
+};
+
+interface Loading {
+  readonly url: string;
+  readonly context: Parameters<LoadHookSync>[1];
+  readonly next: Parameters<LoadHookSync>[2];
+}
+
+/** JSON without `with { type: "json" }`, as bundlers and TypeScript import it. `require` reads JSON by itself. */
+function loadJson(file: string, { url, context, next }: Loading): ReturnType<LoadHookSync> {
+  if (isRequired(context) || isOwn(file) || context.importAttributes?.["type"] === "json") return next(url, context);
+  return { format: "module", source: jsonModule(file), shortCircuit: true };
+}
+
+/** Some versions of Node 22 name the conditions of `require` in a set. */
+const isRequired = ({ conditions }: { readonly conditions: Iterable<string> }): boolean =>
+  new Set(conditions).has("require");
+
+const isBare = (specifier: string): boolean => !/^(\.|\/|[a-z]+:)/.test(specifier);
+
+const withoutQuery = (url: string): string => url.replace(/[?#].*$/, "");
+
+const codeOf = (error: unknown): string => (error instanceof Error && "code" in error ? String(error.code) : "");
+
+const isNotFound = (error: unknown): boolean => /^(ERR_)?MODULE_NOT_FOUND$/.test(codeOf(error));
+
+const isUnresolved = (error: unknown): error is object =>
+  isNotFound(error) || /^ERR_(UNSUPPORTED_DIR_IMPORT|INVALID_MODULE_SPECIFIER)$/.test(codeOf(error));

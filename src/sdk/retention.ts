@@ -1,4 +1,5 @@
 /** The retention options of an agent: how long its ended runs are kept. */
+import { firstIssue } from "./issues.ts";
 import * as z from "zod";
 import { TIMES } from "../protocol/limits.ts";
 import { ARCHIVE_TIERS, type ArchiveTier, type Retention } from "../core/policy/retention.ts";
@@ -23,7 +24,7 @@ const schema = z.strictObject({ hotDays, archive: z.enum(ARCHIVE_TIERS).nullish(
 export function retentionOf(options: RetentionOptions | undefined): Retention | string | null {
   if (options === undefined) return null;
   const parsed = schema.safeParse(options);
-  if (!parsed.success) return parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`)[0] ?? "";
+  if (!parsed.success) return firstIssue(parsed.error);
   const { hotDays: days, archive = null } = options;
   return { hotMs: days === undefined ? null : Math.round(days * DAY_MS), archive };
 }

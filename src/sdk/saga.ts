@@ -1,6 +1,7 @@
 /**
  * The saga options of an agent (seed 4: compensation): what happens to the effects of a run that fails.
  */
+import { issuesIn } from "./issues.ts";
 import type { Saga } from "../ports/agent.ts";
 import * as z from "zod";
 
@@ -32,5 +33,5 @@ const schema = z.strictObject({
 export function sagaOf(options: SagaOptions = {}): Saga | string {
   const parsed = schema.safeParse(options);
   if (parsed.success) return parsed.data;
-  return parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ");
+  return issuesIn(parsed.error).join("; ");
 }

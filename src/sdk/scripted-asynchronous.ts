@@ -5,7 +5,9 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4GenerateResult } from "@ai-sdk/provider";
 import type { AsynchronousModel } from "../ports/asynchronous-model.ts";
 import type { Conversation } from "./conversation.ts";
-import { type ScriptedReply, scriptedModel } from "./scripted.ts";
+import { DEFINITIONS } from "./definition-forms.ts";
+import { checkDefined } from "./option-forms.ts";
+import { type ScriptedReply, scripted } from "./scripted.ts";
 
 /** A job that the model has, or had. */
 export interface ScriptedDetachedCall {
@@ -40,8 +42,9 @@ export interface ScriptedAsynchronousModel extends AsynchronousModel {
  *   const model = scriptedAsynchronousModel({ name: "slow", reply: () => ({ text: "Done." }), pending: 3 });
  */
 export function scriptedAsynchronousModel(options: ScriptedAsynchronousOptions): ScriptedAsynchronousModel {
+  checkDefined("scriptedAsynchronousModel", options, DEFINITIONS.scriptedAsynchronousModel);
   const { pending = 1, lostStart = "find" } = options;
-  const model = scriptedModel(options);
+  const model = scripted(options);
   const detached = new Map<string, ScriptedDetachedCall & { readonly result: LanguageModelV4GenerateResult }>();
   const change = (reference: string, to: Partial<ScriptedDetachedCall>): void => {
     const call = detached.get(reference);

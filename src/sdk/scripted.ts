@@ -3,6 +3,8 @@
  * replies. So a resumed run gets the same reply to the same request in every process, and different tasks give
  * different runs.
  */
+import { DEFINITIONS } from "./definition-forms.ts";
+import { checkDefined } from "./option-forms.ts";
 import { setTimeout as elapse } from "node:timers/promises";
 import type {
   LanguageModelV4,
@@ -48,6 +50,12 @@ export function scriptedModel(options: {
   readonly name: string;
   readonly reply: (conversation: Conversation) => ScriptedReply | Promise<ScriptedReply>;
 }): LanguageModelV4 {
+  checkDefined("scriptedModel", options, DEFINITIONS.scriptedModel);
+  return scripted(options);
+}
+
+/** The model of checked options. */
+export function scripted(options: Parameters<typeof scriptedModel>[0]): LanguageModelV4 {
   return {
     specificationVersion: "v4",
     provider: "scripted",

@@ -1,18 +1,28 @@
 /**
- * An agent of the AI SDK (`ToolLoopAgent` of the package `ai`) on cairn's loop: its model, instructions, settings and
- * tools become those of a cairn agent. The class is read by its shape, so that cairn needs no dependency on the package.
+ * An agent of the AI SDK (`ToolLoopAgent` of the package `ai`) on cairn's loop: its settings and tools become those of a
+ * cairn agent. The class is read by its shape, so that cairn needs no dependency on the package.
  *
- * Settings that steer the AI SDK's own loop have no meaning here. They are refused by name: a run that silently went
- * without a stop condition or a callback would be worse.
+ * A setting that has no meaning here is refused by name when the file loads (`tool-loop/settings.ts`): a run that silently
+ * went without it would be worse.
  */
-import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type * as z from "zod";
-import { type Effect, STRICTEST } from "../core/calls/effects.ts";
+import type { Effect } from "../core/calls/effects.ts";
 import { react } from "../core/topologies/react.ts";
-import type { Agent, Tool } from "../ports/agent.ts";
+import type { Agent, Check, Tool } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import type { ModelOptions } from "../ports/model-options.ts";
-import { defineAgent, tool } from "./define.ts";
+import { defineAgent } from "./define.ts";
+import { MODEL } from "./definition-forms.ts";
+import { checkForms } from "./option-forms.ts";
+import { SETTING_FORMS } from "./tool-loop/forms.ts";
+import { ON_END, ON_STEP_END, callBack } from "./tool-loop/callbacks.ts";
+import { chooserFor, toolsInOrder, instructionsIn } from "./tool-loop/choose.ts";
+import { modelFrom } from "./tool-loop/gateway.ts";
+import { parsedOutputOf } from "./tool-loop/output.ts";
+import { convertSchema } from "./tool-loop/schemas.ts";
+import { type ToolLoopSettings, isGiven, toolLoopSettings } from "./tool-loop/settings.ts";
+import { runtimeContextOf, stepResultsOf, totalUsageOf } from "./tool-loop/steps.ts";
+import { type AiTool, toolFrom } from "./tool-loop/tools.ts";
 
 /** A `ToolLoopAgent`. TypeScript hides its settings. */
 export interface ToolLoopAgentLike {
@@ -24,25 +34,19 @@ type Defined<Task extends z.ZodType, Output extends z.ZodType> = Parameters<type
 /** The options of `fromToolLoopAgent`: those of `defineAgent` that the AI SDK does not know. */
 type ToolLoopOptions<Task extends z.ZodType, Output extends z.ZodType> = Omit<
   Defined<Task, Output>,
-  "model" | "instructions" | "tools" | "modelOptions"
+  "model" | "instructions" | "tools" | "modelOptions" | "task"
 > & {
+  /** The schema of the input of a run. Default: `callOptionsSchema` of the agent. */
+  readonly task?: Task;
   /** Whether and how the effect of each tool may be repeated. A tool that is not named is `unsafe`. */
   readonly effects?: Readonly<Record<string, Effect>>;
   /** Tools of cairn in place of those of the same name, for a probe, an undo or a business key. */
   readonly tools?: Defined<Task, Output>["tools"];
 };
 
-/** A tool of the AI SDK, as far as it is read. */
-interface AiTool {
-  readonly description?: string;
-  readonly inputSchema: z.ZodType;
-  readonly needsApproval?: unknown;
-  readonly execute?: (input: unknown, options: object) => unknown;
-}
-
 /**
  * Defines an agent from an AI SDK agent. A tool's `execute` gets the idempotency key as `toolCallId`, and no messages.
- * A tool with `needsApproval` needs an approval for every call. The loop has 20 beats, unless `topology` says otherwise.
+ * The loop has 20 beats, as in the AI SDK, and 1,000 with `stopWhen`, unless `topology` says otherwise.
  *
  * @example
  *   export const travel = fromToolLoopAgent(new ToolLoopAgent({ model, instructions, tools }), {
@@ -52,95 +56,198 @@ interface AiTool {
  *     effects: { searchFlights: "none", bookFlight: "keyed" },
  *   });
  *
- * @throws AgentInvalid for a setting that cairn's loop does not have, and for a tool that it could not run
+ * @throws AgentInvalid for a setting that cairn's loop cannot honour, and for a tool that it could not run
  */
 export function fromToolLoopAgent<Task extends z.ZodType, Output extends z.ZodType = z.ZodType>(
   agent: ToolLoopAgentLike,
   { effects = {}, tools = {}, ...options }: ToolLoopOptions<Task, Output>,
 ): Agent<Task, Output> {
   const { name } = options;
-  const settings = settingsOf(name, agent);
+  const settings = toolLoopSettings(name, agent);
+  if (!isGiven(settings, "model")) throw new AgentInvalid(`agent ${name} has no model: write ${MODEL.says}`);
+  checkForms(`agent ${name}`, settings, SETTING_FORMS);
   const theirs = (settings["tools"] ?? {}) as Readonly<Record<string, AiTool>>;
-  const contexts = (settings["toolsContext"] ?? {}) as Settings;
   const unknown = Object.keys(effects).find((each) => !Object.hasOwn(theirs, each));
   if (unknown !== undefined) throw new AgentInvalid(`agent ${name} has an effect for ${unknown}, and no such tool`);
+  checkOthers(options as Defined<Task, Output>, settings);
+  const limits = timesIn(name, settings["timeout"]);
   const converted = Object.entries(theirs)
     .filter(([each]) => !Object.hasOwn(tools, each))
-    .map(([each, of]) => [
-      each,
-      toolFrom(`tool ${each} of agent ${name}`, of, { effect: effects[each], context: contexts[each] }),
-    ]);
-  const modelOptions = Object.fromEntries(
-    MODEL_OPTIONS.flatMap((key) => (isSet(settings, key) ? [[key, settings[key]]] : [])),
-  );
-  return defineAgent<Task, Output>({
-    topology: react({ maxBeats: 20 }),
+    .map(([each, given]) => {
+      const timeoutMs = limits.tools[`${each}Ms`] ?? limits.toolMs ?? null;
+      const around = { which: `tool ${each} of agent ${name}`, name: each, effect: effects[each], timeoutMs, settings };
+      return [each, toolFrom(given, around)] as const;
+    });
+  const all = { ...(Object.fromEntries(converted) as Readonly<Record<string, Tool>>), ...tools };
+  const offered = offeredOf(name, settings, Object.keys(all));
+  const made = isGiven(settings, "output") ? parsedOutputOf(name, settings["output"]) : null;
+  const instructions = throwing(name, () => instructionsIn(settings["instructions"]));
+  const model = modelFrom(settings["model"]);
+  const isStopped = isGiven(settings, "stopWhen");
+  const isVarying = isGiven(settings, "prepareStep") || isGiven(settings, "prepareCall");
+  // Functions may offer each tool, so that an agent that has them keeps all.
+  const kept = isVarying ? all : Object.fromEntries(offered.map((each) => [each, all[each]]));
+  const modelOptions = modelOptionsIn(settings);
+  const defined = defineAgent<Task, Output>({
+    topology: react({ maxBeats: isStopped ? STOPPED_BEATS_MAX : 20 }),
+    ...(limits.totalMs !== undefined && { deadline: { after: limits.totalMs } }),
+    ...(limits.stepMs !== undefined && { hardIdleMs: limits.stepMs }),
     ...(options as Defined<Task, Output>),
-    model: settings["model"] as LanguageModelV4,
-    instructions: instructionsIn(settings["instructions"]),
-    tools: { ...(Object.fromEntries(converted) as Readonly<Record<string, Tool>>), ...tools },
+    task: (options.task ?? taskOf(name, settings)) as Task,
+    model,
+    instructions,
+    tools: kept as Defined<Task, Output>["tools"],
     ...(Object.keys(modelOptions).length > 0 && { modelOptions }),
+    done: [
+      ...(options.done ?? []),
+      ...(made === null ? [] : [made.check as Check<z.output<Task>>]),
+      ...callbacksOf(settings, model),
+    ],
   });
+  const { tools: known, models = {} } = defined;
+  const chooser = chooserFor({ name, settings, instructions, offered, tools: known, model, models });
+  const isNarrowed = isVarying && offered.length < Object.keys(all).length;
+  return {
+    ...defined,
+    ...(made && { result: made.result, output: made.output as Output }),
+    ...(chooser && { chooser: isNarrowed ? narrowed(chooser, offered) : chooser }),
+  };
 }
 
-type Settings = Readonly<Record<string, unknown>>;
+/** A loop with a condition of its own needs another bound only against one that never holds. */
+const STOPPED_BEATS_MAX = 1_000;
+
+/** Offers the tools of `activeTools` where a function chooses none. */
+const narrowed = (
+  { per, choose }: NonNullable<Agent["chooser"]>,
+  offered: readonly string[],
+): NonNullable<Agent["chooser"]> => ({ per, choose: async (view) => ({ offered, ...(await choose(view)) }) });
 
 const MODEL_OPTIONS: readonly (keyof ModelOptions)[] = [
   ...(["temperature", "maxOutputTokens", "topP", "topK", "presencePenalty", "frequencyPenalty"] as const),
-  ...(["stopSequences", "seed", "providerOptions"] as const),
+  ...(["stopSequences", "seed", "providerOptions", "toolChoice", "reasoning"] as const),
 ];
 
-/** What is converted, and the number of retries and an ID, which the loop of cairn has of its own. */
-const KNOWN: ReadonlySet<string> = new Set([
-  ...MODEL_OPTIONS,
-  ...["id", "model", "instructions", "tools", "toolsContext", "maxRetries"],
-]);
+function modelOptionsIn(settings: ToolLoopSettings): ModelOptions {
+  const headers = Object.entries((settings["headers"] ?? {}) as ToolLoopSettings).filter(
+    ([, value]) => value !== undefined,
+  );
+  return {
+    ...Object.fromEntries(MODEL_OPTIONS.flatMap((key) => (isGiven(settings, key) ? [[key, settings[key]]] : []))),
+    ...(headers.length > 0 && { headers: Object.fromEntries(headers) as Record<string, string> }),
+  };
+}
 
-const isSet = (settings: Settings, key: string): boolean => settings[key] !== undefined && settings[key] !== null;
-
-function settingsOf(name: string, agent: ToolLoopAgentLike): Settings {
-  const { settings } = agent as { readonly settings?: unknown };
-  if (typeof settings !== "object" || settings === null) {
-    throw new AgentInvalid(
-      `agent ${name} is made of no ToolLoopAgent: write new ToolLoopAgent({ ... }) of the package ai`,
+/** Throws `AgentInvalid` for values of settings that are used, where these values cannot be. */
+function checkOthers(
+  { name, chat = false, output, result }: Defined<z.ZodType, z.ZodType>,
+  settings: ToolLoopSettings,
+): void {
+  const refuse = (isWrong: boolean, why: string): void => {
+    if (isWrong) throw new AgentInvalid(`agent ${name}: ${why}`);
+  };
+  for (const key of ["telemetry", "experimental_telemetry"]) {
+    const integrations = (settings[key] as { readonly integrations?: unknown } | undefined)?.integrations;
+    const count = Array.isArray(integrations) ? integrations.length : integrations === undefined ? 0 : 1;
+    refuse(
+      count > 0,
+      `the setting ${key} has integrations, which would hear nothing: cairn traces its runs itself (OTLP)`,
     );
   }
-  const other = Object.keys(settings).find((key) => !KNOWN.has(key) && isSet(settings as Settings, key));
-  if (other === undefined) return settings as Settings;
+  const { toolCallConcurrency: most = 1, stopWhen } = settings;
+  refuse(
+    most !== 1 && most !== Infinity,
+    `the setting toolCallConcurrency is ${String(most)}: cairn runs the calls of a reply one after the other (1) or together`,
+  );
+  const conditions = Array.isArray(stopWhen) ? stopWhen : stopWhen === undefined || stopWhen === null ? [] : [stopWhen];
+  refuse(
+    conditions.some((each) => typeof each !== "function"),
+    "the setting stopWhen is no condition: write isStepCount(20) or hasToolCall(NAME)",
+  );
+  refuse(
+    chat !== false && conditions.length > 0,
+    "the setting stopWhen would end the conversation of chat: leave it out",
+  );
+  const unheard = [...ON_END, ...ON_STEP_END].find((key) => isGiven(settings, key));
+  refuse(
+    chat !== false && unheard !== undefined,
+    `the setting ${unheard} would not be called in a conversation (chat)`,
+  );
+  refuse(
+    isGiven(settings, "output") && (output !== undefined || result !== undefined),
+    "its ToolLoopAgent has an output, and there is another one, or a result: write one of them",
+  );
+  for (const key of ["prepareStep", "prepareCall"]) {
+    refuse(isGiven(settings, key) && typeof settings[key] !== "function", `the setting ${key} is no function`);
+  }
+}
+
+/** The tools that the model is offered, in their order. */
+function offeredOf(name: string, settings: ToolLoopSettings, known: readonly string[]): readonly string[] {
+  const active = (settings["activeTools"] ?? known) as readonly string[];
+  const order = settings["toolOrder"] as readonly string[] | undefined;
+  const missing = active.find((each) => !known.includes(each));
+  if (missing !== undefined)
+    throw new AgentInvalid(`agent ${name}: activeTools names ${missing}, and there is no such tool`);
+  return order === undefined ? known.filter((each) => active.includes(each)) : toolsInOrder(active, order);
+}
+
+interface Times {
+  readonly totalMs?: number;
+  readonly stepMs?: number;
+  readonly toolMs?: number;
+  readonly tools: Readonly<Record<string, number | undefined>>;
+}
+
+function timesIn(name: string, given: unknown): Times {
+  if (given === undefined || given === null) return { tools: {} };
+  if (typeof given === "number") return { totalMs: given, tools: {} };
+  const { totalMs, stepMs, toolMs, tools = {}, ...others } = given as Partial<Times>;
+  const other = Object.entries(others).find(([, value]) => value !== undefined)?.[0];
+  if (other !== undefined) {
+    throw new AgentInvalid(
+      `agent ${name}: the setting timeout.${other} cannot be used: a reply counts as a whole here, so write stepMs`,
+    );
+  }
+  return {
+    ...(totalMs !== undefined && { totalMs }),
+    ...(stepMs !== undefined && { stepMs }),
+    ...(toolMs !== undefined && { toolMs }),
+    tools,
+  };
+}
+
+function taskOf(name: string, settings: ToolLoopSettings): z.ZodType {
+  if (isGiven(settings, "callOptionsSchema")) {
+    return convertSchema(`the callOptionsSchema of agent ${name}`, settings["callOptionsSchema"]).schema;
+  }
   throw new AgentInvalid(
-    `agent ${name}: the setting ${other} of its ToolLoopAgent steers the loop of the AI SDK, and cairn's loop runs this ` +
-      "agent: leave it out, and use the options of defineAgent (topology, done, output, budget)",
+    `agent ${name} has no task: write task: z.object({ ... }), or callOptionsSchema in the ToolLoopAgent`,
   );
 }
 
-/** A text, or one or more system messages. */
-function instructionsIn(given: unknown): string {
-  if (given === undefined) return "";
-  if (typeof given === "string") return given;
-  const messages = (Array.isArray(given) ? given : [given]) as readonly { readonly content: string }[];
-  return messages.map(({ content }) => content).join("\n\n");
+/** What `instructionsIn` throws, as what is wrong with the agent. */
+function throwing<T>(name: string, make: () => T): T {
+  try {
+    return make();
+  } catch (cause) {
+    throw new AgentInvalid(`agent ${name}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
 }
 
-function toolFrom(
-  which: string,
-  { description = "", inputSchema, needsApproval = false, execute }: AiTool,
-  { effect = STRICTEST, context }: { readonly effect: Effect | undefined; readonly context: unknown },
-): Tool {
-  if (execute === undefined) throw new AgentInvalid(`${which} has no execute: cairn runs the tools of an agent itself`);
-  return tool({
-    description,
-    input: inputSchema,
-    effect,
-    approval: needsApproval === false ? "never" : "always",
-    run: async ({ input, key, signal }) =>
-      lastOf(await execute(input, { toolCallId: key, messages: [], abortSignal: signal, context })),
-  });
-}
-
-/** A tool of the AI SDK may yield preliminary results; the last one counts. */
-async function lastOf(given: unknown): Promise<unknown> {
-  if (typeof given !== "object" || given === null || !(Symbol.asyncIterator in given)) return given;
-  let last: unknown = null;
-  for await (const each of given as AsyncIterable<unknown>) last = each;
-  return last;
+/** A check that holds, after it has told of the last step and of the end. */
+function callbacksOf(settings: ToolLoopSettings, model: unknown): readonly Check[] {
+  const names = [...ON_END, ...ON_STEP_END];
+  if (!names.some((each) => isGiven(settings, each))) return [];
+  const holds: Check["holds"] = async (view) => {
+    const runtimeContext = runtimeContextOf(settings["runtimeContext"], view.task);
+    const toolsContext = (settings["toolsContext"] ?? {}) as ToolLoopSettings;
+    const steps = stepResultsOf(view.steps ?? [], { model, runtimeContext, toolsContext });
+    const last = steps.at(-1);
+    // A step with calls was told of before the call after it.
+    if (last !== undefined && last.finishReason === "stop") await callBack(settings, ON_STEP_END, last);
+    await callBack(settings, ON_END, { ...last, steps, usage: totalUsageOf(view), totalUsage: totalUsageOf(view) });
+    return true;
+  };
+  return [{ name: "ai-sdk-callbacks", holds }];
 }

@@ -6,6 +6,7 @@ import { BOUNDS } from "../core/limits.ts";
 import { EFFECTS, EFFECT_NAMES, type Effect } from "../core/calls/effects.ts";
 import type { OnUnknown } from "../core/event.ts";
 import type { Retry, ToolRules } from "../ports/agent.ts";
+import { SYNCHRONOUS, shown } from "./option-forms.ts";
 
 const POLICIES: readonly OnUnknown[] = ["ask", "tell", "fail", "compensate"];
 
@@ -19,6 +20,7 @@ export const rulesOf = <Input>(options: Partial<ToolRules<Input>>): ToolRules<In
   undo: options.undo ?? null,
   redact: options.redact ?? null,
   ...(options.loops === undefined ? {} : { loops: options.loops }),
+  ...(options.onRollBack === undefined ? {} : { onRollBack: options.onRollBack }),
 });
 
 /** Why the effect, or that of the undo, is none that the engine knows; null where it knows both. */
@@ -32,7 +34,7 @@ export function wrongWithEffect(effect: Effect, { undo }: Partial<Pick<ToolRules
 /** Why the rules contradict the effect class, or null. */
 export function wrongWithRules(
   effect: Effect,
-  { key, onExists, onUnknown, parallel, undo, retry, loops }: Partial<ToolRules<never>>,
+  { key, onExists, onUnknown, parallel, undo, retry, loops, onRollBack }: Partial<ToolRules<never>>,
 ): string | null {
   const { actsOutside, isKnownByKey, mayRepeat } = EFFECTS[effect];
   if (key && !actsOutside) return "a tool without an outside effect has no business key";
@@ -47,6 +49,7 @@ export function wrongWithRules(
   if (onUnknown === "compensate" && !undo) return "onUnknown is compensate, and the tool has no undo";
   if (parallel !== undefined && typeof parallel !== "boolean") return "parallel is true or false";
   if (loops !== undefined && loops !== "ignore") return `loops is ${String(loops)}: write "ignore"`;
+  if (onRollBack !== undefined && onRollBack !== "keep") return `onRollBack is ${String(onRollBack)}: write "keep"`;
   if (!retry) return null;
   if (!mayRepeat) return "an unsafe tool is never retried automatically, so it has no retry";
   return wrongWithRetry(retry);
@@ -54,7 +57,11 @@ export function wrongWithRules(
 
 const BACKOFF_MS_MAX = 10_000;
 
-function wrongWithRetry({ attempts, backoffMs = 0 }: Retry): string | null {
+function wrongWithRetry(retry: Retry): string | null {
+  const { attempts, when, backoffMs = 0 } = retry;
+  const unknown = Object.keys(retry).find((each) => !["attempts", "when", "backoffMs"].includes(each));
+  if (unknown !== undefined) return `retry has no ${JSON.stringify(unknown)}: write attempts, when or backoffMs`;
+  if (when !== undefined && !SYNCHRONOUS.holds(when)) return `retry.when is ${shown(when)}: write ${SYNCHRONOUS.says}`;
   const isCount = Number.isSafeInteger(attempts) && attempts >= 1 && attempts <= BOUNDS.callTriesMax;
   if (!isCount) return `retry.attempts is ${attempts}: write 1 to ${BOUNDS.callTriesMax} attempts in total`;
   const isPause = Number.isSafeInteger(backoffMs) && backoffMs >= 0 && backoffMs <= BACKOFF_MS_MAX;

@@ -2,6 +2,8 @@
  * The topology of an agent, its checkpoints and the models of its roles, validated. A topology that the engine does not
  * know, or that names a function, model or tool that the agent lacks, is refused before a run could meet it.
  */
+import { MODEL } from "./definition-forms.ts";
+import { shown } from "./option-forms.ts";
 import * as z from "zod";
 import { problemOfWhole } from "../core/topologies/problems.ts";
 import { TOPOLOGY_NAMES, topologyNamed } from "../core/topologies/table.ts";
@@ -35,7 +37,8 @@ export function checkTopology(name: string, agent: Pick<Agent, "topology" | "mod
   const module = moduleOf(topology);
   const names = TOPOLOGY_NAMES.map((each) => `${camel(each)}({ ... })`).join(", ");
   if (module === null) {
-    const kind = JSON.stringify((topology as Topology | null)?.kind);
+    const isNone = typeof topology !== "object" || topology === null || !("kind" in topology);
+    const kind = isNone ? shown(topology) : JSON.stringify(topology.kind);
     throw new AgentInvalid(`agent ${name} has the unknown topology ${kind}: write topology: ${names}`);
   }
   const refuse = (why: string): never => {
@@ -81,6 +84,9 @@ const moduleOf = (topology: Topology): TopologyModule | null => {
 export function roleModels(name: string, models: TopologyOptions["models"] = {}): Readonly<Record<string, Fallback>> {
   const priced = Object.entries(models).map(([role, choice]): readonly [string, Fallback] => {
     const { model, price } = isChoice(choice) ? { model: choice } : choice;
+    if (!MODEL.holds(model)) {
+      throw new AgentInvalid(`agent ${name} has models.${role} ${shown(model ?? choice)}: write ${MODEL.says}`);
+    }
     if (price === undefined) return [role, { model, ...listPriceOf(model) }];
     const parsed = z.strictObject(PRICE).safeParse(price);
     if (!parsed.success) throw new AgentInvalid(`the price of model ${role} of agent ${name}: ${parsed.error.message}`);
@@ -90,7 +96,7 @@ export function roleModels(name: string, models: TopologyOptions["models"] = {})
 }
 
 const isChoice = (choice: ModelChoice | { readonly model: ModelChoice }): choice is ModelChoice =>
-  typeof choice === "string" || "doGenerate" in choice;
+  typeof choice !== "object" || choice === null || "doGenerate" in choice;
 
 /** Throws `AgentInvalid` for anything but a number of beats or `unit`. */
 export function checkpointOf(name: string, checkpoint: Checkpoint | undefined): Pick<Agent, "checkpoint"> {

@@ -2,6 +2,8 @@
  * Tools whose calls wait: for a human's answer, for a time, or for an event. While a call waits, its run has no process
  * and costs nothing. The wait survives crashes and restarts of the machine.
  */
+import { DEFINITIONS } from "./definition-forms.ts";
+import { checkDefined } from "./option-forms.ts";
 import * as z from "zod";
 import { asJson } from "../codec/value.ts";
 import { fit } from "../codec/fit.ts";
@@ -58,6 +60,7 @@ export interface AskHumanOptions<Answer extends z.ZodType, Schema extends z.ZodT
 export function askHuman<Answer extends z.ZodType, Schema extends z.ZodType = typeof QUESTION>(
   options: AskHumanOptions<Answer, Schema>,
 ): Tool<Schema> {
+  checkDefined("askHuman", options, DEFINITIONS.askHuman);
   const { answer, description = "Asks a human a question, and waits for the answer.", input = QUESTION } = options;
   const what = "askHuman";
   if (typeof (answer as Partial<Answer> | undefined)?.safeParse !== "function") {
@@ -119,6 +122,11 @@ export interface WaitForOptions<Detail extends z.ZodType, Schema extends z.ZodTy
   readonly event: string | ((input: z.output<Schema>) => string);
   /** The schema of the event's detail. An event that does not fit is refused, and the call waits on. Default: any JSON. */
   readonly detail?: Detail;
+  /**
+   * Whether an event with this detail ends the wait; default: each that fits does. A service that reports "queued",
+   * "running" and "done" to one link is answered 202 each time, and the call waits on until this returns true.
+   */
+  readonly until?: (detail: z.output<Detail>) => boolean;
   readonly description?: string;
   /** The arguments of the call. Default: none. */
   readonly input?: Schema;
@@ -142,7 +150,8 @@ const NOTHING = z.object({});
 export function waitFor<Detail extends z.ZodType = z.ZodType, Schema extends z.ZodType = typeof NOTHING>(
   options: WaitForOptions<Detail, Schema>,
 ): Tool<Schema> {
-  const { event, detail = null, input = NOTHING } = options;
+  checkDefined("waitFor", options, DEFINITIONS.waitFor);
+  const { event, detail = null, input = NOTHING, until } = options;
   const what = "waitFor";
   if (typeof event !== "function" && !isEventName(event)) {
     throw new AgentInvalid(`${what} has event ${JSON.stringify(event)}: write 1 to 64 letters, digits and . _ : -`);
@@ -156,9 +165,17 @@ export function waitFor<Detail extends z.ZodType = z.ZodType, Schema extends z.Z
       for: "event",
       accepts: detail,
       event: (given) => name(given as z.output<Schema>),
+      ...(until !== undefined && { ends: (given) => endsBy(until(given as z.output<Detail>)) }),
       ...limitOf(what, options, detail),
     },
   });
+}
+
+function endsBy(said: unknown): boolean {
+  if (typeof said === "boolean") return said;
+  throw new Error(
+    `until of waitFor has to return true or false at once, and returned ${said instanceof Promise ? "a promise" : typeof said}`,
+  );
 }
 
 function waitingTool<Schema extends z.ZodType>(of: {

@@ -7,6 +7,7 @@
  *
  * Everything here works with broken functions: it uses indexes, plain assignments, and functions that it kept.
  */
+import { Hash } from "node:crypto";
 import { type CodeAtWork, IntrinsicChanged, type Intrinsics } from "../ports/intrinsics.ts";
 
 /** One function: its holder, its name there, and what it was. */
@@ -19,7 +20,12 @@ interface Watched {
   readonly isAccessor: boolean;
 }
 
-const { get, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
+const { defineProperty, deleteProperty, get, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
+
+/** What all generators inherit, and all asynchronous ones. */
+const aboveTwice = (value: object): object => getPrototypeOf(getPrototypeOf(value) as object) as object;
+const GENERATOR = aboveTwice((function* () {})());
+const ASYNC_GENERATOR = aboveTwice((async function* () {})());
 
 /** Plain methods by holder: what codec, protocol, history and engine call between a decision and its commit. */
 const METHODS: readonly (readonly [name: string, holder: object, methods: string])[] = [
@@ -27,8 +33,9 @@ const METHODS: readonly (readonly [name: string, holder: object, methods: string
   [
     "Array.prototype",
     Array.prototype,
-    "at concat constructor entries every filter find findIndex findLast flat flatMap forEach includes indexOf join keys " +
-      "map pop push reduce reverse shift slice some sort splice toJSON toReversed toSorted unshift values",
+    "at concat constructor entries every filter find findIndex findLast findLastIndex flat flatMap forEach includes " +
+      "indexOf join keys lastIndexOf map pop push reduce reverse shift slice some sort splice toJSON toReversed toSorted " +
+      "toString unshift values",
   ],
   [
     "Object",
@@ -38,45 +45,56 @@ const METHODS: readonly (readonly [name: string, holder: object, methods: string
   ["Object.prototype", Object.prototype, "constructor hasOwnProperty propertyIsEnumerable toJSON toString valueOf"],
   ["Function.prototype", Function.prototype, "apply bind call"],
   ["JSON", JSON, "parse stringify"],
-  ["Number", Number, "isFinite isInteger isSafeInteger parseInt"],
+  ["Number", Number, "isFinite isInteger isNaN isSafeInteger parseInt"],
   ["Number.prototype", Number.prototype, "toFixed toJSON toString"],
   ["Math", Math, "ceil floor max min round trunc"],
   ["Reflect", Reflect, "apply get ownKeys"],
-  ["Map.prototype", Map.prototype, "delete entries forEach get has keys set values"],
-  ["Set.prototype", Set.prototype, "add delete forEach has values"],
-  ["WeakMap.prototype", WeakMap.prototype, "get has set"],
-  ["Promise", Promise, "all race reject resolve withResolvers"],
+  ["Map.prototype", Map.prototype, "clear delete entries forEach get has keys set values"],
+  ["Set.prototype", Set.prototype, "add clear delete entries forEach has keys values"],
+  ["WeakMap.prototype", WeakMap.prototype, "delete get has set"],
+  ["Promise", Promise, "all allSettled race reject resolve withResolvers"],
   ["Promise.prototype", Promise.prototype, "catch constructor finally then"],
   ["RegExp.prototype", RegExp.prototype, "exec test"],
   [
     "String.prototype",
     String.prototype,
-    "at charCodeAt codePointAt concat endsWith includes indexOf isWellFormed match matchAll padEnd padStart repeat replace " +
-      "replaceAll slice split startsWith substring toJSON toLowerCase toString toUpperCase trim",
+    "at charCodeAt codePointAt concat endsWith includes indexOf isWellFormed lastIndexOf match matchAll normalize padEnd " +
+      "padStart repeat replace replaceAll search slice split startsWith substring toJSON toLowerCase toString toUpperCase " +
+      "toWellFormed trim",
   ],
+  ["String", String, "raw"],
   ["Date", Date, "now"],
   ["Date.prototype", Date.prototype, "getTime toISOString"],
   ["Uint8Array", Uint8Array, "from of"],
   ["TypedArray.prototype", getPrototypeOf(Uint8Array.prototype) as object, "fill set slice subarray toString"],
-  ["Buffer", Buffer, "alloc byteLength concat from isBuffer"],
+  ["ArrayBuffer", ArrayBuffer, "isView"],
+  ["Buffer", Buffer, "alloc allocUnsafe allocUnsafeSlow byteLength compare concat from isBuffer"],
   [
     "Buffer.prototype",
     Buffer.prototype,
-    "copy equals indexOf readUInt32BE slice subarray toString utf8Slice writeUInt32BE",
+    "compare copy equals includes indexOf lastIndexOf readUInt32BE slice subarray toString utf8Slice write writeUInt32BE",
   ],
   ["TextEncoder.prototype", TextEncoder.prototype, "encode"],
   ["TextDecoder.prototype", TextDecoder.prototype, "decode"],
+  ["Hash.prototype", Hash.prototype, "copy digest update"],
+  ["AbortController.prototype", AbortController.prototype, "abort"],
+  ["AbortSignal", AbortSignal, "any timeout"],
   ["AbortSignal.prototype", AbortSignal.prototype, "addEventListener removeEventListener"],
   ["%ArrayIteratorPrototype%", getPrototypeOf([].values()) as object, "next"],
   ["%MapIteratorPrototype%", getPrototypeOf(new Map().values()) as object, "next"],
   ["%SetIteratorPrototype%", getPrototypeOf(new Set().values()) as object, "next"],
+  ["%StringIteratorPrototype%", getPrototypeOf(""[Symbol.iterator]()) as object, "next"],
+  ["%RegExpStringIteratorPrototype%", getPrototypeOf("".matchAll(/a/g)) as object, "next"],
+  ["%GeneratorPrototype%", GENERATOR, "next return"],
+  ["%AsyncGeneratorPrototype%", ASYNC_GENERATOR, "next return"],
+  ["Iterator.prototype", Iterator.prototype, "drop every filter find flatMap map reduce some take toArray"],
 ];
 
 /** Constructors, by their names in `globalThis`. */
 const GLOBALS =
-  "AbortController Array Buffer Date Error JSON Map Math Number Object Promise Proxy Reflect RegExp Set String Symbol " +
-  "TextDecoder TextEncoder Uint8Array WeakMap WeakSet clearTimeout isNaN parseInt queueMicrotask setImmediate setTimeout " +
-  "structuredClone";
+  "AbortController AbortSignal Array ArrayBuffer BigInt Buffer Date Error JSON Map Math Number Object Promise Proxy " +
+  "Reflect RegExp Set String Symbol TextDecoder TextEncoder TypeError URL Uint8Array WeakMap WeakSet clearTimeout " +
+  "encodeURIComponent isNaN parseInt queueMicrotask setImmediate setTimeout structuredClone";
 
 /** Members whose keys are symbols. */
 const SYMBOLS: readonly (readonly [name: string, holder: object, key: symbol])[] = [
@@ -88,6 +106,10 @@ const SYMBOLS: readonly (readonly [name: string, holder: object, key: symbol])[]
   ["RegExp.prototype[Symbol.replace]", RegExp.prototype, Symbol.replace],
   ["RegExp.prototype[Symbol.split]", RegExp.prototype, Symbol.split],
   ["RegExp.prototype[Symbol.match]", RegExp.prototype, Symbol.match],
+  ["RegExp.prototype[Symbol.matchAll]", RegExp.prototype, Symbol.matchAll],
+  ["RegExp.prototype[Symbol.search]", RegExp.prototype, Symbol.search],
+  ["Iterator.prototype[Symbol.iterator]", Iterator.prototype, Symbol.iterator],
+  ["%AsyncIteratorPrototype%[Symbol.asyncIterator]", getPrototypeOf(ASYNC_GENERATOR) as object, Symbol.asyncIterator],
 ];
 
 /** Getters of the language. */
@@ -97,6 +119,13 @@ const ACCESSORS: readonly (readonly [name: string, holder: object, key: Property
   ["TypedArray.prototype.length", getPrototypeOf(Uint8Array.prototype) as object, "length"],
   ["TypedArray.prototype.byteLength", getPrototypeOf(Uint8Array.prototype) as object, "byteLength"],
   ["TypedArray.prototype.buffer", getPrototypeOf(Uint8Array.prototype) as object, "buffer"],
+  ["TypedArray.prototype.byteOffset", getPrototypeOf(Uint8Array.prototype) as object, "byteOffset"],
+  ["AbortController.prototype.signal", AbortController.prototype, "signal"],
+  ["AbortSignal.prototype.aborted", AbortSignal.prototype, "aborted"],
+  ...["flags", "hasIndices", "global", "ignoreCase", "multiline", "dotAll", "unicode", "unicodeSets", "sticky"].map(
+    (key) => [`RegExp.prototype.${key}`, RegExp.prototype, key] as const,
+  ),
+  ["RegExp[Symbol.species]", RegExp, Symbol.species],
   ["Array[Symbol.species]", Array, Symbol.species],
   ["Promise[Symbol.species]", Promise, Symbol.species],
 ];
@@ -137,13 +166,44 @@ function valueNow({ holder, key, isAccessor }: Watched): unknown {
 
 const UNREADABLE = Symbol("unreadable");
 
+const OBJECT: object = Object.prototype;
+
 /** Properties that every object inherits. One more of them is in every object that codec and schemas look at. */
-const inherited = (): number => ownKeys(Object.prototype).length;
+const inherited = (): readonly PropertyKey[] => ownKeys(OBJECT);
+
+/** What a property is: absent, or how it is defined. */
+interface Property {
+  readonly holder: object;
+  readonly key: PropertyKey;
+  readonly is: PropertyDescriptor | undefined;
+}
+
+const propertyOf = (holder: object, key: PropertyKey): Property => {
+  return { holder, key, is: getOwnPropertyDescriptor(holder, key) };
+};
+
+/** Makes the property what it was, as far as the language lets it. */
+function putBack({ holder, key, is }: Property): void {
+  try {
+    if (is !== undefined) defineProperty(holder, key, is);
+    else deleteProperty(holder, key);
+  } catch {
+    // Whatever code of the agent put there stays.
+  }
+}
+
+/** Also where one is taken away and another one is added. */
+function isInherited(before: readonly PropertyKey[]): boolean {
+  const now = inherited();
+  for (let index = 0; index < now.length; index += 1) if (now[index] !== before[index]) return false;
+  return now.length === before.length;
+}
 
 /** The functions of the language as they are now. */
 export class IntrinsicsNoted {
   readonly #watched = watchedNow();
   #inherited = inherited();
+  #properties = this.#propertiesNow();
 
   /** The names of those that differ. */
   changed(): readonly string[] {
@@ -152,17 +212,18 @@ export class IntrinsicsNoted {
       const each = this.#watched[index] as Watched;
       if (valueNow(each) !== each.value) names[names.length] = each.name;
     }
-    if (names.length === 0 && inherited() !== this.#inherited) names[0] = "Object.prototype";
+    if (names.length === 0 && !isInherited(this.#inherited)) names[0] = "Object.prototype";
     return names;
   }
 
   /** The first one that differs, or null. */
   firstChanged(): string | null {
+    if (!isInherited(this.#inherited)) return "Object.prototype";
     for (let index = 0; index < this.#watched.length; index += 1) {
       const each = this.#watched[index] as Watched;
       if (valueNow(each) !== each.value) return each.name;
     }
-    return inherited() === this.#inherited ? null : "Object.prototype";
+    return null;
   }
 
   /** Accepts what they are now. */
@@ -172,6 +233,32 @@ export class IntrinsicsNoted {
       each.value = valueNow(each);
     }
     this.#inherited = inherited();
+    this.#properties = this.#propertiesNow();
+  }
+
+  /**
+   * Puts back what differs. The process still has to say that it ends: with a `toJSON` in every object, its supervisor or
+   * its Lambda would get no readable word, and the run would count as one that killed it.
+   */
+  putBack(): void {
+    const now = inherited();
+    for (let index = 0; index < now.length; index += 1) {
+      const key = now[index] as PropertyKey;
+      if (!this.#isKnown(key)) putBack({ holder: OBJECT, key, is: undefined });
+    }
+    for (let index = 0; index < this.#properties.length; index += 1) putBack(this.#properties[index] as Property);
+  }
+
+  #isKnown(key: PropertyKey): boolean {
+    for (let index = 0; index < this.#inherited.length; index += 1) if (this.#inherited[index] === key) return true;
+    return false;
+  }
+
+  #propertiesNow(): readonly Property[] {
+    return [
+      ...this.#watched.map(({ holder, key }) => propertyOf(holder, key)),
+      ...this.#inherited.map((key) => propertyOf(OBJECT, key)),
+    ];
   }
 }
 
@@ -181,7 +268,7 @@ export interface WatchedIntrinsics extends Intrinsics {
   readonly loading: <T>(load: () => Promise<T>) => Promise<T>;
 }
 
-/** `onChanged` is called once, before the first error is thrown. It ends the process. */
+/** `onChanged` is called once, before the first error is thrown, and once all is put back. It ends the process. */
 export function watchIntrinsics(onChanged: (error: IntrinsicChanged) => void = () => {}): WatchedIntrinsics {
   const noted = new IntrinsicsNoted();
   const slots: (CodeAtWork | null)[] = [];
@@ -191,6 +278,7 @@ export function watchIntrinsics(onChanged: (error: IntrinsicChanged) => void = (
     const intrinsic = noted.firstChanged();
     if (intrinsic === null) return;
     const by = ran ?? onlyOne(slots);
+    noted.putBack();
     error = new IntrinsicChanged(intrinsic, by && { run: by.run, tool: by.tool, epoch: by.epoch, intrinsic });
     onChanged(error);
     throw error;

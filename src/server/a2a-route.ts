@@ -40,10 +40,11 @@ export function addA2a(app: Pick<Hono, "get" | "post">, { calls, streams, base }
     return c.json(agentCard(agent, new URL(`${base}/a2a/${name}`, c.req.url).href));
   });
   app.post("/a2a/:agent", boundedBody, async (c) => {
-    await admit(c.req.raw, { calls, streams });
+    const reader = await admit(c.req.raw, calls);
     const asked = fieldsOf(await jsonIn(c));
     const { url, signal: left } = c.req.raw;
-    return heldOpen(streams, new Request(url, { signal: left }), (request) => {
+    const own = new Request(url, { signal: left });
+    return heldOpen(streams, { reader, request: own }, (request) => {
       const signal = AbortSignal.any([request.signal, AbortSignal.timeout(CALL_MS_MAX)]);
       const api = endpointFor(calls, c.req.raw);
       return answered(c, { cairn: createClient(api), api, signal, agent: c.req.param("agent"), asked });

@@ -7,10 +7,10 @@ import { boundedBody } from "../api/body.ts";
 import { addCommits, agUiFold } from "../api/projections/ag-ui-fold.ts";
 import { type AgUiEvent, AgUiReader } from "../api/projections/ag-ui-reader.ts";
 import { dropChunks, liveStreamOf } from "../api/projections/ui-messages.ts";
-import { agUiSaidIn } from "./ag-ui-said.ts";
-import { type ChatRoutes, attached, chatRun, decide, pagesOf, jsonIn, say } from "./chat-run.ts";
-import { tooManyStreams } from "./event-route.ts";
-import { WITH_DELTAS, followRun } from "./follow-run.ts";
+import { type AgUiSaid, agUiSaidIn } from "./ag-ui-said.ts";
+import { type ChatName, type ChatRoutes, attached, chatRun, decide, pagesOf, jsonIn, say } from "./chat-run.ts";
+import { WITH_DELTAS, followRun, piecesOf } from "./follow-run.ts";
+import type { Seat } from "./open-streams.ts";
 
 export function addAgUiRoute(app: Pick<Hono, "post">, routes: ChatRoutes): void {
   app.post("/ag-ui/:agent", boundedBody, (c) => agUiRun(c, routes, c.req.param("agent")));
@@ -18,10 +18,20 @@ export function addAgUiRoute(app: Pick<Hono, "post">, routes: ChatRoutes): void 
 
 async function agUiRun(c: Context, routes: ChatRoutes, agent: string): Promise<Response> {
   const said = agUiSaidIn(await jsonIn(c));
-  const { threadId, runId, messages, message, decisions } = said;
+  const { threadId } = said;
   const name = { agent, chat: threadId };
   const run = await chatRun(c, routes, name);
-  if (routes.streams.isFull) throw tooManyStreams(routes.streams);
+  const reader = { run, caller: await routes.callerOf(c.req.raw) };
+  return routes.streams.seated(reader, (seat) => answered(c, routes, { said, name, run, seat }));
+}
+
+async function answered(
+  c: Context,
+  routes: ChatRoutes,
+  ui: { readonly said: AgUiSaid; readonly name: ChatName; readonly run: string; readonly seat: Seat },
+): Promise<Response> {
+  const { said, name, run, seat } = ui;
+  const { threadId, runId, messages, message, decisions } = said;
   const refused = await attached(c, routes, run);
   if (refused !== null) return refused;
   const entry =
@@ -31,21 +41,22 @@ async function agUiRun(c: Context, routes: ChatRoutes, agent: string): Promise<R
   const reader = new AgUiReader(fold, { threadId, runId, messages });
   return followRun({
     ...WITH_DELTAS,
-    ...{ pageOf: pagesOf(c, routes, { run, isCounted: false }), streams: routes.streams, headers: {} },
+    ...{ pageOf: pagesOf(c, routes, { run, isCounted: false }), streams: routes.streams, seat, headers: {} },
     opening: textOf([{ type: "RUN_STARTED", threadId, runId, protocolVersion: "1.0" }]),
     broken: textOf([BROKEN]),
     next: (page) => {
       addCommits(fold, page.entries);
       dropChunks(fold.ui, entry);
+      if (page.more) return { pieces: [], isOver: false };
       const segment = liveStreamOf(fold.ui.segments, entry);
-      if (segment === null) {
-        const isOver = !page.more && !page.inProgress;
-        return { text: isOver ? textOf([ABSENT]) : "", isOver };
-      }
-      if (page.more) return { text: "", isOver: false };
-      return { text: textOf(reader.next(segment, page.live)), isOver: segment.isDone };
+      if (segment === null) return { pieces: page.inProgress ? [] : [textOf([ABSENT])], isOver: !page.inProgress };
+      return { pieces: piecesIn(reader.next(segment, page.live)), isOver: segment.isDone };
     },
   });
+}
+
+function* piecesIn(parts: Iterable<readonly AgUiEvent[]>): Generator<string, undefined> {
+  for (const events of parts) yield* piecesOf(events, (event) => textOf([event]));
 }
 
 const textOf = (events: readonly AgUiEvent[]): string =>

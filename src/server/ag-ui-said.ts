@@ -2,7 +2,7 @@
 import type { Json } from "../core/json.ts";
 import type { AgUiRequest } from "../api/projections/ag-ui-reader.ts";
 import { CHAT } from "../api/chat-schemas.ts";
-import type { Decision } from "./chat-run.ts";
+import { type Decision, answerTo } from "./chat-run.ts";
 import { type Fields, fieldsOf, invalid, listIn, onlyText, textIn } from "./said-fields.ts";
 
 export interface AgUiSaid extends AgUiRequest {
@@ -48,8 +48,7 @@ function decisionIn({ interruptId, status, payload }: Fields): Decision {
   if (entry.startsWith(ANSWER)) {
     if (isCancelled)
       throw invalid("#/resume", "a question of the agent needs an answer: resolve it, or cancel the run");
-    const path = `answers/${encodeURIComponent(entry.slice(ANSWER.length))}`;
-    return { entry, path, body: { result: (payload ?? null) as Json } };
+    return answerTo(entry.slice(ANSWER.length), (payload ?? null) as Json);
   }
   const { approved, reason, editedArgs } = fieldsOf(payload);
   if (!isCancelled && typeof approved !== "boolean")

@@ -2,11 +2,15 @@
  * The server on this machine: the HTTP API, events as a stream, and the console. Its caller is always the operator at
  * this machine, so it accepts only local requests (`local-requests.ts`).
  */
+import type { ServerResponse } from "node:http";
 import type { Agent } from "../ports/agent.ts";
-import type { World } from "../ports/world.ts";
+import type { LostLines } from "../ports/supervision.ts";
+import type { Clock, World } from "../ports/world.ts";
+import type { Attendant } from "../ports/world-provider.ts";
 import { type ApiOptions, createApi } from "../api/app.ts";
 import type { Authenticate, Caller, Credentials } from "../api/access/caller.ts";
 import { openApiDocument } from "../api/document.ts";
+import type { ReaderOptions } from "../sdk/readers.ts";
 import type { AgentCatalogue } from "../operations/agents.ts";
 import type { FiringsOf } from "../operations/schedules.ts";
 import { runId } from "../protocol/ids.ts";
@@ -15,13 +19,15 @@ import { addAgUiRoute } from "./ag-ui-route.ts";
 import type { ChatRoutes } from "./chat-run.ts";
 import { addConsole } from "./console-files.ts";
 import { addEventStreams, credentialsOf } from "./event-route.ts";
-import { OpenStreams } from "./open-streams.ts";
+import { OpenStreams, type UnreadStream } from "./open-streams.ts";
 import { onlyLocal } from "./local-requests.ts";
 import { addMcp } from "./mcp-route.ts";
 import { credentialsIn } from "./protocol-calls.ts";
 import { REFERENCE_HEADERS, referencePage } from "./reference-page.ts";
 import { serverApp } from "./server-app.ts";
+import { Turns, worldInTurns } from "./turns.ts";
 import { addUiRoutes } from "./ui-route.ts";
+import { closeIfUnread } from "./unread.ts";
 
 export interface LocalServerOptions {
   readonly world: World;
@@ -34,12 +40,22 @@ export interface LocalServerOptions {
   readonly login: () => Promise<Authenticate | null>;
   /** What each tenant may do. */
   readonly limits?: ApiOptions<object>["limits"];
+  /** The process that drives the runs now. */
+  readonly attendant?: () => Attendant | null;
+  /** How many readers it follows runs for. */
+  readonly readers?: ReaderOptions;
+  /** What of its output this process could not write; default: nothing is known of it. */
+  readonly lostOutput?: () => LostLines | null;
+  /** Hears of each reader that was closed since it took nothing. */
+  readonly onUnread?: (closed: UnreadStream) => void;
 }
 
 export interface LocalServer {
   readonly fetch: (request: Request) => Response | Promise<Response>;
   /** The open streams of events. */
   readonly streams: OpenStreams;
+  /** Watches an answer of Node's HTTP server, and closes its connection if the client takes nothing of it. */
+  readonly watch: (response: ServerResponse) => void;
 }
 
 interface From {
@@ -48,13 +64,17 @@ interface From {
 }
 
 export function createLocalServer(options: LocalServerOptions): LocalServer {
-  const { world } = options;
+  const { readers, onUnread = () => undefined } = options;
+  const { clock } = options.world;
+  const after: Clock["after"] = (delayMs, call) => clock.after(delayMs, call);
+  const turns = new Turns();
+  const streams = new OpenStreams({ turns, after, onUnread, ...(readers !== undefined && { readers }) });
+  const world = worldInTurns(options.world, turns);
   const identify = async (credentials: Credentials): Promise<Caller> =>
     (await (await options.login())?.(credentials)) ?? options.caller;
   const callerOf = (_: object, credentials: Credentials): Promise<Caller> => identify(credentials);
   const isCounted = ({ isFirst = true }: From): boolean => !isFirst;
-  const api = createApi<From>({ ...options, callerOf, isCounted, baseOf: () => "", hasChats: true });
-  const streams = new OpenStreams();
+  const api = createApi<From>({ ...options, world, callerOf, isCounted, baseOf: () => "", hasChats: true });
   const app = serverApp();
   app.use(onlyLocal);
   addConsole(app);
@@ -63,11 +83,12 @@ export function createLocalServer(options: LocalServerOptions): LocalServer {
     return c.html(referencePage(openApiDocument()), 200, REFERENCE_HEADERS);
   });
   const ask = (asked: Request, { isFirst }: { readonly isFirst: boolean }) => api.fetch(asked, { isFirst });
-  addEventStreams(app, { streams, ask });
+  const identified = ({ headers }: Request): Promise<Caller> => identify(credentialsIn(headers));
+  addEventStreams(app, { streams, ask, callerOf: identified });
   const chat: ChatRoutes = {
-    ...{ streams, ask },
-    runOf: async ({ headers }, { agent, key: idempotencyKey }) => {
-      const { tenant } = await identify(credentialsIn(headers));
+    ...{ streams, ask, callerOf: identified },
+    runOf: async (original, { agent, key: idempotencyKey }) => {
+      const { tenant } = await identified(original);
       return runId(world.hash, { tenant, agent, idempotencyKey });
     },
   };
@@ -75,10 +96,12 @@ export function createLocalServer(options: LocalServerOptions): LocalServer {
   addAgUiRoute(app, chat);
   const calls = {
     ask: (request: Request) => api.fetch(request, {}),
-    identify: async ({ headers }: Request) => identify(credentialsIn(headers)),
+    identify: identified,
   };
   addMcp(app, { streams, calls });
   addA2a(app, { streams, calls, base: "" });
   app.all("*", (c) => api.fetch(c.req.raw, {}));
-  return { fetch: (request) => app.fetch(request), streams };
+  const { unreadSeconds: seconds } = streams.readers;
+  const watch = (response: ServerResponse): void => closeIfUnread(response, { after, seconds, onUnread });
+  return { fetch: (request) => app.fetch(request), streams, watch };
 }

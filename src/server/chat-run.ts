@@ -6,14 +6,18 @@ import type { Context } from "hono";
 import { isDeepStrictEqual } from "node:util";
 import { isName } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
+import type { OpenWait } from "../operations/wait-views.ts";
+import { answerEntry } from "../api/projections/ui-messages.ts";
 import { CHAT } from "../api/chat-schemas.ts";
 import * as problems from "../api/problem.ts";
-import type { OpenStreams } from "./open-streams.ts";
-import type { PageOf } from "./follow-run.ts";
+import type { OpenStreams, Reader } from "./open-streams.ts";
+import { type PageOf, pageWithin } from "./follow-run.ts";
 import { credentialsOf } from "./event-route.ts";
 
 export interface ChatRoutes {
   readonly streams: OpenStreams;
+  /** Throws an `ApiProblem` if the request has no caller. */
+  readonly callerOf: (original: Request) => Promise<Reader["caller"]>;
   /**
    * Sends a request to the API. `original` identifies the caller; `isFirst`: the request counts for the caller's limits.
    */
@@ -47,20 +51,26 @@ export async function jsonIn(c: Context): Promise<unknown> {
   });
 }
 
+interface AskedFor {
+  readonly path: string;
+  readonly body?: Json;
+  readonly key?: string;
+  readonly isFirst?: boolean;
+}
+
 /** One request to the API on behalf of the caller. */
-export async function asked(
-  c: Context,
-  { ask }: ChatRoutes,
-  of: { readonly path: string; readonly body?: Json; readonly key?: string; readonly isFirst?: boolean },
-): Promise<Response> {
-  const { path, body, key, isFirst = true } = of;
+export async function asked(c: Context, { ask }: ChatRoutes, of: AskedFor): Promise<Response> {
+  return ask(requestOf(c, of), { original: c.req.raw, isFirst: of.isFirst ?? true });
+}
+
+function requestOf(c: Context, { path, body, key }: AskedFor): Request {
   const headers = {
     ...credentialsOf(c.req),
     ...(body === undefined ? {} : { "content-type": "application/json" }),
     ...(key === undefined ? {} : { "idempotency-key": key }),
   };
   const sent = body === undefined ? { headers } : { method: "POST", body: JSON.stringify(body), headers };
-  return ask(new Request(new URL(path, c.req.url), sent), { original: c.req.raw, isFirst });
+  return new Request(new URL(path, c.req.url), sent);
 }
 
 /** Pages of the run's events. Only the first page may count as a request of the caller. */
@@ -71,9 +81,12 @@ export function pagesOf(
 ): PageOf {
   let isFirst = of.isCounted;
   return (query) => {
-    const page = asked(c, routes, { path: `/runs/${encodeURIComponent(of.run)}/events${query}`, isFirst });
-    isFirst = false;
-    return page;
+    const request = requestOf(c, { path: `/runs/${encodeURIComponent(of.run)}/events${query}` });
+    return pageWithin(request, (page) => {
+      const answer = routes.ask(page, { original: c.req.raw, isFirst });
+      isFirst = false;
+      return answer;
+    });
   };
 }
 
@@ -112,6 +125,12 @@ export async function say(
   return sent.ok ? id : sent;
 }
 
+/** What `addToolOutput` gave to a call, or what the server itself had sent. */
+export interface CallOutput {
+  readonly call: string;
+  readonly output: Json;
+}
+
 /** What a human decided about a call that waits. */
 export interface Decision {
   /** The entry of the log that it makes: its gate, or its answer. */
@@ -119,6 +138,31 @@ export interface Decision {
   /** Its path below the run. */
   readonly path: string;
   readonly body: Json;
+}
+
+/** The entry that an answer to this call makes, and where the answer goes. */
+export const answerTo = (call: string, result: Json): Decision => ({
+  entry: answerEntry(call),
+  path: `answers/${encodeURIComponent(call)}`,
+  body: { result },
+});
+
+/**
+ * The answers among the outputs of a page's last step, which shows what cairn's own tools returned in the same way: those
+ * of calls that wait for one. If none waits, a page that decides nothing else repeats its request by its last output.
+ */
+export async function answersAmong(
+  c: Context,
+  routes: ChatRoutes,
+  of: { readonly run: string; readonly outputs: readonly CallOutput[]; readonly isAll: boolean },
+): Promise<readonly Decision[] | Response> {
+  const shown = await asked(c, routes, { path: `/runs/${of.run}`, isFirst: false });
+  if (!shown.ok) return shown;
+  const { waits } = (await shown.json()) as { readonly waits: readonly OpenWait[] };
+  const asks = new Set(waits.filter((wait) => wait.for === "answer" && !wait.answered).map(({ call }) => call));
+  const given = of.outputs.filter(({ call }) => asks.has(call));
+  const sent = given.length > 0 || !of.isAll ? given : of.outputs.slice(-1);
+  return sent.map(({ call, output }) => answerTo(call, output));
 }
 
 /**
@@ -133,6 +177,8 @@ export async function decide(
   let last: string | Response | null = null;
   for (const { entry, path, body } of of.decisions) {
     const answer = await asked(c, routes, { path: `/runs/${of.run}/${path}`, body });
+    // What does not fit is to be mended by its client, whatever else was taken.
+    if (answer.status === 422) return answer;
     if (answer.ok || (await isSame(answer, body))) last = entry;
     else last ??= answer;
   }

@@ -5,12 +5,13 @@
  * For a reader that asks for deltas, messages between them say what the model is saying: `event: delta`, whose ID names
  * the delta too, and `event: reset` for a step that has no reply.
  */
+import { textOfEntry } from "../history/entry-text.ts";
 import type { EventPage } from "../operations/event-page.ts";
 import { cursorText } from "../operations/live-cursor.ts";
 import type { Live } from "../operations/live-page.ts";
 import type { TimelineEntry } from "../operations/views.ts";
 import { type PageOf, followRun } from "./follow-run.ts";
-import type { OpenStreams } from "./open-streams.ts";
+import type { OpenStreams, Seat } from "./open-streams.ts";
 
 /** How long a reader waits before it reconnects. */
 const RETRY_MS = 1_000;
@@ -21,19 +22,21 @@ interface Wanted {
   readonly deltas: boolean;
   readonly startIndex: number | null;
   readonly streams: OpenStreams;
+  readonly seat: Seat;
 }
 
 /** Streams the events behind the cursor, and from `startIndex` on. A response that is no page (an unknown run) is returned as it is. */
-export async function streamEvents(pageOf: PageOf, { cursor, deltas, startIndex, streams }: Wanted): Promise<Response> {
+export async function streamEvents(pageOf: PageOf, wanted: Wanted): Promise<Response> {
+  const { cursor, deltas, startIndex, streams, seat } = wanted;
   const from = startIndex === null ? "" : `&startIndex=${startIndex}`;
   const place = (at: string): string => (deltas ? `deltas=true&cursor=${at}` : `after=${at.split(".")[0]}`);
   return followRun({
-    ...{ pageOf, streams, from: cursor, headers: {}, opening: `retry: ${RETRY_MS}\n\n`, broken: "" },
+    ...{ pageOf, streams, seat, from: cursor, headers: {}, opening: `retry: ${RETRY_MS}\n\n`, broken: "" },
     queryOf: (at) => `${place(at)}${from}`,
     next: (page) => {
       const isOver = !page.inProgress && !page.more;
       const text = `${resetOf(page.live)}${messagesOf(page.entries)}${deltasOf(page)}${isOver ? endOf(page) : ""}`;
-      return { text, isOver };
+      return { pieces: [text], isOver };
     },
   });
 }
@@ -50,7 +53,7 @@ const deltasOf = ({ live, next: version }: EventPage): string =>
 /** One message for each commit. JSON contains no line break, so a message has one data line. */
 const messagesOf = (entries: readonly TimelineEntry[]): string =>
   [...Map.groupBy(entries, ({ version }) => version)]
-    .map(([version, events]) => `id: ${version}\ndata: ${JSON.stringify(events)}\n\n`)
+    .map(([version, events]) => `id: ${version}\ndata: [${events.map(textOfEntry).join(",")}]\n\n`)
     .join("");
 
 const endOf = ({ next, status }: EventPage): string =>

@@ -15,7 +15,7 @@ const HEADERS_MS = 15_000;
 
 /** Rejects with the error of Node if the port is taken (`EADDRINUSE`). With port 0 the system chooses one. */
 export function listen(
-  { fetch, streams }: LocalServer,
+  { fetch, streams, watch }: LocalServer,
   { host, port, clock }: { readonly host: string; readonly port: number; readonly clock: Clock },
 ): Promise<Listening> {
   return new Promise((resolve, reject) => {
@@ -25,6 +25,7 @@ export function listen(
       const name = host.includes(":") ? `[${host}]` : host;
       resolve({ url: `http://${name}:${actual}`, close: (graceMs) => closed(server, { streams, clock, graceMs }) });
     }) as Server;
+    server.on("request", (_, response) => watch(response));
     server.once("error", reject);
   });
 }

@@ -5,7 +5,7 @@
  * - DNS rebinding: a page of `evil.example` lets its name resolve to 127.0.0.1. The `Host` header then still has that
  *   name, so only local names are accepted.
  * - Cross-site requests: a page sends a form or a fetch to 127.0.0.1. The browser adds `Origin` or `Sec-Fetch-Site`, and
- *   a form cannot send JSON.
+ *   a form cannot send JSON. A report to a callback link may be a form: no page of another site knows its token.
  */
 import type { MiddlewareHandler } from "hono";
 import { ApiProblem } from "../api/problem.ts";
@@ -24,8 +24,8 @@ export const onlyLocal: MiddlewareHandler = async (c, next) => {
   const isLink = method === "GET" && c.req.header("sec-fetch-mode") === "navigate";
   if ((origin !== undefined && origin !== `http://${host}`) || !(isOwnPage || isLink)) throw originRefused();
   const type = c.req.header("content-type");
-  const isRead = method === "GET" || method === "HEAD";
-  if (!isRead && type !== undefined && !/^application\/json\b/i.test(type)) throw typeRefused();
+  const mayBeForm = method === "GET" || method === "HEAD" || c.req.path.startsWith("/callbacks/");
+  if (!mayBeForm && type !== undefined && !/^application\/json\b/i.test(type)) throw typeRefused();
   await next();
 };
 

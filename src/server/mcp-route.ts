@@ -20,12 +20,12 @@ export function addMcp(app: Pick<Hono, "all">, of: { readonly calls: ApiCalls; r
   };
   app.all("/mcp", async (c) => {
     const request = c.req.raw;
-    await admit(request, { calls, streams });
+    const reader = await admit(request, calls);
     const { fetch } = await (loading ??= load()).catch((error: unknown) => {
       loading = null;
       throw error instanceof CairnError ? notInstalled(error) : error;
     });
-    return heldOpen(streams, request, fetch);
+    return heldOpen(streams, { reader, request }, fetch);
   });
 }
 

@@ -5,12 +5,12 @@
 import type { Endpoint } from "../client/request.ts";
 import { unlessAborted } from "../ports/unless-aborted.ts";
 import * as problems from "../api/problem.ts";
-import { credentialsOf, tooManyStreams } from "./event-route.ts";
-import type { OpenStreams } from "./open-streams.ts";
+import { credentialsOf } from "./event-route.ts";
+import type { Reader } from "./open-streams.ts";
 
 export interface ApiCalls {
   /** Throws an `ApiProblem` if the request has no caller. */
-  readonly identify: (request: Request) => Promise<unknown>;
+  readonly identify: (request: Request) => Promise<Reader["caller"]>;
   /** Sends a request to the API; `original` is the request of the protocol, which identifies its caller. */
   readonly ask: (request: Request, original: Request) => Response | Promise<Response>;
 }
@@ -27,14 +27,10 @@ export const endpointFor = ({ ask }: ApiCalls, original: Request): Endpoint => (
   send: (request) => unlessAborted(request.signal, async () => ask(request, original)),
 });
 
-/** Throws an `ApiProblem` if the request comes from another site, has no caller, or finds all streams taken. */
-export async function admit(
-  request: Request,
-  { calls, streams }: { readonly calls: ApiCalls; readonly streams: OpenStreams },
-): Promise<void> {
+/** Throws an `ApiProblem` if the request comes from another site, or has no caller. */
+export async function admit(request: Request, calls: ApiCalls): Promise<Reader> {
   requireOwnOrigin(request);
-  await calls.identify(request);
-  if (streams.isFull) throw tooManyStreams(streams);
+  return { run: null, caller: await calls.identify(request) };
 }
 
 /**

@@ -9,9 +9,21 @@ import { boundedBody } from "../api/body.ts";
 import { assistantMessage, userMessage } from "../api/projections/ui-history.ts";
 import { addEntries, streamOf, uiFold } from "../api/projections/ui-messages.ts";
 import type { EventPage } from "../operations/event-page.ts";
-import { type ChatName, type ChatRoutes, asked, attached, chatRun, decide, pagesOf, jsonIn, say } from "./chat-run.ts";
-import { tooManyStreams, wholeNumber } from "./event-route.ts";
-import { saidIn } from "./ui-said.ts";
+import {
+  type ChatName,
+  type ChatRoutes,
+  asked,
+  answersAmong,
+  attached,
+  chatRun,
+  decide,
+  pagesOf,
+  jsonIn,
+  say,
+} from "./chat-run.ts";
+import { wholeNumber } from "./event-route.ts";
+import type { Seat } from "./open-streams.ts";
+import { type Said, saidIn } from "./ui-said.ts";
 import { streamUi } from "./ui-stream.ts";
 
 export function addUiRoutes(app: Pick<Hono, "get" | "post">, routes: ChatRoutes): void {
@@ -31,18 +43,29 @@ function nameIn(c: Context): ChatName {
 }
 
 /** `stream`: a run, and after a dot what the reader follows of it. */
-async function streamed(c: Context, routes: ChatRoutes, stream: string, headers = {}): Promise<Response> {
-  const { streams } = routes;
+async function streamed(c: Context, routes: ChatRoutes, stream: string): Promise<Response> {
   // The stream of a HEAD request would never be read, and so never be closed.
   if (c.req.method === "HEAD") return c.body(null, 405, { allow: "GET" });
-  if (streams.isFull) throw tooManyStreams(streams);
+  const reader = { run: partsOf(stream).run, caller: await routes.callerOf(c.req.raw) };
+  return routes.streams.seated(reader, (seat) => followed(c, routes, { stream, seat }));
+}
+
+function partsOf(stream: string): { readonly run: string; readonly entry: string | null } {
   const dot = stream.indexOf(".");
-  const run = dot === -1 ? stream : stream.slice(0, dot);
-  const entry = dot === -1 ? null : stream.slice(dot + 1);
+  return dot === -1 ? { run: stream, entry: null } : { run: stream.slice(0, dot), entry: stream.slice(dot + 1) };
+}
+
+function followed(
+  c: Context,
+  routes: ChatRoutes,
+  { stream, seat, headers = {} }: { readonly stream: string; readonly seat: Seat; readonly headers?: object },
+): Promise<Response> {
+  const { streams } = routes;
+  const { run, entry } = partsOf(stream);
   const startIndex = wholeNumber(c.req.query("startIndex") ?? "") ?? 0;
   // One request of a page counts once, however many pages of events and operations follow from it.
   const pageOf = pagesOf(c, routes, { run, isCounted: c.req.method === "GET" });
-  return streamUi({ pageOf, run, entry, startIndex, streams, headers });
+  return streamUi({ pageOf, run, entry, startIndex, streams, seat, headers: { ...headers } });
 }
 
 /** `POST /chat/{agent}/{chat}`: what the user said or decided, and the stream of what follows. */
@@ -50,16 +73,30 @@ async function turn(c: Context, routes: ChatRoutes): Promise<Response> {
   const said = saidIn(await jsonIn(c));
   const name = nameIn(c);
   const run = await chatRun(c, routes, name);
-  if (routes.streams.isFull) throw tooManyStreams(routes.streams);
-  const refused = await attached(c, routes, run);
-  if (refused !== null) return refused;
-  const told =
-    said.kind === "message"
-      ? await say(c, routes, { ...name, run, message: said })
-      : await decide(c, routes, { run, decisions: said.decisions });
-  if (typeof told !== "string") return told;
-  const stream = `${run}.${told}`;
-  return streamed(c, routes, stream, { "x-workflow-run-id": stream });
+  const reader = { run, caller: await routes.callerOf(c.req.raw) };
+  return routes.streams.seated(reader, async (seat) => {
+    const refused = await attached(c, routes, run);
+    if (refused !== null) return refused;
+    const told =
+      said.kind === "message"
+        ? await say(c, routes, { ...name, run, message: said })
+        : await given(c, routes, { run, ...said });
+    if (typeof told !== "string") return told;
+    const stream = `${run}.${told}`;
+    return followed(c, routes, { stream, seat, headers: { "x-workflow-run-id": stream } });
+  });
+}
+
+/** Decisions and answers of the page. An output that answers no question is one of cairn's own, and says nothing. */
+async function given(
+  c: Context,
+  routes: ChatRoutes,
+  { run, decisions, outputs }: Extract<Said, { kind: "decisions" }> & { readonly run: string },
+): Promise<string | Response> {
+  const isAll = decisions.length === 0;
+  const answers = outputs.length === 0 ? [] : await answersAmong(c, routes, { run, outputs, isAll });
+  if (answers instanceof Response) return answers;
+  return decide(c, routes, { run, decisions: [...decisions, ...answers] });
 }
 
 /** `GET /chat/{agent}/{chat}`: the messages before the last answer, which the stream of the run gives. */
@@ -82,13 +119,21 @@ async function history(c: Context, routes: ChatRoutes): Promise<Response> {
     }
     [after, isMore] = [page.next, page.more];
   }
+  const turns = Map.groupBy(fold.segments, ({ turn: number }) => number);
+  const places = new Map([...texts.keys()].map((id, place) => [id, place]));
   const last = fold.segments.at(-1)?.turn ?? 1;
-  const messages = Array.from({ length: last }, (_, index) => index + 1).flatMap((number) => {
-    const own = fold.segments.filter(({ turn: of }) => of === number);
-    const begun = new Set(own.flatMap(({ entries }) => entries));
-    const asks = [...texts].flatMap(([id, text]) => (begun.has(id) ? [userMessage(id, text)] : []));
+  const messages: string[] = [];
+  for (let number = 1; number <= last; number += 1) {
+    await routes.streams.turns.next();
+    const own = turns.get(number) ?? [];
+    const begun = [...new Set(own.flatMap(({ entries }) => entries))].filter((id) => places.has(id));
+    const asks = begun.toSorted((one, other) => (places.get(one) ?? 0) - (places.get(other) ?? 0));
     const said = number === last ? null : streamOf(own, null);
-    return [...asks, ...(said === null ? [] : [assistantMessage(said.chunks)])];
-  });
-  return c.json({ run, messages });
+    const told = asks.map((id) => userMessage(id, texts.get(id) ?? ""));
+    messages.push(
+      ...[...told, ...(said === null ? [] : [assistantMessage(said.chunks)])].map((each) => JSON.stringify(each)),
+    );
+  }
+  const body = `{"run":${JSON.stringify(run)},"messages":[${messages.join(",")}]}`;
+  return c.body(body, 200, { "content-type": "application/json" });
 }

@@ -1,6 +1,7 @@
 /** What the page of a `useChat` says with a request: the last message of its list. */
+import type { Json } from "../core/json.ts";
 import { CHAT } from "../api/chat-schemas.ts";
-import type { Decision } from "./chat-run.ts";
+import type { CallOutput, Decision } from "./chat-run.ts";
 import { type Fields, fieldsOf, invalid, listIn, onlyText, textIn } from "./said-fields.ts";
 
 export type Said =
@@ -15,6 +16,8 @@ export type Said =
   | {
       readonly kind: "decisions";
       readonly decisions: readonly Decision[];
+      /** What the calls of the last step gave. Only those that wait for a human take it as an answer. */
+      readonly outputs: readonly CallOutput[];
     };
 
 /** Throws an `ApiProblem` if the body is none that `WorkflowChatTransport` sends. */
@@ -23,7 +26,7 @@ export function saidIn(body: unknown): Said {
   const last = messages.at(-1);
   if (last === undefined) throw invalid("#/messages", "there is no message");
   const parts = listIn(last["parts"]).map(fieldsOf);
-  if (last["role"] === "assistant") return { kind: "decisions", decisions: decisionsIn(parts) };
+  if (last["role"] === "assistant") return givenIn(parts);
   if (last["role"] !== "user")
     throw invalid("#/messages", "the last message is neither of the user nor of the assistant");
   if (parts.some(({ type }) => type !== "text")) throw onlyText("chat");
@@ -34,7 +37,7 @@ export function saidIn(body: unknown): Said {
   return { kind: "message", id, text, isFirst: messages.filter(({ role }) => role === "user").length === 1 };
 }
 
-function decisionsIn(parts: readonly Fields[]): readonly Decision[] {
+function givenIn(parts: readonly Fields[]): Said {
   const decisions = parts
     .filter(({ state }) => state === "approval-responded")
     .map(({ approval }) => fieldsOf(approval))
@@ -46,6 +49,13 @@ function decisionsIn(parts: readonly Fields[]): readonly Decision[] {
         note: typeof reason === "string" && reason !== "" ? reason : null,
       },
     }));
-  if (decisions.length > 0) return decisions;
-  throw invalid("#/messages", "the last message is of the assistant and holds no decision: send a message of the user");
+  const step = parts.slice(parts.findLastIndex(({ type }) => type === "step-start") + 1);
+  const outputs = step
+    .filter(({ state, toolCallId }) => state === "output-available" && textIn(toolCallId) !== "")
+    .map(({ toolCallId, output }) => ({ call: textIn(toolCallId), output: (output ?? null) as Json }));
+  if (decisions.length + outputs.length > 0) return { kind: "decisions", decisions, outputs };
+  throw invalid(
+    "#/messages",
+    "the last message is of the assistant and holds no decision and no output of a call that asks: send a message of the user",
+  );
 }

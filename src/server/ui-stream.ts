@@ -6,8 +6,8 @@ import { UiReader } from "../api/projections/ui-live.ts";
 import type { UiChunk } from "../api/projections/ui-chunks.ts";
 import { addEntries, dropChunks, liveStreamOf, uiFold } from "../api/projections/ui-messages.ts";
 import type { EventPage } from "../operations/event-page.ts";
-import type { OpenStreams } from "./open-streams.ts";
-import { type PageOf, WITH_DELTAS, followRun } from "./follow-run.ts";
+import type { OpenStreams, Seat } from "./open-streams.ts";
+import { type PageOf, WITH_DELTAS, followRun, piecesOf } from "./follow-run.ts";
 
 export interface UiStreamOptions {
   readonly pageOf: PageOf;
@@ -16,22 +16,24 @@ export interface UiStreamOptions {
   readonly entry: string | null;
   readonly startIndex: number;
   readonly streams: OpenStreams;
+  readonly seat: Seat;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Answers with the stream, or with the API's response if there is no such run. */
 export function streamUi(options: UiStreamOptions): Promise<Response> {
-  const { pageOf, run, entry, streams, headers } = options;
+  const { pageOf, run, entry, streams, seat, headers } = options;
   const fold = uiFold(run);
   const reader = new UiReader(options.startIndex);
   function chunksFor(page: EventPage): { readonly chunks: readonly UiChunk[]; readonly isOver: boolean } {
     addEntries(fold, page.entries);
     dropChunks(fold, entry);
+    if (page.more) return { chunks: [], isOver: false };
     const segment = liveStreamOf(fold.segments, entry);
-    if (segment === null && !page.more && !page.inProgress) {
+    if (segment === null && !page.inProgress) {
       return { chunks: options.startIndex === 0 ? [{ type: "start" }, ...ABSENT] : ABSENT, isOver: true };
     }
-    if (page.more || segment === null) return { chunks: [], isOver: false };
+    if (segment === null) return { chunks: [], isOver: false };
     const chunks = reader.committed(segment);
     if (segment.isDone) return { chunks, isOver: true };
     const live = page.live ?? { reset: null, deltas: [] };
@@ -40,11 +42,11 @@ export function streamUi(options: UiStreamOptions): Promise<Response> {
   }
   return followRun({
     ...WITH_DELTAS,
-    ...{ pageOf, streams, opening: ": connected\n\n", broken: "" },
+    ...{ pageOf, streams, seat, opening: ": connected\n\n", broken: "" },
     headers: { "x-vercel-ai-ui-message-stream": "v1", ...headers },
     next: (page) => {
       const { chunks, isOver } = chunksFor(page);
-      return { text: chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join(""), isOver };
+      return { pieces: piecesOf(chunks, (chunk) => `data: ${JSON.stringify(chunk)}\n\n`), isOver };
     },
   });
 }

@@ -1,9 +1,12 @@
 /** A world and an agent that say when they reach a fault point, in the real process. */
 import type { Agent, Tool, ToolSource } from "../ports/agent.ts";
+import { withCalls } from "./decisions.ts";
 import { FAULT_POINTS, type FaultPoint, type OnFaultPoint } from "../ports/fault-point.ts";
 import type { Model } from "../ports/model.ts";
 import type { DetachedCalls } from "../ports/model.ts";
 import type { World } from "../ports/world.ts";
+import { COMMIT } from "../protocol/row-commit.ts";
+import { CLAIM } from "../protocol/row-claim.ts";
 
 /** A fault point, or a moment before or after a model call. */
 export interface Moment extends Pick<FaultPoint, "when" | "at"> {
@@ -14,15 +17,16 @@ export function worldWithFaultPoints(world: World, onFaultPoint: OnFaultPoint): 
   const { table, objects } = world;
   return {
     ...world,
-    table: {
-      ...table,
+    table: withCalls(table, {
       claim: (claim) =>
-        around(onFaultPoint, { name: "claim", at: String(claim.entry.epoch) }, () => table.claim(claim)),
+        around(onFaultPoint, { name: "claim", at: String(claim.entry.epoch) }, () => table.decide(claim, CLAIM)),
       commit: (commit) => {
         const at = String(commit.version + 1);
-        return around(onFaultPoint, { name: commit.release ? "release" : "intent", at }, () => table.commit(commit));
+        return around(onFaultPoint, { name: commit.release ? "release" : "intent", at }, () =>
+          table.decide(commit, COMMIT),
+        );
       },
-    },
+    }),
     objects: {
       ...objects,
       put: (key, bytes, durable) => {

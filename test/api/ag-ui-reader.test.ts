@@ -35,7 +35,7 @@ function reading(streamed: StreamedRun) {
     addCommits(fold, page.entries);
     const segment = liveStreamOf(fold.ui.segments, "task");
     if (segment === null) return;
-    await send(reader.next(segment, page.live));
+    await send([...reader.next(segment, page.live)].flat());
     if (segment.isDone) await writer.close();
   };
   const said = (): readonly unknown[] => client.messages.slice(1).map(({ content }) => content);
@@ -101,12 +101,12 @@ it("takes back what a dead call said when the reader first learns of it with the
   const open = liveStreamOf(fold.ui.segments, "task");
   if (open === null) throw new Error("no segment");
   const delta = { epoch: 1, version: 0, seq: 1, at: 0, parts: [{ kind: "text" as const, index: 0, text: "Ghost" }] };
-  expect(reader.next(open, { reset: null, deltas: [delta] }).at(-1)).toMatchObject({ delta: "Ghost" });
+  expect([...reader.next(open, { reset: null, deltas: [delta] })].flat().at(-1)).toMatchObject({ delta: "Ghost" });
   addCommits(
     fold,
     entries.filter(({ kind }) => kind !== "RunStarted"),
   );
-  const events = reader.next(open, { reset: null, deltas: [] });
+  const events = [...reader.next(open, { reset: null, deltas: [] })].flat();
   expect(events.slice(0, 3)).toMatchObject([
     { type: "TEXT_MESSAGE_END" },
     { type: "MESSAGES_SNAPSHOT", messages: REQUEST.messages },

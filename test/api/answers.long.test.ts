@@ -102,7 +102,9 @@ const requestsOf = ({
     202: [{ path: callback, json: { euros: 5 } }, ANONYMOUS],
     200: [{ path: callback, json: { euros: 5 } }, ANONYMOUS],
     404: [{ path: "/callbacks/cairn_0123456789abcdef_0", json: {} }, ANONYMOUS],
-    ...{ 400: wrongBodies(callback)[400], 413: wrongBodies(callback)[413], 415: wrongBodies(callback)[415] },
+    ...{ 400: wrongBodies(callback)[400], 413: wrongBodies(callback)[413] },
+    415: [{ path: callback, body: "--x--", headers: { "content-type": "multipart/form-data; boundary=x" } }, ANONYMOUS],
+    422: [{ path: callback, body: '{"euros":9007199254740993}', headers: json }, ANONYMOUS],
     409: [{ path: closed, json: { euros: 6 } }, ANONYMOUS],
   } as Readonly<Record<number, Request>>,
 });

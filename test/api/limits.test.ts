@@ -74,6 +74,8 @@ describe("starts", () => {
     const { body } = await harness.ask(START);
     const forked = await harness.ask({ path: `/runs/${String(body["run"])}/fork`, json: { at: 0 } });
     expect([forked.status, forked.body["code"]]).toEqual([429, "TenantBudgetSpent"]);
+    const outcome = { kind: "limitReached", why: expect.stringContaining("month"), resetsAt: expect.any(Number) };
+    expect(forked.body["outcome"]).toEqual(outcome);
     expect(forked.headers.get("retry-after")).not.toBeNull();
     expect(harness.world.store.rows.size).toBe(1);
   });

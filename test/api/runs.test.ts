@@ -35,7 +35,14 @@ describe("a start", () => {
     expect(status).toBe(202);
     expect(headers.get("location")).toBe(`/runs/${run}`);
     expect(headers.get("cache-control")).toBe("no-store");
-    expect(body).toEqual({ run, agent: "actor", status: "queued", started: true, resumeToken: expect.any(String) });
+    expect(body).toEqual({
+      run,
+      agent: "actor",
+      status: "queued",
+      started: true,
+      resumeToken: expect.any(String),
+      statusSince: expect.any(Number),
+    });
     expect([...harness.world.chain.executions.values()]).toMatchObject([{ payload: { run, epoch: 0 } }]);
     expect(await drive(runnerOf(harness.world, harness.agent), payloadOf(harness, run))).toMatchObject({
       route: "done",

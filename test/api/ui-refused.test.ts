@@ -14,7 +14,7 @@ import {
 } from "../support/states/states-and-events.ts";
 
 const failure = { code: "ModelRefused", message: "HTTP 401: no" };
-const REFUSED = decided({ kind: "hold", to: null, failure });
+const REFUSED = decided({ kind: "block", mends: "request", failure });
 
 const entry = (event: Event, version: number): TimelineEntry => ({ ...event, version, epoch: 1 });
 

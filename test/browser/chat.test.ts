@@ -4,14 +4,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { HALTING_MODEL } from "../support/agents/halting-model.ts";
-import {
-  LONG_TIMEOUTS,
-  createCliFolder,
-  parseJsonLines,
-  runCairn,
-  waitForOutput,
-} from "../support/processes/cli-process.ts";
+import { HALTING_MODEL, killHaltedProcess } from "../support/agents/halting-model.ts";
+import { LONG_TIMEOUTS, createCliFolder, parseJsonLines, runCairn } from "../support/processes/cli-process.ts";
 import { type Served, openPage, startServer } from "./harness.ts";
 
 /** Speaks in words that tell which call they belong to. It halts in the middle of a slow reply. */
@@ -86,9 +80,8 @@ async function talkers(): Promise<Served> {
 }
 
 /** Kills the process that works now. The next one speaks to the end. */
-function killWorkerOf({ at, running }: Served): void {
-  const pid = [...running.out().matchAll(/→ worker pid (\d+)/g)].at(-1)?.[1];
-  process.kill(Number(pid), "SIGKILL");
+async function killWorkerOf({ at }: Served): Promise<void> {
+  await killHaltedProcess(at.dir);
   writeFileSync(join(at.dir, "go"), "");
 }
 
@@ -103,8 +96,7 @@ test("shows a reply once, although its worker is killed while it speaks and the 
   // The page shows words of a reply that is not committed.
   await expect.poll(async () => (await answersIn(page))[1] ?? "").toMatch(/word1\b/);
   expect((await answersIn(page))[1]).not.toContain("end");
-  await waitForOutput(served.running, /→ worker pid (\d+)/);
-  killWorkerOf(served);
+  await killWorkerOf(served);
   await page.reload();
   await page.locator("input").waitFor();
   const whole = /^About slow: word0 word1 .*word39 halt end$/;
@@ -122,7 +114,7 @@ test("goes on in the same page when the worker is killed, and approves a payment
   await open(page, served.url);
   await say(page, "slow");
   await expect.poll(async () => (await answersIn(page))[0] ?? "").toMatch(/word1\b/);
-  killWorkerOf(served);
+  await killWorkerOf(served);
   await expect.poll(() => answersIn(page)).toEqual([expect.stringMatching(/^About slow: word0 .* end$/)]);
   await expect.poll(() => statusOf(page)).toBe("ready");
   await say(page, "pay");

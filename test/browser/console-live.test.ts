@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { HALTING_MODEL } from "../support/agents/halting-model.ts";
+import { HALTING_MODEL, killHaltedProcess } from "../support/agents/halting-model.ts";
 import { LONG_TIMEOUTS, createCliFolder, runCairn, runCairnJson } from "../support/processes/cli-process.ts";
 import { violationsOf } from "./axe.ts";
 import { openPage, startServer } from "./harness.ts";
@@ -28,7 +28,7 @@ test("shows the reply that streams, marks it as lost when its process dies, and 
   const at = createCliFolder(LONG_TIMEOUTS);
   writeFileSync(join(at.dir, "talker.ts"), TALKER);
   writeFileSync(join(at.dir, "cairn.config.ts"), 'export const config = { agents: ["./talker.ts"] };\n');
-  const { url, running } = await startServer(at);
+  const { url } = await startServer(at);
   const { page, troubles } = await openPage({
     ...{ viewport: { width: 390, height: 780 }, colorScheme: "dark", bypassCSP: true },
   });
@@ -40,12 +40,12 @@ test("shows the reply that streams, marks it as lost when its process dies, and 
   await expect.poll(() => live.innerText()).toMatch(/not final.*word1\b/s);
   expect(await live.innerText()).not.toContain("end");
   expect(await violationsOf(page, ".live-text")).toEqual([]);
-  process.kill(Number([...running.out().matchAll(/→ worker pid (\d+)/g)].at(-1)?.[1]), "SIGKILL");
+  await killHaltedProcess(at.dir);
   await expect.poll(() => live.innerText()).toContain("Lost with its process");
   expect(await violationsOf(page, ".live-text")).toEqual([]);
   writeFileSync(join(at.dir, "go"), "");
   await expect.poll(() => page.locator(".verdict").innerText()).toContain("Completed");
-  expect(await live.count()).toBe(0);
+  await expect.poll(() => live.count()).toBe(0);
   expect(await runCairnJson(at, ["show", String(run)])).toMatchObject({
     result: expect.stringMatching(/^word0 .* end$/) as string,
   });

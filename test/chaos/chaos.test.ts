@@ -6,8 +6,8 @@ import { type Compared, figuresOf, isSound } from "../../src/chaos/figures.ts";
 import { truthOf } from "../../src/chaos/operator.ts";
 import { NO_ANSWERS, type Outcome } from "../../src/chaos/strategy.ts";
 import type { CallLine, Line } from "../../src/chaos/trace.ts";
-import { plain } from "../../src/cli/terminal/paint.ts";
-import { renderChaos, renderMarkdown } from "../../src/cli/render/chaos.ts";
+import { plain } from "../../src/render/paint.ts";
+import { renderChaos, renderMarkdown } from "../../src/cli/chaos-report.ts";
 
 const call = (what: CallLine["what"], change: Partial<CallLine> = {}): CallLine => ({
   ...{ kind: "call", at: 1, pid: 1, what, tool: "pay", effect: "keyed", key: "k1", args: { usd: 5 }, result: null },

@@ -1,4 +1,5 @@
 /** `cairn chaos` before anything runs: what it refuses, and what it asks. */
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryDir } from "../process/fixtures/store.ts";
@@ -43,6 +44,28 @@ describe("tools that act for real", () => {
     expect(asked[0]).toContain("mailer.sendMail (unsafe). type their names: ");
     expect(err).toContain("the typed names are yes");
   });
+});
+
+test("tools of child agents count that another file of the config exports", async () => {
+  const dir = temporaryDir();
+  const head = 'import { childTool, defineAgent, scriptedModel, tool } from "cairn-run";\nimport { z } from "zod";\n';
+  const said = 'version: "1", instructions: "", model: scriptedModel({ name: "m", reply: () => ({ text: "done" }) })';
+  writeFileSync(
+    join(dir, "boss.ts"),
+    `${head}export const boss = defineAgent({ name: "boss", ${said}, task: z.object({}).loose(), tools: {
+      ask: childTool({ agent: "clerk", description: "", input: z.object({}), budget: { beats: 5 } }),
+    } });`,
+  );
+  writeFileSync(
+    join(dir, "clerk.ts"),
+    `${head}export const clerk = defineAgent({ name: "clerk", ${said}, task: z.object({}), tools: {
+      pay: tool({ input: z.object({}), effect: "unsafe", run: () => "paid" }),
+    } });`,
+  );
+  writeFileSync(join(dir, "cairn.config.ts"), 'export const config = { agents: ["./boss.ts", "./clerk.ts"] };');
+  const words = ["chaos", "boss", "--input", "{}", "--with-real-effects"];
+  const { exit, err } = await runCliAt({ dir, person: null }, ...words);
+  expect([exit, err]).toEqual([2, expect.stringContaining("would act for real: clerk.pay (unsafe)")]);
 });
 
 test("a decision about gates is approve or deny", async () => {

@@ -114,3 +114,20 @@ test("an invalid combination of options is refused with what to type", async () 
   expect(answers.map(({ exit }) => exit)).toEqual([3, 2, 3, 3, 3]);
   for (const { err } of answers) expect(err).toMatch(/^error \w+: .+\nwhy: .+\nnext: npx cairn .+\n$/);
 });
+
+test("an export that a tool copied as text says so", async () => {
+  const { dir, run } = await ended();
+  await runCli(dir, "export", run, "--out", "plain.jsonl");
+  const text = readFileSync(join(dir, "plain.jsonl"), "utf8");
+  const changed = [
+    [text.replaceAll("\n", "\r\n"), "its lines end with CR LF"],
+    [`\u{feff}${text}`, "it begins with a byte order mark"],
+  ] as const;
+  for (const [copied, why] of changed) {
+    writeFileSync(join(dir, "copied.jsonl"), copied);
+    for (const command of ["verify", "replay"]) {
+      const { exit, err, out } = await runCli(dir, command, join(dir, "copied.jsonl"));
+      expect([exit, `${err}${out}`]).toEqual([1, expect.stringContaining(why)]);
+    }
+  }
+});

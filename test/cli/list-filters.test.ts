@@ -2,8 +2,9 @@
 import { serve } from "@hono/node-server";
 import { expect, onTestFinished, test } from "vitest";
 import { createApi } from "../../src/api/app.ts";
+import { sinceOf } from "../../src/cli/commands/audit-log.ts";
 import { runCommand } from "../../src/cli/program.ts";
-import { placeLines } from "../../src/cli/render/places.ts";
+import { placeLines } from "../../src/render/places.ts";
 import { SCOPES } from "../../src/operations/operation.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { createLocalHarness } from "../support/harness/drive.ts";
@@ -91,4 +92,17 @@ test("shows where a run is in AWS, and nothing of that elsewhere", () => {
     ["objects", "s3://b/p/"],
     ["row", "t {}"],
   ]);
+});
+
+test("a date without a time is a day of the user's zone, in each command", async () => {
+  const before = process.env["TZ"];
+  onTestFinished(() => {
+    if (before === undefined) delete process.env["TZ"];
+    else process.env["TZ"] = before;
+  });
+  process.env["TZ"] = "Pacific/Auckland";
+  const { shell } = createShell({ dir: "", person: null }, ["list"]);
+  expect(sinceOf(shell, "2026-11-29", 0)).toBe(Date.UTC(2026, 10, 28, 11));
+  expect(sinceOf(shell, "2026-11-29T09:00+01:00", 0)).toBe(Date.UTC(2026, 10, 29, 8));
+  expect(() => sinceOf(shell, "2026-02-31", 0)).toThrow("2026-02-31 is no time");
 });

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { attemptBeat, createLocalHarness, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 import { scriptedAgent, callsThenFinal } from "../support/harness/harness.ts";
 import { runCli } from "../support/processes/cli-in-process.ts";
+import { CLAIM } from "../../src/protocol/row-claim.ts";
 
 const agent = scriptedAgent({ reply: callsThenFinal(1) });
 
@@ -28,7 +29,7 @@ test("names runs that an invocation may still hold, and asks to repeat the comma
   const { run, born } = await beginRun(world, agent, {});
   const now = world.clock.now();
   const entry = { execution: `${run}-${born}-1`, epoch: 0, retry: 0 };
-  await world.table.claim({ run, born, now, chain: 1, entry, owner: "another", leaseUntil: now + 60_000 });
+  await world.table.decide({ run, born, now, chain: 1, entry, owner: "another", leaseUntil: now + 60_000 }, CLAIM);
   const { exit, out } = await runCli(dir, "restored");
   expect([exit, out]).toEqual([4, expect.stringMatching(/not fenced: \S+ is held.*npx cairn restored.* again in/s)]);
   expect(await world.table.read(run, now)).toMatchObject({ epoch: 1, pause: false });

@@ -1,7 +1,7 @@
 /** `cairn rollout`: moves the share of new runs, step by step, and takes it back when an alarm goes off. */
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Rollout, RolloutPort } from "../../src/ports/rollout.ts";
-import { CliError } from "../../src/cli/errors.ts";
+import { UserError } from "../../src/compose/user-error.ts";
 import { rollOut } from "../../src/cli/commands/rollout.ts";
 import { createShell } from "../support/processes/cli-in-process.ts";
 
@@ -47,7 +47,7 @@ async function play(flags: object, version: string | null = null) {
 const troubleOf = (played: Promise<unknown>): Promise<unknown> =>
   played.then(
     () => null,
-    (error: unknown) => (error instanceof CliError ? error.trouble : error),
+    (error: unknown) => (error instanceof UserError ? error.trouble : error),
   );
 
 test("shows which versions new runs start with, and changes nothing", async () => {

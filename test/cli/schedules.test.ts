@@ -1,9 +1,9 @@
 /** Schedules and firings as people read them. */
 import { describe, expect, it } from "vitest";
-import { plain } from "../../src/cli/terminal/paint.ts";
-import { renderSchedules } from "../../src/cli/render/schedules.ts";
+import { plain } from "../../src/render/paint.ts";
+import { firingsInWords, renderSchedules } from "../../src/render/schedules.ts";
 import type { Scheduled } from "../../src/operations/schedules.ts";
-import { renderSupervision } from "../../src/cli/render/supervision.ts";
+import { renderSupervision } from "../../src/render/supervision.ts";
 import type { FiringOutcome } from "../../src/protocol/firing.ts";
 
 /** Eight in the evening, wherever the reader is. */
@@ -35,6 +35,20 @@ once     at(2026-01-01T08:00:00)  UTC       never`.trimStart(),
     const lines = renderSchedules([daily], { ...PAGE, width: 40 }).split("\n");
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(45);
     expect(lines[0]).toMatch(/^AGENT +travel$/);
+  });
+
+  it("show the next time on the clock of their zone", () => {
+    const zoned = { ...daily, timezone: "Asia/Tokyo", next: [Date.UTC(2026, 4, 15, 0, 0)] };
+    const page = { ...PAGE, now: Date.UTC(2026, 4, 14, 20, 0) };
+    expect(renderSchedules([zoned], page)).toContain("  09:00:00 (in 4h00m)");
+    expect(renderSchedules([{ ...zoned, timezone: "UTC" }], page)).toContain("  2026-05-15 00:00:00 (in 4h00m)");
+  });
+
+  it("say the next firings in words, in their zone", () => {
+    const next = [15, 16, 17].map((day) => Date.UTC(2026, 4, day, 0, 0));
+    const says = firingsInWords({ next, timezone: "Asia/Tokyo" }, Date.UTC(2026, 4, 14, 20, 0));
+    expect(says).toBe("next 09:00:00 (in 4h00m), then Sat 16 May, 09:00; Sun 17 May, 09:00");
+    expect(firingsInWords({ next: [], timezone: "UTC" }, NOW)).toBe("never again");
   });
 
   it("show how to declare one when there are none", () => {

@@ -6,24 +6,26 @@ import { StoreSupervised, WorkersUnbootable } from "../../src/ports/supervision.
 import { ConfigInvalid } from "../../src/sdk/config.ts";
 import { StoreForeign, StoreInvalid } from "../../src/ports/store-errors.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
-import { agentNamed, isFileName, nearest } from "../../src/cli/commands/agents.ts";
-import { CliError, errorDocument, renderError } from "../../src/cli/errors.ts";
-import { asCliError } from "../../src/cli/thrown-errors.ts";
-import { holdsIn } from "../../src/cli/workers/pause-at-fault-point.ts";
-import { retyped, wrongJson } from "../../src/cli/input.ts";
-import { plain } from "../../src/cli/terminal/paint.ts";
+import { agentNamed, isFileName, nearest } from "../../src/compose/catalogue.ts";
+import { UserError } from "../../src/compose/user-error.ts";
+import { errorDocument, renderError } from "../../src/cli/errors.ts";
+import { asUserError } from "../../src/cli/thrown-errors.ts";
+import { holdsIn } from "../../src/testing/pause-at-fault-point.ts";
+import { wrongJson } from "../../src/cli/input.ts";
+import { plain } from "../../src/render/paint.ts";
 import { resolveRun } from "../../src/cli/commands/runs.ts";
 import type { Shell } from "../../src/cli/shell.ts";
 import {
   commandLine,
   duration,
   relative,
+  retyped,
   short,
   shortRun,
   shortValue,
   timeOfDay,
   visible,
-} from "../../src/cli/render/words.ts";
+} from "../../src/render/words.ts";
 import { OTHER_SCHEMAS } from "../../src/protocol/foreign.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
@@ -152,7 +154,7 @@ describe("a run", () => {
       trouble: { code: "RunAmbiguous", why: "type more characters of one of them: local-aaaaaaaab, local-aaaaaaaac" },
     });
     for (const nobody of ["zz", "", "local-b", "third-a", "--"]) {
-      await expect(find(nobody)).rejects.toBeInstanceOf(CliError);
+      await expect(find(nobody)).rejects.toBeInstanceOf(UserError);
     }
   });
 });
@@ -164,7 +166,7 @@ describe("errors", () => {
     const full = new StoreUnreachable(
       "the store at /x cannot be used: the disk is full (SQLITE_FULL); free some space",
     );
-    expect(renderError(asCliError(full, typed), plain)).toBe(
+    expect(renderError(asUserError(full, typed), plain)).toBe(
       "error StoreUnreachable: the store at /x cannot be used\n" +
         "why: the disk is full (SQLITE_FULL); free some space\n" +
         "next: npx cairn doctor --store 'a b'",
@@ -172,7 +174,7 @@ describe("errors", () => {
     const invalid = new StoreInvalid(
       "/x/cairn.sqlite is not a cairn store: it is not a database; it was left as it is",
     );
-    expect(errorDocument(asCliError(invalid, typed))).toEqual({
+    expect(errorDocument(asUserError(invalid, typed))).toEqual({
       error: {
         code: "StoreInvalid",
         message: "/x/cairn.sqlite is not a cairn store",
@@ -183,20 +185,20 @@ describe("errors", () => {
   });
 
   it("contain the fields that a program needs, and the exit code", () => {
-    const { trouble } = asCliError(new StoreSupervised({ dir: "/x", pid: 42, since: AT }), ["work"]);
+    const { trouble } = asUserError(new StoreSupervised({ dir: "/x", pid: 42, since: AT }), ["work"]);
     expect(trouble).toEqual({
       ...{ code: "StoreSupervised", exit: 4, next: "kill 42", facts: { pid: 42, since: AT } },
       what: "the store at /x is supervised by process 42 since 2023-11-14T22:13:20Z, and only one can",
       why: "leave the work to it, or stop it first: kill 42",
     });
-    const untold = asCliError(new StoreSupervised({ dir: "/x", pid: 42, since: null }), ["work"]).trouble;
+    const untold = asUserError(new StoreSupervised({ dir: "/x", pid: 42, since: null }), ["work"]).trouble;
     expect(untold).toMatchObject({ what: "the store at /x is supervised by process 42, and only one can" });
     expect(untold.facts).toEqual({ pid: 42 });
-    expect(asCliError(new StoreUnreachable("x"), []).trouble).toMatchObject({ exit: 5, what: "x", why: "x" });
+    expect(asUserError(new StoreUnreachable("x"), []).trouble).toMatchObject({ exit: 5, what: "x", why: "x" });
   });
 
   it("never suggest the failed command as it is", () => {
-    const next = (error: Error, argv = typed): string => asCliError(error, argv).trouble.next;
+    const next = (error: Error, argv = typed): string => asUserError(error, argv).trouble.next;
     expect(next(new WorkersUnbootable("no worker starts"))).toBe("npx cairn doctor --store 'a b'");
     expect(next(new StoreUnreachable("x"), ["doctor"])).toBe("npx cairn doctor --help");
     expect(next(new AgentInvalid("x"), ["start", "a"])).toBe("npx cairn start a  # after you correct the agent's file");
@@ -205,16 +207,16 @@ describe("errors", () => {
 
   it("a store of another cairn is left: another directory is named for a file, another stage for a table", () => {
     const nextFor = (place: StoreForeign["place"]): string =>
-      asCliError(new StoreForeign("x", { ...OTHER_SCHEMAS, place }), ["list"]).trouble.next;
+      asUserError(new StoreForeign("x", { ...OTHER_SCHEMAS, place }), ["list"]).trouble.next;
     expect(nextFor("directory")).toBe("npx cairn list --store ANOTHER_DIRECTORY");
     expect(nextFor("deployment")).toBe("npx sst deploy --stage ANOTHER_STAGE");
   });
 
   it("that are internal show their stack", () => {
-    const { trouble } = asCliError(new TypeError("oops"), ["list"]);
+    const { trouble } = asUserError(new TypeError("oops"), ["list"]);
     expect(trouble).toMatchObject({ code: "Unexpected", exit: 1, what: "oops" });
     expect(trouble.why).toContain("cli/words.test.ts");
-    expect(asCliError("thrown text", []).trouble.what).toBe("thrown text");
+    expect(asUserError("thrown text", []).trouble.what).toBe("thrown text");
   });
 });
 

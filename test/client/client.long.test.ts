@@ -7,10 +7,10 @@ import { SCOPES } from "../../src/operations/operation.ts";
 import type { Client } from "../../src/client/client.ts";
 import { connect as connectInBrowser } from "../../src/client/browser.ts";
 import { CairnError, type LiveItem, connect } from "../../src/client/index.ts";
-import { PLACES } from "../../src/client/perform.ts";
+import { PLACES } from "../../src/client/places.ts";
 import { defineAgent, defineChaos, scriptedModel, tool } from "../../src/index.ts";
 import { memoryOf } from "../../src/history/memory.ts";
-import { OPERATIONS, ROWS } from "../../src/operations/table.ts";
+import { OPERATIONS } from "../../src/operations/table.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { World } from "../../src/ports/world.ts";
 import { LIMITS } from "../support/gate/limits.ts";
@@ -212,12 +212,36 @@ describe("a request whose answer is lost", () => {
   });
 });
 
-test("it knows the places of the operation table, all of them", () => {
-  const places = Object.entries(ROWS).flatMap(([name, { http }]) =>
-    http === undefined ? [] : [[name, [http.method, http.path]] as const],
-  );
-  expect(PLACES).toEqual(Object.fromEntries(places));
+test("it has a method for each operation that has a route: the fields of its path, then the rest of its input", async () => {
+  const { client, requests } = await overServer(() => Response.json({ kind: "shown" }));
+  for (const [name, [method, path]] of Object.entries(PLACES)) {
+    const renamed: string | undefined = { show: "get", timeline: "events", decide: "approve" }[name];
+    expect(client).toHaveProperty(renamed ?? name, expect.any(Function));
+    if (SPECIAL.has(name)) continue;
+    const fields = [...path.matchAll(/\w+(?=})/g)].map(([field]) => `${field}-1`);
+    const perform = client[name as keyof typeof client] as (...given: readonly unknown[]) => Promise<unknown>;
+    await perform(...fields, { why: "asked" });
+    const asked = requests.at(-1);
+    expect([asked?.method, new URL(asked?.url ?? "").pathname]).toEqual([
+      method.toUpperCase(),
+      path.replaceAll(/\{(\w+)\}/g, "$1-1"),
+    ]);
+  }
 });
+
+/** Their methods take more by its place, read several pages, or give bytes. */
+const SPECIAL = new Set([
+  "start",
+  "timeline",
+  "ledger",
+  "export",
+  "send",
+  "file",
+  "decide",
+  "answer",
+  "signal",
+  "assign",
+]);
 
 test("agents' types flow through", () => {
   type Typed = Client<typeof agents>;

@@ -61,6 +61,8 @@ test("a name cannot leave a folder, and acts on no terminal and no header", () =
     "a[31mb",
     "gnp.exe",
   ]);
+  // A Mac names a file in Unicode's form D.
+  expect(accepted(PAGE, { name: "re\u0301sume\u0301.pdf" }).name).toBe("r\u00e9sum\u00e9.pdf");
   expect(accepted(PAGE, { name: "n".repeat(500) }).name).toHaveLength(SIZES.fileNameCharactersMax);
 });
 

@@ -65,6 +65,67 @@ test("a journal cut at any byte is unreadable, or ends with a whole part", () =>
   expect(() => decodeJournal(last(all).subarray(0, -1))).toThrow("the journal ends within a part");
 });
 
+describe("is not returned when a broken function of the language made it:", () => {
+  const own = Reflect.get(Buffer, "from") as (...given: readonly unknown[]) => Buffer;
+  const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as object;
+  test.each([
+    ["map, which drops all", Array.prototype, "map", () => []],
+    ["map, which drops the last one", Array.prototype, "map", dropsLast],
+    ["join", Array.prototype, "join", () => ""],
+    ["Object.entries", Object, "entries", () => []],
+    ["toSorted, which reverses", Array.prototype, "toSorted", reversed],
+    ["JSON.stringify", JSON, "stringify", () => "{}"],
+    ["Buffer.from, which cuts", Buffer, "from", (...given: readonly unknown[]) => own(...given).subarray(1)],
+    ["writeUInt32BE", Buffer.prototype, "writeUInt32BE", () => 4],
+    ["set", typedArray, "set", () => undefined],
+  ] as const)("%s", (_, holder, name, broken) => {
+    for (const options of [{}, { seal }]) {
+      const before = appendToJournal(null, commits.slice(0, 1), options);
+      // Texts of events are kept with them, so each try has events of its own.
+      const next = structuredClone(commits.slice(0, 2));
+      const whole = Reflect.get(holder, name) as unknown;
+      let made: unknown;
+      Reflect.set(holder, name, broken);
+      try {
+        made = appendToJournal(before, next, options);
+      } catch (error) {
+        made = error;
+      } finally {
+        Reflect.set(holder, name, whole);
+      }
+      expect(made).toBeInstanceOf(TypeError);
+    }
+  });
+});
+
+function dropsLast(this: readonly unknown[], change: (each: unknown) => unknown): unknown[] {
+  const made: unknown[] = [];
+  for (let index = 0; index < this.length - 1; index += 1) made.push(change(this[index]));
+  return made;
+}
+
+function reversed(this: readonly unknown[]): unknown[] {
+  const made: unknown[] = [];
+  for (let index = this.length - 1; index >= 0; index -= 1) made.push(this[index]);
+  return made;
+}
+
+test("a whole journal is returned whatever its events contain", () => {
+  const tricky: readonly CommitRecord[] = [1, 2].map((version) => ({
+    ...{ version, epoch: 2 },
+    events: [
+      {
+        kind: "MessageAbsorbed",
+        at: 1,
+        stage: "taken",
+        message: "user#1",
+        body: { kind: "user", text: '"kind":"X","version":9}]', by: '"version":1' },
+      },
+    ],
+  }));
+  expect(decodeJournal(appendToJournal(encodeJournal(tricky.slice(0, 1)), tricky))).toEqual(tricky);
+});
+
 describe("the keyed seal of a journal in parts", () => {
   test("is that of its last part, for this run and this snapshot", () => {
     const all = journals({ seal });

@@ -55,7 +55,19 @@ const FORMS: readonly (readonly [how: string, given: string])[] = [
   ["JSON of PHP", JSON.stringify(VALUE).slice(1, -1).replaceAll("/", "\\/")],
 ];
 
+/** Bytes that are no text, so that nothing is found by decoding. */
+const amongBytes = (before: number, bytes: string): string =>
+  Buffer.concat([Buffer.alloc(before, 0x80), Buffer.from(bytes), Buffer.alloc(3, 0xff)]).toString("base64");
+
 describe("a declared secret", () => {
+  test.each([24, 25, 26])("is found in base64 among %i bytes that are no text, once and twice", (before) => {
+    for (const bytes of [VALUE, base64(VALUE)]) {
+      const clean = text(`before ${amongBytes(before, bytes)} after`);
+      expect(clean).toContain("[secret TOKEN]");
+      expect(text(clean)).toBe(clean);
+    }
+  });
+
   test.each(FORMS)("is found as %s", (_, given) => {
     const clean = text(`before ${given} after`);
     expect(clean).toMatch(/^before .{0,6}\[secret TOKEN\].{0,6} after$/);

@@ -39,7 +39,8 @@ interface Moment {
 }
 
 /** Events that need children in the state, or a call that waits. Their run does not end before. */
-const isOfChild = (kind: EventKind): boolean => /^Child(Started|Superseded|AskedToStop|NeverMade)$/.test(kind);
+const isOfChild = (kind: EventKind): boolean =>
+  /^Child(Started|Superseded|Continued|Resumed|AskedToStop|NeverMade)$/.test(kind);
 const isOfDetached = (kind: EventKind): boolean => kind === "DetachedCallSubmitted" || kind === "DetachedCallEnded";
 const isOfWait = (kind: EventKind): boolean => kind === "InputRefused" || kind === "ToolResultRecorded";
 

@@ -3,6 +3,9 @@ import { describe, expect, test } from "vitest";
 import type { MemoryStore } from "../../src/adapters/memory/tables.ts";
 import { runTableCases } from "../../src/testing/conformance/index.ts";
 import type { Row } from "../../src/protocol/row.ts";
+import { COMMIT } from "../../src/protocol/row-commit.ts";
+import { CLAIM } from "../../src/protocol/row-claim.ts";
+import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
 import { failing } from "./failing.ts";
 import { memoryTableWorld } from "./worlds.ts";
 import type { Ports } from "../support/harness/ports.ts";
@@ -11,7 +14,7 @@ interface Planted {
   readonly breach: string;
   /** How the name of a case that catches it begins. */
   readonly caught: string;
-  readonly bend: (table: Ports, store: MemoryStore) => Partial<Ports>;
+  readonly bend: (table: Ports, store: MemoryStore) => Partial<Ports & DecisionCalls>;
 }
 
 const rowIn = (store: MemoryStore, run: string): Row => store.rows.get(run) as Row;
@@ -21,7 +24,7 @@ const afterCommit =
   (change: (row: Row) => Partial<Row>): Planted["bend"] =>
   (table, store) => ({
     commit: async (commit) => {
-      const outcome = await table.commit(commit);
+      const outcome = await table.decide(commit, COMMIT);
       if (outcome.kind !== "committed" || !(commit.nextChain || commit.expiresAtSec !== null)) return outcome;
       const row = { ...outcome.row, ...change(outcome.row) };
       store.rows.set(commit.run, row);
@@ -144,7 +147,7 @@ const CHAINS: readonly Planted[] = [
   {
     breach: "a commit that names the next chain stays in its chain",
     caught: "a commit with `nextChain` moves the run to the next chain and epoch, and counts no death",
-    bend: (table) => ({ commit: (commit) => table.commit({ ...commit, nextChain: false }) }),
+    bend: (table) => ({ commit: (commit) => table.decide({ ...commit, nextChain: false }, COMMIT) }),
   },
   {
     breach: "a commit that names the next chain loses effectsSettleAt",
@@ -169,7 +172,7 @@ const ENDS: readonly Planted[] = [
     caught: "an end without recipients counts as delivered by its own commit: it leaves `alive` and then expires",
     bend: (table, store) => ({
       commit: async (commit) => {
-        const outcome = await table.commit(commit);
+        const outcome = await table.decide(commit, COMMIT);
         if (outcome.kind !== "woken" || commit.expiresAtSec === null) return outcome;
         const row = { ...rowIn(store, commit.run), endNotified: true, expiresAtSec: commit.expiresAtSec };
         store.rows.set(commit.run, row);
@@ -180,7 +183,7 @@ const ENDS: readonly Planted[] = [
   {
     breach: "an expired run is claimed",
     caught: "an end without recipients counts as delivered by its own commit: it leaves `alive` and then expires",
-    bend: (table) => ({ claim: (claim) => table.claim({ ...claim, now: 0 }) }),
+    bend: (table) => ({ claim: (claim) => table.decide({ ...claim, now: 0 }, CLAIM) }),
   },
   {
     breach: "an expired run is still alive",
@@ -205,7 +208,7 @@ const ENDS: readonly Planted[] = [
     caught: "create stores the parent, and no later write changes it",
     bend: (table, store) => ({
       claim: async (claim) => {
-        const outcome = await table.claim(claim);
+        const outcome = await table.decide(claim, CLAIM);
         if (outcome.kind !== "granted") return outcome;
         const row = { ...outcome.row, parent: null };
         store.rows.set(claim.run, row);
@@ -257,7 +260,7 @@ describe("a breach of RunTable is caught", () => {
     const mine = runTableCases.filter(({ name }) => name.startsWith(caught));
     expect(mine).toHaveLength(1);
     const bent = (): ReturnType<typeof memoryTableWorld> =>
-      memoryTableWorld((table, store) => ({ ...table, ...bend(table, store) }));
+      memoryTableWorld((table, store) => withCalls(table, bend(table, store)));
     expect(await failing(mine, bent)).toHaveLength(1);
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { MemoryStore } from "../../src/adapters/memory/tables.ts";
 import { runTableCases } from "../../src/testing/conformance/index.ts";
 import type { RunTable } from "../../src/ports/run-table.ts";
+import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
 import { failing } from "./failing.ts";
 import { memoryTableWorld } from "./worlds.ts";
 
@@ -10,8 +11,10 @@ interface Planted {
   readonly breach: string;
   /** How the name of a case that catches it begins. */
   readonly caught: string;
-  readonly bend: (table: RunTable, store: MemoryStore) => Partial<RunTable>;
+  readonly bend: (table: RunTable, store: MemoryStore) => Partial<RunTable & DecisionCalls>;
 }
+
+let fences = 0;
 
 const PLANTED: readonly Planted[] = [
   {
@@ -66,12 +69,48 @@ const PLANTED: readonly Planted[] = [
       },
     }),
   },
+  {
+    breach: "any epoch may fence a child",
+    caught: "fenceChild is refused to another epoch",
+    bend: (table, store) => ({
+      fenceChild: (fence) => table.fenceChild({ ...fence, epoch: store.rows.get(fence.run)?.epoch ?? 0 }),
+    }),
+  },
+  {
+    breach: "a fence has no number",
+    caught: "fenceChild leaves the child to its next process",
+    bend: (table) => ({ fenceChild: (fence) => table.fenceChild({ ...fence, dispatch: 1_000 + (fences += 1) }) }),
+  },
+  {
+    breach: "a fence forgets until when the process before may act",
+    caught: "fenceChild takes the child from its process",
+    bend: (table, store) => ({
+      fenceChild: async (fence) => {
+        const outcome = await table.fenceChild(fence);
+        const row = store.rows.get(fence.child);
+        if (row !== undefined) store.rows.set(fence.child, { ...row, effectsSettleAt: 0 });
+        return outcome;
+      },
+    }),
+  },
+  {
+    breach: "a fence forgets a cancel",
+    caught: "fenceChild names the execution that waited",
+    bend: (table, store) => ({
+      fenceChild: async (fence) => {
+        const outcome = await table.fenceChild(fence);
+        const row = store.rows.get(fence.child);
+        if (row !== undefined && outcome.kind === "fenced") store.rows.set(fence.child, { ...row, cancel: false });
+        return outcome;
+      },
+    }),
+  },
 ];
 
 describe("a table in which", () => {
   test.each(PLANTED)("$breach is noticed", async ({ caught, bend }) => {
     const names = await failing(runTableCases, () =>
-      memoryTableWorld((table, store) => ({ ...table, ...bend(table, store) })),
+      memoryTableWorld((table, store) => withCalls(table, bend(table, store))),
     );
     expect(names.filter((name) => name.startsWith(caught))).not.toEqual([]);
   });

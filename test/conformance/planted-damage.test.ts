@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { MemoryStore } from "../../src/adapters/memory/tables.ts";
 import { runTableCases } from "../../src/testing/conformance/index.ts";
+import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
 import { failing } from "./failing.ts";
 import { memoryTableWorld } from "./worlds.ts";
 import type { Ports } from "../support/harness/ports.ts";
@@ -10,7 +11,7 @@ interface Planted {
   readonly breach: string;
   /** How the name of a case that catches it begins. */
   readonly caught: string;
-  readonly bend: (table: Ports, store: MemoryStore) => Partial<Ports>;
+  readonly bend: (table: Ports, store: MemoryStore) => Partial<Ports & DecisionCalls>;
 }
 
 const DAMAGE: readonly Planted[] = [
@@ -59,7 +60,7 @@ const DAMAGE: readonly Planted[] = [
 
 test.each(DAMAGE)("$breach", async ({ bend, caught }) => {
   const failed = await failing(runTableCases, () =>
-    memoryTableWorld((table, store) => ({ ...table, ...bend(table, store) })),
+    memoryTableWorld((table, store) => withCalls(table, bend(table, store))),
   );
   expect(failed.filter((name) => name.startsWith(caught))).toHaveLength(1);
 });

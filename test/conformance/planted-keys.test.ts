@@ -2,15 +2,17 @@
 import { describe, expect, test } from "vitest";
 import type { MemoryStore } from "../../src/adapters/memory/tables.ts";
 import { runTableCases } from "../../src/testing/conformance/index.ts";
+import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
 import { failing } from "./failing.ts";
 import { memoryTableWorld } from "./worlds.ts";
 import type { Ports } from "../support/harness/ports.ts";
+import { PURGE } from "../../src/protocol/row-removal.ts";
 
 interface Planted {
   readonly breach: string;
   /** How the name of a case that catches it begins. */
   readonly caught: string;
-  readonly bend: (table: Ports, store: MemoryStore) => Partial<Ports>;
+  readonly bend: (table: Ports, store: MemoryStore) => Partial<Ports & DecisionCalls>;
 }
 
 /** What the table does, as if no key were kept at that moment. */
@@ -44,7 +46,7 @@ const PLANTED: readonly Planted[] = [
     bend: (table, store) => ({
       purge: async (of) => {
         store.tombstones.delete(of.run);
-        return table.purge(of);
+        return table.decide(of, PURGE);
       },
     }),
   },
@@ -100,7 +102,7 @@ const PLANTED: readonly Planted[] = [
 
 describe("a breach of the keys of ended runs is caught", () => {
   test.each(PLANTED)("$breach", async ({ bend, caught }) => {
-    const bent = () => memoryTableWorld((table, store) => ({ ...table, ...bend(table, store) }));
+    const bent = () => memoryTableWorld((table, store) => withCalls(table, bend(table, store)));
     const failed = await failing(runTableCases, bent);
     expect(failed.filter((name) => name.startsWith(caught))).toHaveLength(1);
   });

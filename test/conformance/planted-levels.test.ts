@@ -3,6 +3,9 @@ import { expect, test } from "vitest";
 import type { MemoryStore } from "../../src/adapters/memory/tables.ts";
 import { runTableCases } from "../../src/testing/conformance/index.ts";
 import type { Row } from "../../src/protocol/row.ts";
+import { COMMIT } from "../../src/protocol/row-commit.ts";
+import { CLAIM } from "../../src/protocol/row-claim.ts";
+import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
 import { failing } from "./failing.ts";
 import { memoryTableWorld } from "./worlds.ts";
 import type { Ports } from "../support/harness/ports.ts";
@@ -11,7 +14,7 @@ interface Planted {
   readonly breach: string;
   /** How the names of the cases that catch it begin. */
   readonly caught: readonly string[];
-  readonly bend: (table: Ports, store: MemoryStore) => Partial<Ports>;
+  readonly bend: (table: Ports, store: MemoryStore) => Partial<Ports & DecisionCalls>;
 }
 
 /** The row as a process would write it that knows no more than these fields. */
@@ -27,7 +30,7 @@ const LEVELS: readonly Planted[] = [
       "refuses a claim below the level of the row and changes nothing",
       "answers a claim below the level of an ended row with the level, not with the end",
     ],
-    bend: (table) => ({ claim: (claim) => table.claim({ ...claim, level: 1_000 }) }),
+    bend: (table) => ({ claim: (claim) => table.decide({ ...claim, level: 1_000 }, CLAIM) }),
   },
   {
     breach: "a commit does not raise the level",
@@ -36,7 +39,7 @@ const LEVELS: readonly Planted[] = [
       "refuses a claim below the level of the row and changes nothing",
       "answers a claim below the level of an ended row with the level, not with the end",
     ],
-    bend: (table) => ({ commit: ({ level: _, ...commit }) => table.commit(commit) }),
+    bend: (table) => ({ commit: ({ level: _, ...commit }) => table.decide(commit, COMMIT) }),
   },
   {
     breach: "a commit lowers the level",
@@ -45,7 +48,7 @@ const LEVELS: readonly Planted[] = [
       commit: (commit) => {
         const { level: _, ...row } = store.rows.get(commit.run) as Row;
         store.rows.set(commit.run, row);
-        return table.commit(commit);
+        return table.decide(commit, COMMIT);
       },
     }),
   },
@@ -55,7 +58,7 @@ const LEVELS: readonly Planted[] = [
     bend: (table, store) => ({
       commit: async (commit) => {
         stripped(store, commit.run);
-        return table.commit(commit);
+        return table.decide(commit, COMMIT);
       },
     }),
   },
@@ -73,7 +76,7 @@ const LEVELS: readonly Planted[] = [
 
 test.each(LEVELS)("$breach", async ({ bend, caught }) => {
   const failed = await failing(runTableCases, () =>
-    memoryTableWorld((table, store) => ({ ...table, ...bend(table, store) })),
+    memoryTableWorld((table, store) => withCalls(table, bend(table, store))),
   );
   for (const name of caught) expect(failed.filter((each) => each.startsWith(name))).toHaveLength(1);
 });

@@ -2,8 +2,11 @@
 import { describe, expect, test } from "vitest";
 import { runTableCases } from "../../src/testing/conformance/index.ts";
 import type { MemoryStore } from "../../src/adapters/memory/tables.ts";
-import type { Redrive } from "../../src/protocol/row-redrive.ts";
+import { type Redrive, REDRIVE } from "../../src/protocol/row-redrive.ts";
 import type { Row } from "../../src/protocol/row.ts";
+import { COMMIT } from "../../src/protocol/row-commit.ts";
+import { END_NOTIFICATION } from "../../src/protocol/row-end-notification.ts";
+import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
 import { failing } from "./failing.ts";
 import { memoryTableWorld } from "./worlds.ts";
 import type { Ports } from "../support/harness/ports.ts";
@@ -11,7 +14,7 @@ import type { Ports } from "../support/harness/ports.ts";
 interface Planted {
   readonly breach: string;
   readonly caught: string;
-  readonly bend: (table: Ports, store: MemoryStore) => Partial<Ports>;
+  readonly bend: (table: Ports, store: MemoryStore) => Partial<Ports & DecisionCalls>;
 }
 
 const rowIn = (store: MemoryStore, run: string): Row => store.rows.get(run) as Row;
@@ -22,7 +25,7 @@ const leaving =
   (table, store) => ({
     redrive: async (redrive) => {
       const before = rowIn(store, redrive.run);
-      const outcome = await table.redrive(redrive);
+      const outcome = await table.decide(redrive, REDRIVE);
       if (outcome.kind !== "redriven") return outcome;
       const row = { ...outcome.row, ...change(outcome.row, before) };
       store.rows.set(redrive.run, row);
@@ -34,7 +37,7 @@ const leaving =
 const judging =
   (change: (row: Row) => Partial<Redrive>): Planted["bend"] =>
   (table, store) => ({
-    redrive: (redrive) => table.redrive({ ...redrive, ...change(rowIn(store, redrive.run)) }),
+    redrive: (redrive) => table.decide({ ...redrive, ...change(rowIn(store, redrive.run)) }, REDRIVE),
   });
 
 const PLANTED: readonly Planted[] = [
@@ -73,7 +76,7 @@ const PLANTED: readonly Planted[] = [
     caught: "keeps the redrive record when the first beat meets a store outage",
     bend: (table, store) => ({
       commit: async (commit) => {
-        const outcome = await table.commit(commit);
+        const outcome = await table.decide(commit, COMMIT);
         if (outcome.kind !== "committed" || commit.storeOutage === null) return outcome;
         const { redrive: _, ...row } = outcome.row;
         store.rows.set(commit.run, row);
@@ -87,7 +90,7 @@ const PLANTED: readonly Planted[] = [
     bend: (table, store) => ({
       commit: async (commit) => {
         const { redrive } = rowIn(store, commit.run);
-        const outcome = await table.commit(commit);
+        const outcome = await table.decide(commit, COMMIT);
         if (outcome.kind !== "committed" || redrive === undefined) return outcome;
         const row = { ...outcome.row, redrive };
         store.rows.set(commit.run, row);
@@ -98,13 +101,13 @@ const PLANTED: readonly Planted[] = [
   {
     breach: "any end counts as notified",
     caught: "ignores a late delivery of the first end after a redrive",
-    bend: (table) => ({ recordEndNotified: ({ epoch: _, ...of }) => table.recordEndNotified(of) }),
+    bend: (table) => ({ recordEndNotified: ({ epoch: _, ...of }) => table.decide(of, END_NOTIFICATION) }),
   },
 ];
 
 describe("a breach of redriving is caught", () => {
   test.each(PLANTED)("$breach", async ({ bend, caught }) => {
-    const bent = () => memoryTableWorld((table, store) => ({ ...table, ...bend(table, store) }));
+    const bent = () => memoryTableWorld((table, store) => withCalls(table, bend(table, store)));
     const failed = await failing(runTableCases, bent);
     expect(failed.filter((name) => name.startsWith(caught))).toHaveLength(1);
   });

@@ -4,15 +4,17 @@ import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { type MemoryStore, memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
 import { type ObjectStoreWorld, objectStoreCases, runTableCases } from "../../src/testing/conformance/index.ts";
 import type { ObjectStore } from "../../src/ports/object-store.ts";
+import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
 import { failing } from "./failing.ts";
 import { memoryTableWorld } from "./worlds.ts";
 import type { Ports } from "../support/harness/ports.ts";
+import { PURGE } from "../../src/protocol/row-removal.ts";
 
 interface Planted<Port> {
   readonly breach: string;
   /** How the name of a case that catches it begins. */
   readonly caught: string;
-  readonly bend: (port: Port, store: MemoryStore) => Partial<Port>;
+  readonly bend: (port: Port, store: MemoryStore) => Partial<Port & DecisionCalls>;
 }
 
 const TABLES: readonly Planted<Ports>[] = [
@@ -23,7 +25,7 @@ const TABLES: readonly Planted<Ports>[] = [
       purge: (of) => {
         const row = store.rows.get(of.run);
         if (row?.status === "completed") store.rows.set(of.run, { ...row, endNotified: true });
-        return table.purge(of);
+        return table.decide(of, PURGE);
       },
     }),
   },
@@ -32,7 +34,7 @@ const TABLES: readonly Planted<Ports>[] = [
     caught: "purge removes an ended run",
     bend: (table, store) => ({
       purge: async (of) => {
-        const outcome = await table.purge(of);
+        const outcome = await table.decide(of, PURGE);
         store.removed.length = 0;
         return outcome;
       },
@@ -42,7 +44,7 @@ const TABLES: readonly Planted<Ports>[] = [
     breach: "purge ignores the incarnation",
     caught: "purge removes no row of another incarnation or format, and no expired one",
     bend: (table, store) => ({
-      purge: (of) => table.purge({ ...of, born: store.rows.get(of.run)?.born ?? "" }),
+      purge: (of) => table.decide({ ...of, born: store.rows.get(of.run)?.born ?? "" }, PURGE),
     }),
   },
   {
@@ -147,7 +149,7 @@ const OBJECTS: readonly Planted<ObjectStore>[] = [
 
 describe("a breach of removal is caught", () => {
   test.each(TABLES)("$breach", async ({ bend, caught }) => {
-    const bent = () => memoryTableWorld((table, store) => ({ ...table, ...bend(table, store) }));
+    const bent = () => memoryTableWorld((table, store) => withCalls(table, bend(table, store)));
     const failed = await failing(runTableCases, bent);
     expect(failed.filter((name) => name.startsWith(caught))).toHaveLength(1);
   });

@@ -3,8 +3,15 @@ import { describe, expect, test } from "vitest";
 import { chainCases, objectStoreCases, runTableCases } from "../../src/testing/conformance/index.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { type MemoryStore, memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
+import type { ChangingField } from "../../src/protocol/row-decision.ts";
 import type { Row } from "../../src/protocol/row.ts";
+import { CLAIM } from "../../src/protocol/row-claim.ts";
+import { COMMIT } from "../../src/protocol/row-commit.ts";
+import { PARK } from "../../src/protocol/row-park.ts";
+import { END_NOTIFICATION } from "../../src/protocol/row-end-notification.ts";
+import { HAND_OVER } from "../../src/protocol/row-hand-over.ts";
 import type { Chain } from "../../src/ports/chain.ts";
+import { type DecisionCalls, withCalls, decisionCalls } from "../../src/testing/decisions.ts";
 import { failing } from "./failing.ts";
 import { memory, memoryTableWorld } from "./worlds.ts";
 import type { Ports } from "../support/harness/ports.ts";
@@ -13,7 +20,7 @@ interface Planted {
   readonly breach: string;
   /** How the name of a case that catches it begins. */
   readonly caught: string;
-  readonly bend: (table: Ports, store: MemoryStore) => Partial<Ports>;
+  readonly bend: (table: Ports, store: MemoryStore) => Partial<Ports & DecisionCalls>;
 }
 
 const rowIn = (store: MemoryStore, run: string): Row => store.rows.get(run) as Row;
@@ -35,6 +42,66 @@ const afterwards =
     return "row" in outcome ? { ...outcome, row: structuredClone(bent) } : outcome;
   };
 
+const CHANGING: readonly ChangingField[] = ["wakeCount", "deadline", "cancel", "pause"];
+
+const DECISIONS: readonly Planted[] = [
+  {
+    breach: "a decision may change any field of messages",
+    caught: "decide rejects a decision that changes a field of messages without naming it",
+    bend: (table) => ({ decide: (asked, decision) => table.decide(asked, { ...decision, replaces: () => CHANGING }) }),
+  },
+  {
+    breach: "a decision is made on the row from before a message",
+    caught: "decide makes a decision again when a field that it names as read has changed",
+    bend: (table, store) => ({
+      decide: async (asked, decision) => {
+        const row = rowIn(store, asked.run);
+        store.rows.set(asked.run, { ...row, wakeCount: row.wakeCountSeen });
+        const outcome = await table.decide(asked, decision);
+        store.rows.set(asked.run, { ...rowIn(store, asked.run), wakeCount: row.wakeCount });
+        return outcome;
+      },
+    }),
+  },
+  {
+    breach: "a decision writes the fields of messages as it read them",
+    caught: "decide keeps what a message wrote after the row was read",
+    bend: (table, store) => ({
+      decide: async (asked, decision) => {
+        const outcome = await table.decide(asked, decision);
+        const row = rowIn(store, asked.run);
+        store.rows.set(asked.run, { ...row, wakeCount: row.wakeCountSeen });
+        return outcome;
+      },
+    }),
+  },
+  {
+    breach: "a decision replaces no field of messages",
+    caught: "decide replaces a field of messages that the decision names",
+    bend: (table, store) => ({
+      decide: async (asked, decision) => {
+        const { deadline } = rowIn(store, asked.run) ?? {};
+        const outcome = await table.decide(asked, decision);
+        if (deadline !== undefined) store.rows.set(asked.run, { ...rowIn(store, asked.run), deadline });
+        return outcome;
+      },
+    }),
+  },
+  {
+    breach: "a decision that keeps the row writes it",
+    caught: "decide writes nothing when a decision returns the row as it is",
+    bend: (table, store) => ({
+      decide: async (asked, decision) => {
+        const outcome = await table.decide(asked, decision);
+        const row = rowIn(store, asked.run);
+        if ("row" in outcome && outcome.row !== undefined)
+          store.rows.set(asked.run, { ...row, lastCheckpointAt: row.lastCheckpointAt + 1 });
+        return outcome;
+      },
+    }),
+  },
+];
+
 const CLAIMS: readonly Planted[] = [
   {
     breach: "create overwrites a run",
@@ -52,7 +119,7 @@ const CLAIMS: readonly Planted[] = [
     bend: (table, store) => ({
       claim: (claim) => {
         const { epoch } = rowIn(store, claim.run) ?? claim.entry;
-        return table.claim({ ...claim, entry: { ...claim.entry, epoch } });
+        return table.decide({ ...claim, entry: { ...claim.entry, epoch } }, CLAIM);
       },
     }),
   },
@@ -60,7 +127,9 @@ const CLAIMS: readonly Planted[] = [
     breach: "claim does not raise effectsSettleAt",
     caught: "a retry of the same entry takes over at once",
     bend: (table, store) => ({
-      claim: afterwards(store, table.claim, (_, before) => ({ effectsSettleAt: before.effectsSettleAt })),
+      claim: afterwards(store, decisionCalls(table).claim, (_, before) => ({
+        effectsSettleAt: before.effectsSettleAt,
+      })),
     }),
   },
   {
@@ -69,7 +138,7 @@ const CLAIMS: readonly Planted[] = [
     bend: (table, store) => ({
       claim: async (claim) => {
         const row = rowIn(store, claim.run);
-        return (row?.leaseUntil ?? 0) > claim.now ? { kind: "superseded", row } : table.claim(claim);
+        return (row?.leaseUntil ?? 0) > claim.now ? { kind: "superseded", row } : table.decide(claim, CLAIM);
       },
     }),
   },
@@ -82,7 +151,7 @@ const CLAIMS: readonly Planted[] = [
         await Promise.resolve();
         const after = rowIn(store, claim.run);
         store.rows.set(claim.run, before);
-        const outcome = await table.claim(claim);
+        const outcome = await table.decide(claim, CLAIM);
         if (outcome.kind !== "granted") store.rows.set(claim.run, after);
         return outcome;
       },
@@ -118,26 +187,26 @@ const WRITES: readonly Planted[] = [
     breach: "commit ignores the epoch",
     caught: "refuses a commit from a stale epoch and changes nothing",
     bend: (table, store) => ({
-      commit: (commit) => table.commit({ ...commit, epoch: rowIn(store, commit.run)?.epoch ?? 0 }),
+      commit: (commit) => table.decide({ ...commit, epoch: rowIn(store, commit.run)?.epoch ?? 0 }, COMMIT),
     }),
   },
   {
     breach: "the last writer wins",
     caught: "applies a repeated commit once, and the refusal shows its ID",
     bend: (table, store) => ({
-      commit: (commit) => table.commit({ ...commit, version: rowIn(store, commit.run)?.version ?? 0 }),
+      commit: (commit) => table.decide({ ...commit, version: rowIn(store, commit.run)?.version ?? 0 }, COMMIT),
     }),
   },
   {
     breach: "an end ignores the wake counter",
     caught: "refuses an end while a message is unread, and accepts it once the message is read",
-    bend: (table) => ({ commit: (commit) => table.commit({ ...commit, unlessWoken: false }) }),
+    bend: (table) => ({ commit: (commit) => table.decide({ ...commit, unlessWoken: false }, COMMIT) }),
   },
   {
     breach: "a commit sets the wake counter to the value that it has read",
     caught: "counts each of 50 deliveries once and loses no commit when commits run at the same time",
     bend: (table, store) => ({
-      commit: afterwards(store, table.commit, (row) => ({ wakeCount: row.wakeCountSeen })),
+      commit: afterwards(store, decisionCalls(table).commit, (row) => ({ wakeCount: row.wakeCountSeen })),
     }),
   },
   {
@@ -178,7 +247,7 @@ const WRITES: readonly Planted[] = [
     caught: "tell starts the time to live once, and only for an ended run",
     bend: (table, store) => ({
       recordEndNotified: async (of) => {
-        const outcome = await table.recordEndNotified(of);
+        const outcome = await table.decide(of, END_NOTIFICATION);
         const row = rowIn(store, of.run);
         if (row?.endNotified) store.rows.set(of.run, { ...row, expiresAtSec: of.expiresAtSec });
         return outcome;
@@ -195,7 +264,7 @@ const WAITS: readonly Planted[] = [
       park: (park) => {
         const row = rowIn(store, park.run);
         store.rows.set(park.run, { ...row, park: null });
-        return table.park(park);
+        return table.decide(park, PARK);
       },
     }),
   },
@@ -206,26 +275,32 @@ const WAITS: readonly Planted[] = [
       park: (park) => {
         const row = rowIn(store, park.run);
         store.rows.set(park.run, { ...row, wakeCountSeen: row.wakeCount });
-        return table.park(park);
+        return table.decide(park, PARK);
       },
     }),
   },
   {
     breach: "handOver does not wait for the lease",
     caught: "handOver is refused until the lease expires, and then raises `effectsSettleAt` to that lease",
-    bend: (table) => ({ handOver: (handOver) => table.handOver({ ...handOver, now: Number.MAX_SAFE_INTEGER }) }),
+    bend: (table) => ({
+      handOver: (handOver) => table.decide({ ...handOver, now: Number.MAX_SAFE_INTEGER }, HAND_OVER),
+    }),
   },
   {
     breach: "handOver does not raise effectsSettleAt",
     caught: "handOver is refused until the lease expires, and then raises `effectsSettleAt` to that lease",
     bend: (table, store) => ({
-      handOver: afterwards(store, table.handOver, (_, before) => ({ effectsSettleAt: before.effectsSettleAt })),
+      handOver: afterwards(store, decisionCalls(table).handOver, (_, before) => ({
+        effectsSettleAt: before.effectsSettleAt,
+      })),
     }),
   },
   {
     breach: "handOver keeps a dead token",
     caught: "handOver clears the token, and a repeated handOver gets `lost` with the successor's row",
-    bend: (table, store) => ({ handOver: afterwards(store, table.handOver, (_, { park }) => ({ park })) }),
+    bend: (table, store) => ({
+      handOver: afterwards(store, decisionCalls(table).handOver, (_, { park }) => ({ park })),
+    }),
   },
   {
     breach: "a page begins with the last row of the one before",
@@ -252,9 +327,9 @@ const WAITS: readonly Planted[] = [
 ];
 
 describe("a breach of RunTable is caught", () => {
-  test.each([...CLAIMS, ...WRITES, ...WAITS])("$breach", async ({ bend, caught }) => {
+  test.each([...DECISIONS, ...CLAIMS, ...WRITES, ...WAITS])("$breach", async ({ bend, caught }) => {
     const bent = (): ReturnType<typeof memoryTableWorld> =>
-      memoryTableWorld((table, store) => ({ ...table, ...bend(table, store) }));
+      memoryTableWorld((table, store) => withCalls(table, bend(table, store)));
     const failed = await failing(runTableCases, bent);
     expect(failed.filter((name) => name.startsWith(caught))).toHaveLength(1);
   });

@@ -1,7 +1,7 @@
 /** How far a run is in its budget, and which actions are offered, without a browser. */
 import { describe, expect, test } from "vitest";
 import { GATEWAY_ROWS } from "../../functions/gateway.ts";
-import { grantedWords, budgetWords } from "../../src/cli/render/meters.ts";
+import { grantedWords, budgetWords } from "../../src/render/meters.ts";
 import { offered } from "../../src/console/model/allowed.ts";
 import { dollarsIn, levelOf, shareOf, tightest, warningOf } from "../../src/console/model/budget.ts";
 import { type BudgetMeter, budgetMeters } from "../../src/operations/budget-meter.ts";

@@ -52,10 +52,15 @@ describe("a question that a run asks again", () => {
 
   test("about a refusal of a provider is another one after a resume", () => {
     const waits = (statusSince: number): Shown =>
-      shown({ statusSince, waitsFor: { kind: "model", code: "ModelRefused", why: "HTTP 401" } });
+      shown({ statusSince, waitsFor: { kind: "operator", mends: "request", code: "ModelRefused", why: "HTTP 401" } });
     const open = [waits(1), waits(2), shown({ waitsFor: null })];
-    expect(needsIn(waits(1))).toMatchObject([{ kind: "model", title: "The model of clerk" }]);
+    expect(needsIn(waits(1))).toMatchObject([{ kind: "operator", title: "The model of clerk" }]);
     expect(needsIn(waits(1)).map((need) => open.map((each) => isOpenIn(need, each)))).toEqual([[true, false, false]]);
+  });
+
+  test("about code that changes the language names the code, whatever the failure is called", () => {
+    const waitsFor = { kind: "operator", mends: "code", code: "ModelRefused", why: "it changed JSON.parse" } as const;
+    expect(needsIn(shown({ waitsFor }))).toMatchObject([{ kind: "operator", title: "The code of clerk" }]);
   });
 });
 

@@ -237,6 +237,18 @@ describe("a tool that fails again and again", () => {
     expect(loopIn(first(16, (n) => fails(n, n % 2 === 0 ? "ask" : "tell")))?.crack).toBe("runaway");
   });
 
+  test("counts all tools that do not exist as one, whatever names the model makes up", () => {
+    const made = (n: number): Call => [`ask_${n}`, {}, `UnknownTool: there is no tool ask_${n}`, "failed"];
+    expect(loopIn(first(7, made))).toBeNull();
+    expect(loopIn(first(8, made))).toEqual({
+      crack: "runaway",
+      why: "its calls of tools that do not exist failed or were refused in 8 replies in a row",
+    });
+    expect(loopIn(first(10, (n) => [other(n), made(n)]).flat() as Call[])?.crack).toBe("runaway");
+    // A service may say the same of a tool of its own.
+    expect(loopIn(first(8, (n) => [`ask_${n}`, {}, `no UnknownTool: ${n}`, "failed"]))).toBeNull();
+  });
+
   test("is none once a call of it succeeds, also in one reply with failures", () => {
     expect(loopIn([...first(7, fails), ["ask", {}, 1], fails(8)])).toBeNull();
     expect(loopIn([...first(7, fails), [fails(8), ["ask", {}, 1]]])).toBeNull();
@@ -249,6 +261,13 @@ describe("a tool that fails again and again", () => {
     expect(loopIn(mixed(fails))).toBeNull();
     expect(loopIn(mixed(refused))?.crack).toBe("runaway");
     expect(loopIn(mixed((n) => ["ask", { n }, { NotStarted: n }, "failed"]))).toBeNull();
+    const taken = (n: number): Call => [
+      "ask",
+      { n },
+      `KeyTaken: the key a of this call is that of call c${n}`,
+      "failed",
+    ];
+    expect(loopIn(mixed(taken))?.crack).toBe("runaway");
   });
 
   test("counts anew after a user message, and after a human who denied a call", () => {

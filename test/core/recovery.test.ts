@@ -134,7 +134,7 @@ describe("a request that its provider refuses", () => {
       { kind: "leaveOut" },
       { kind: "retry", at: AT, outage: { model: 1 } },
       { kind: "compact" },
-      { kind: "hold", to: null, failure: FAILURE },
+      { kind: "block", mends: "request", failure: FAILURE },
     ]);
   });
 
@@ -244,7 +244,7 @@ describe("a run that has to stop", () => {
 
 test("a context that is too long and cannot be compacted is not sent again, whatever the provider replies", () => {
   const failure = TOO_LONG;
-  const waits = { kind: "hold", to: null, failure };
+  const waits = { kind: "block", mends: "request", failure };
   expect(decideRecovery(state(), model({ failure, shortens: false }), AT).action).toEqual(waits);
   const shortens = model({ failure, shortens: true });
   expect(decideRecovery(state({ modelRetries: 3 }), shortens, AT).action).toEqual({ kind: "compact" });

@@ -49,7 +49,7 @@ function stateOf(kind: EventKind, phase: Phase): State {
     kind === "InputRefused" || (kind === "ToolResultRecorded" && phase !== "ExecutingTools") ? withWait(plain) : plain;
   if (phase === "AwaitingChildren")
     return kind === "RunEnded" ? { ...state, ending: { kind: "cancelled", forced: true } } : state;
-  return /^Child(Started|Superseded|AskedToStop|NeverMade)$/.test(kind) ? withChildren(state) : state;
+  return /^Child(Started|Superseded|Continued|Resumed|AskedToStop|NeverMade)$/.test(kind) ? withChildren(state) : state;
 }
 
 describe.each(PHASE_NAMES)("in %s", (phase) => {

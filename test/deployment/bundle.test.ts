@@ -75,12 +75,12 @@ describe("a function", () => {
   );
 
   test.each([
-    ["beat", 1_060],
+    ["beat", 1_110],
     ["start", 800],
-    ["api", 1_160],
-    ["events", 1_120],
-    ["sweep", 780],
-    ["cleanup", 600],
+    ["api", 1_180],
+    ["events", 1_140],
+    ["sweep", 795],
+    ["cleanup", 610],
     ["park", 400],
   ] as const)("%s starts with at most %i KB", (name, kilobytes) => {
     expect(of(name).startBytes / 1_024).toBeLessThanOrEqual(kilobytes);

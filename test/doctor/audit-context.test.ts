@@ -1,8 +1,8 @@
 /** What the audit says about the model that writes the summaries of an agent. */
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { plain } from "../../src/cli/terminal/paint.ts";
-import { renderAudit } from "../../src/cli/render/audit.ts";
+import { plain } from "../../src/render/paint.ts";
+import { renderAudit } from "../../src/render/audit.ts";
 import { audit } from "../../src/doctor/audit.ts";
 import { defineAgent, scriptedModel } from "../../src/index.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Agent, Tool, Topology } from "../../src/ports/agent.ts";
-import { plain } from "../../src/cli/terminal/paint.ts";
-import { renderAudit } from "../../src/cli/render/audit.ts";
+import { plain } from "../../src/render/paint.ts";
+import { renderAudit } from "../../src/render/audit.ts";
 import type { Effect } from "../../src/core/calls/effects.ts";
 import type { OnUnknown } from "../../src/core/event.ts";
 import { ALL_CRACKS, cracksOf } from "../../src/core/topologies/cracks.ts";

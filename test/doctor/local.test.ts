@@ -3,36 +3,50 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import type { StoreSeen } from "../../src/adapters/local/inspection.ts";
 import { defineAgent, tool } from "../../src/sdk/define.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
-import { AGENT_CHECKS, AGENT_RULES, type AgentsCase, type SecretSeen, agentSeen } from "../../src/doctor/agents.ts";
+import {
+  AGENT_CHECKS,
+  AGENT_RULES,
+  WEBHOOK_CHECK,
+  type AgentsCase,
+  type SecretSeen,
+  agentSeen,
+} from "../../src/doctor/agents.ts";
 import { awsChecks } from "../../src/adapters/aws/doctor/checks.ts";
 import { type Judged, type Status, judgeAll, ok, warn } from "../../src/ports/diagnosis.ts";
-import { LOCAL_CHECKS, type StoreLook } from "../../src/adapters/local/checks.ts";
+import { LOCAL_CHECKS, type StoreAtWork, type StoreLook } from "../../src/compose/worlds/local-checks.ts";
 import { POINTS, judgePoints } from "../../src/doctor/production.ts";
 import type { ClockDoubt } from "../../src/protocol/steadiness.ts";
+import { memorySecrets } from "../../src/adapters/memory/secrets.ts";
+import { unsignedWebhooks } from "../../src/compose/webhook-secrets.ts";
 import { scriptedModel } from "../../src/sdk/scripted.ts";
 
 const NOW = 1_000_000_000_000;
 const GIB = 1024 ** 3;
 
-const WELL: StoreSeen = {
+const WELL: StoreAtWork = {
   ...{ dir: "/store", id: "one", journalMode: "wal", refuses: null, faults: [], damaged: [], freeBytes: 9 * GIB },
-  ...{ supervisor: 7, runs: { live: 2, overdue: 0 }, latestAt: NOW - 5, clock: null, memories: [] },
+  ...{ supervisor: 7, runs: { live: 2, overdue: 0 }, latestAt: NOW - 5, clock: null, memories: [], lostOutput: null },
+  unread: { names: [], file: "/project/.env" },
 };
+
+const LOST = { lines: 3, why: "it is full" };
 
 const FULL = { tenant: "acme", scope: "notes", entries: 500 };
 
 const DAY_MS = 24 * 3_600_000;
 
-const doubting = (kind: ClockDoubt["kind"], byMs: number): Partial<StoreSeen> => ({
+const doubting = (kind: ClockDoubt["kind"], byMs: number): Partial<StoreAtWork> => ({
   clock: { kind, byMs, forMs: 20 * 60_000 },
 });
 
 const judgeStore = (look: StoreLook): readonly Judged[] =>
   judgeAll(LOCAL_CHECKS, {
-    seen: { look, limits: limitsFor(60_000), now: NOW, command: (...words) => `npx cairn ${words.join(" ")}` },
+    seen: {
+      ...{ look, limits: limitsFor(60_000), now: NOW, reaping: null },
+      command: (...words) => `npx cairn ${words.join(" ")}`,
+    },
     production: false,
   });
 
@@ -45,9 +59,15 @@ describe("the embedded world", () => {
     expect(judgeStore({ kind: "seen", store: WELL }).map(({ status }) => status)).toEqual(LOCAL_CHECKS.map(() => "ok"));
   });
 
-  test.each<readonly [string, Status, RegExp, Partial<StoreSeen>]>([
+  test.each<readonly [string, Status, RegExp, Partial<StoreAtWork>]>([
     ["store", "fail", /journal mode is delete/, { journalMode: "delete" }],
     ["store-writable", "fail", /read-only/, { refuses: "it is read-only" }],
+    [
+      "store-secrets",
+      "fail",
+      /has HOOK_KEY, which is .+SecretUnread/,
+      { unread: { names: ["HOOK_KEY"], file: ".env" } },
+    ],
     ["store-whole", "fail", /row 3 missing/, { faults: ["row 3 missing"] }],
     ["rows", "fail", /^local-a: no row; local-b: no row$/, { damaged: ["a", "b"].map(damagedRow) }],
     ["rows", "fail", /local-e: no row; and 2 more$/, { damaged: [..."abcdefg"].map(damagedRow) }],
@@ -63,6 +83,8 @@ describe("the embedded world", () => {
     ["work", "ok", /no run is live/, { supervisor: null, runs: { live: 0, overdue: 0 } }],
     ["work", "warn", /no process works on it/, { supervisor: null }],
     ["work", "warn", /1 of them overdue/, { runs: { live: 2, overdue: 1 } }],
+    ["output", "ok", /no process works on it/, { supervisor: null }],
+    ["output", "warn", /^process 7 could not write 3 lines since its start: it is full;/, { lostOutput: LOST }],
   ])("%s: %s %s", (id, status, says, change) => {
     const judged = found(judgeStore({ kind: "seen", store: { ...WELL, ...change } }), id);
     expect(judged).toMatchObject({ status, why: expect.stringMatching(says) });
@@ -86,7 +108,8 @@ describe("the embedded world", () => {
     [{ kind: "missing", dir: "/store" }, "unknown"],
     [{ kind: "broken", why: "it is not a database" }, "fail"],
   ])("reports that there is nothing to inspect: %o", (look, status) => {
-    const [first, ...others] = judgeStore(look);
+    // Whether orphans are reaped is a question to the machine.
+    const [first, ...others] = judgeStore(look).filter(({ id }) => id !== "orphans");
     expect(first).toMatchObject({ id: "store", status });
     expect(others.map(({ status, why }) => [status, why])).toEqual(others.map(() => ["unknown", "needs store"]));
   });
@@ -101,6 +124,32 @@ const agentOf = (change: object) =>
     }),
     null,
   );
+
+describe("webhooks", () => {
+  const key = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+  const judge = async (values: Readonly<Record<string, string>>) => {
+    const webhooks = ["A", "B"].map((secret) => ({ url: `https://${secret}.example/token`, events: [], secret }));
+    const unsigned = await unsignedWebhooks({
+      webhooks,
+      world: { findSecret: (name) => memorySecrets(values).get(name) },
+    });
+    const seen = { node: "v24.9.0", agents: [], broken: [], secrets: [], webhooks: { count: 2, unsigned } };
+    return judgeAll([WEBHOOK_CHECK], { seen, production: false })[0];
+  };
+
+  test("are well where each secret is a key", async () => {
+    expect(await judge({ A: key, B: key })).toMatchObject({ status: "ok", why: "2 of 2" });
+  });
+
+  test("fail where a secret is missing or is no key, and the path of an endpoint is not shown", async () => {
+    const judged = await judge({ A: "no key" });
+    expect(judged).toMatchObject({ status: "fail", mend: expect.stringContaining("whsec_") });
+    expect(judged?.why).toMatch(
+      /to https:\/\/a\.example: the secret A is no key .+https:\/\/b\.example: the secret B.+not set/,
+    );
+    expect(JSON.stringify(judged)).not.toContain("token");
+  });
+});
 
 describe("agents", () => {
   const judge = (change: Partial<AgentsCase>, production = false) =>

@@ -10,6 +10,7 @@ import { eventReader } from "../support/aws/event-reader.ts";
 import { LAMBDA_RUNTIME } from "../support/aws/lambda-streams.ts";
 import { drive, runnerOf } from "../support/harness/drive.ts";
 import { callsThenFinal, createHarness, scriptedAgent } from "../support/harness/harness.ts";
+import { CLAIM } from "../../src/protocol/row-claim.ts";
 
 const NAMES = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "123456789012" });
 
@@ -62,7 +63,7 @@ test("readers with tokens, limits and deltas use every grant, and nothing that i
   const entry = { execution: "x", epoch, retry: 0 };
   const lease = { owner: "a worker", leaseUntil: now + 60_000, level: 99, now };
   const claim = { run: other.run, born: other.born, chain: 1, entry, ...lease };
-  expect((await aside.table.claim(claim)).kind).toBe("granted");
+  expect((await aside.table.decide(claim, CLAIM)).kind).toBe("granted");
   const parts = [{ kind: "text", index: 0, text: "Hello, " }] as const;
   await aside.deltas.append({ run: other.run, born: other.born }, { epoch: 1, version: 0, seq: 1, at: now, parts });
   expect((await ask(other.run, asked)).text).toContain('"text":"Hello, "');

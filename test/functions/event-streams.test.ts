@@ -13,6 +13,7 @@ import {
   rowOf,
   scriptedAgent,
 } from "../support/harness/harness.ts";
+import { CLAIM } from "../../src/protocol/row-claim.ts";
 
 beforeEach(() => void vi.stubGlobal("awslambda", LAMBDA_RUNTIME));
 afterEach(() => void vi.unstubAllGlobals());
@@ -95,7 +96,7 @@ describe("a stream", () => {
     const now = harness.clock.now();
     const entry = { execution: "x", epoch: 0, retry: 0 };
     const claim = { run, born, chain: 1, entry, owner: "a worker", leaseUntil: now + 900_000, level: 99, now };
-    expect((await table.claim(claim)).kind).toBe("granted");
+    expect((await table.decide(claim, CLAIM)).kind).toBe("granted");
     const parts = [{ kind: "text", index: 0, text: "Hello, " }] as const;
     await deltas.append({ run, born }, { epoch: 1, version: 0, seq: 1, at: now, parts });
     const { text } = await ask(run, { query: { deltas: "true" } });

@@ -36,7 +36,7 @@ describe("an invocation", () => {
     const seen: (readonly [at: number, drained: boolean])[] = [];
     await invocation(at(20_000), async ({ deadline, drain }) => {
       expect(deadline).toBe(NOW + 20_000);
-      for (const ms of [14_999, 1]) {
+      for (const ms of [14_999, 2]) {
         await vi.advanceTimersByTimeAsync(ms);
         seen.push([Date.now() - NOW, drain.aborted]);
       }
@@ -44,7 +44,8 @@ describe("an invocation", () => {
     });
     expect(seen).toEqual([
       [14_999, false],
-      [20_000 - limits.drainMs, true],
+      // The process reads what has arrived first (schedule 230).
+      [20_000 - limits.drainMs + 1, true],
     ]);
     // Nothing of it fires within a later invocation.
     expect(vi.getTimerCount()).toBe(0);
@@ -52,7 +53,7 @@ describe("an invocation", () => {
 
   test("without the time to drain is asked to drain at once", async () => {
     const drained = invocation(at(1_000), async ({ drain }) => {
-      await vi.advanceTimersByTimeAsync(0);
+      await vi.advanceTimersByTimeAsync(1);
       return { kind: "orphans", next: String(drain.aborted) };
     });
     expect(await drained).toEqual({ kind: "orphans", next: "true" });

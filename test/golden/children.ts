@@ -11,7 +11,7 @@ import {
   replied,
   startedEvent,
 } from "../support/states/states-and-events.ts";
-import { childEvent, dispatched, reported } from "../support/states/child-events.ts";
+import { childEvent, continued, dispatched, reported } from "../support/states/child-events.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import type { Moment } from "./moment.ts";
 
@@ -30,6 +30,7 @@ export const CHILD_MOMENTS: readonly Moment[] = [
       reported("c1"),
       reported("c2", "failed"),
       childEvent("ChildSuperseded"),
+      continued("c1"),
       childEvent("ChildAskedToStop", "c2"),
       childEvent("ChildNeverMade", "c2"),
     ],
@@ -38,6 +39,11 @@ export const CHILD_MOMENTS: readonly Moment[] = [
     moment: "a child was too late, and another one is dispatched",
     state: foldAll(waiting(), [childEvent("ChildSuperseded")]),
     events: [dispatched("c1", 2), reported("c1"), childEvent("ChildAskedToStop")],
+  },
+  {
+    moment: "a child was too late, and the same one goes on",
+    state: foldAll(waiting(), [continued("c1")]),
+    events: [childEvent("ChildResumed"), continued("c1", 3), childEvent("ChildSuperseded"), reported("c1")],
   },
   {
     moment: "a child has reported, and the answer is not judged yet",

@@ -51,6 +51,7 @@ const momentsOf = (format: string) =>
     "waits.json",
     "files.json",
     "detached-calls.json",
+    "choices.json",
     "memory.json",
     "result-summaries.json",
   ].flatMap((name) => read(format, name) as readonly GoldenMoment[]);

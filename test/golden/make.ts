@@ -32,6 +32,7 @@ import { CHILD_MOMENTS } from "./children.ts";
 import { DECISION_MOMENTS } from "./decisions.ts";
 import { FILE_MOMENTS } from "./files.ts";
 import { DETACHED_CALL_MOMENTS } from "./detached-calls.ts";
+import { CHOICE_MOMENTS } from "./choices.ts";
 import { MEMORY_MOMENTS } from "./memory.ts";
 import { OUTAGE_MOMENTS } from "./outages.ts";
 import { RESULT_SUMMARY_MOMENTS } from "./result-summaries.ts";
@@ -181,6 +182,7 @@ async function main(words: readonly string[]): Promise<void> {
   write("waits.json", momentsOf(WAIT_MOMENTS));
   write("files.json", momentsOf(FILE_MOMENTS));
   write("detached-calls.json", momentsOf(DETACHED_CALL_MOMENTS));
+  write("choices.json", momentsOf(CHOICE_MOMENTS));
   write("memory.json", momentsOf(MEMORY_MOMENTS));
   write("result-summaries.json", momentsOf(RESULT_SUMMARY_MOMENTS));
   write("archive.json", await archive());

@@ -8,11 +8,13 @@ import { SIZES } from "../../src/codec/limits.ts";
 import { TIMES } from "../../src/protocol/limits.ts";
 import type { Retention } from "../../src/core/policy/retention.ts";
 import type { Row } from "../../src/protocol/row.ts";
+import { COMMIT } from "../../src/protocol/row-commit.ts";
 import { cleanUp } from "../../src/history/clean-up.ts";
 import { archiveKey } from "../../src/history/object-keys.ts";
 import { ledger, show, timeline, transcript } from "../../src/operations/views.ts";
 import { purge } from "../../src/operations/purge.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
+import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
 import { drive, runnerOf } from "../support/harness/drive.ts";
 import { recordChildren, createIdleRun, inboxOf } from "../support/runs/parent-and-children.ts";
 import { type ScriptedAgentOptions, FINAL_REPLY, callsThenFinal, rowOf } from "../support/harness/harness.ts";
@@ -194,8 +196,8 @@ describe("a run", () => {
     const { objects } = harness.world.store;
     const payload = await createIdleRun(harness, { key: "key", agent });
     const lost = new Map<string, Uint8Array>();
-    const commit: SupervisedHarness["world"]["table"]["commit"] = async (of) => {
-      const outcome = await harness.world.table.commit(of);
+    const commit: DecisionCalls["commit"] = async (of) => {
+      const outcome = await harness.world.table.decide(of, COMMIT);
       for (const [key, bytes] of of.unlessWoken ? objects : []) {
         if (!key.includes("/blobs/")) continue;
         lost.set(key, bytes);
@@ -203,7 +205,7 @@ describe("a run", () => {
       }
       return outcome;
     };
-    await drive(runnerOf({ ...harness.world, table: { ...harness.world.table, commit } }, agent), payload);
+    await drive(runnerOf({ ...harness.world, table: withCalls(harness.world.table, { commit }) }, agent), payload);
     await sweep(harness);
     const { run } = payload;
     expect(rowOf(harness, run)).toMatchObject({ status: "completed", endNotified: false, expiresAtSec: null });
@@ -287,9 +289,9 @@ describe("the archive of a removed run", () => {
     const died = async (): Promise<never> => {
       throw new Error("it dies");
     };
-    await expect(purge({ ...harness.world, table: { ...harness.world.table, purge: died } }, row.run)).rejects.toThrow(
-      "dies",
-    );
+    await expect(
+      purge({ ...harness.world, table: withCalls(harness.world.table, { purge: died }) }, row.run),
+    ).rejects.toThrow("dies");
     expect(harness.world.store.objects.has(archiveKey(row, "warm"))).toBe(false);
     expect(await purge(harness.world, row.run)).toMatchObject({ kind: "purged" });
     expect(harness.world.store.objects.size).toBe(0);

@@ -16,6 +16,7 @@ import {
   countLeftovers,
   performMaintenance,
 } from "../support/runs/leftover-objects.ts";
+import { nameOfCall } from "../support/harness/ports.ts";
 import { type Harness, rowOf, createHarness } from "../support/harness/harness.ts";
 
 class Crashed extends Error {}
@@ -34,7 +35,7 @@ function withFault(world: World, fault: Fault | null): { readonly world: World; 
       get: (target, member) => {
         const call = Reflect.get(target, member) as (...of: readonly unknown[]) => Promise<unknown>;
         return async (...of: readonly unknown[]): Promise<unknown> => {
-          const kind = points.push(`${name}.${String(member)}`) - 1 === fault?.at ? fault.kind : null;
+          const kind = points.push(`${name}.${nameOfCall(member, of)}`) - 1 === fault?.at ? fault.kind : null;
           if (isDead || kind === "crash before") throw new Crashed();
           if (kind === "unavailable") throw new StoreUnreachable("the store does not answer");
           if (kind === "not applied") return { kind: "ambiguous", why: "503" };

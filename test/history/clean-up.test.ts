@@ -17,6 +17,9 @@ import {
 } from "../support/runs/leftover-objects.ts";
 import { type Harness, rowOf, createHarness } from "../support/harness/harness.ts";
 import { rewriteRow } from "../support/runs/rewrite-row.ts";
+import { END_NOTIFICATION } from "../../src/protocol/row-end-notification.ts";
+import { PURGE } from "../../src/protocol/row-removal.ts";
+import { withCalls } from "../../src/testing/decisions.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -81,7 +84,7 @@ describe("an expired run", () => {
     harness.world.store.rows.set(told.run, { ...told, endNotified: false, expiresAtSec: null });
     harness.world.store.expire(harness.clock.now() + 10_000 * HOUR_MS);
     const of = { run: told.run, born: told.born, now: harness.clock.now() };
-    expect(await harness.world.table.purge(of)).toMatchObject({ kind: "kept" });
+    expect(await harness.world.table.decide(of, PURGE)).toMatchObject({ kind: "kept" });
     expect(harness.world.store.removed).toEqual([]);
     await loadObjects(harness, rowOf(harness, told.run));
   });
@@ -121,9 +124,11 @@ describe("purge", () => {
     const row = await endedRun(harness, "key");
     harness.world.store.rows.set(row.run, { ...row, endNotified: false, expiresAtSec: null });
     const told: string[] = [];
-    const table = { ...harness.world.table };
-    table.recordEndNotified = (of) => harness.world.table.recordEndNotified(of).finally(() => told.push("told"));
-    table.purge = (of) => harness.world.table.purge(of).finally(() => told.push("purged"));
+    const { table: stored } = harness.world;
+    const table = withCalls(stored, {
+      recordEndNotified: (of) => stored.decide(of, END_NOTIFICATION).finally(() => told.push("told")),
+      purge: (of) => stored.decide(of, PURGE).finally(() => told.push("purged")),
+    });
     expect(await purge({ ...harness.world, table }, row.run)).toMatchObject({ kind: "purged" });
     expect(told).toEqual(["told", "purged"]);
   });
@@ -143,11 +148,12 @@ describe("purge", () => {
   test("leaves a run to its expiry when its time ends meanwhile", async () => {
     const harness = createHarness();
     const row = await endedRun(harness, "key");
-    const table = { ...harness.world.table };
-    table.purge = (of) => {
-      pastRetention(harness);
-      return harness.world.table.purge({ ...of, now: harness.clock.now() });
-    };
+    const table = withCalls(harness.world.table, {
+      purge: (of) => {
+        pastRetention(harness);
+        return harness.world.table.decide({ ...of, now: harness.clock.now() }, PURGE);
+      },
+    });
     const before = countLeftovers(harness, row);
     expect(await purge({ ...harness.world, table }, row.run)).toEqual({ kind: "missing" });
     expect(countLeftovers(harness, row)).toEqual(before);

@@ -1,6 +1,6 @@
 /** The receipt of a run: who was paid what, and what each process death would have cost without checkpoints. */
 import { expect, test } from "vitest";
-import { receiptLine, renderReceipt } from "../../src/cli/render/receipt.ts";
+import { receiptLine, renderReceipt } from "../../src/render/receipt.ts";
 import type { Event } from "../../src/core/event.ts";
 import { receiptOf } from "../../src/history/receipt.ts";
 import { receiptOfRun } from "../../src/history/run-receipt.ts";

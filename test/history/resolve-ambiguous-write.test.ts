@@ -12,6 +12,7 @@ import { executionName } from "../../src/protocol/ids.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Row } from "../../src/protocol/row.ts";
+import { CLAIM } from "../../src/protocol/row-claim.ts";
 import { defineAgent, scriptedModel, tool } from "../../src/index.ts";
 import { StoreUnreachable, type TelemetryRecord, type World } from "../../src/ports/world.ts";
 import {
@@ -102,7 +103,7 @@ describe("a claim", () => {
     const { run, born } = payload;
     const entry = { execution: executionName(run, born, 1), epoch: 0, retry: 0 };
     const now = world.clock.now();
-    await world.table.claim({ run, born, chain: 1, entry, owner: "dead", leaseUntil: now + 9, now });
+    await world.table.decide({ run, born, chain: 1, entry, owner: "dead", leaseUntil: now + 9, now }, CLAIM);
     const unreliable = worldOverNetwork(world, "claim", { fates: ["lost"] });
     await attemptBeat(runnerOf(unreliable.world, acting()), payload, 1);
     expect(await recoveryRulesOf(world, payload.run)).toEqual(["takeover"]);

@@ -37,6 +37,17 @@ test("a missing secret is looked up again each time, a present one is cached for
   await expect(mine.get("OTHER")).rejects.toThrow("does not declare");
 });
 
+test("a store of secrets that throws at once counts as no silent one, and leaves no timer behind", async () => {
+  const get = (): Promise<SecretLook> => {
+    throw new StoreUnreachable("it is closed", { store: "the secrets" });
+  };
+  const clock = virtualClock(0);
+  const world = { secrets: { get, declare: async () => {}, declared: async () => [] }, clock };
+  const mine = secretsFor(world, { name: "teller", secrets: ["TOKEN"] });
+  await expect(mine.get("TOKEN")).rejects.toThrow("it is closed");
+  expect(clock.next()).toBeNull();
+});
+
 test("what a tool hides is redacted, and its later values do not drive out secrets", async () => {
   const get = async (): Promise<SecretLook> => ({ kind: "found", value: "value-of-the-secret" });
   const world = { secrets: { get, declare: async () => {}, declared: async () => [] }, clock: virtualClock(0) };

@@ -11,6 +11,9 @@ import { limitsFor } from "../../src/protocol/limits.ts";
 import type { World } from "../../src/ports/world.ts";
 import type { Reply } from "../../src/protocol/chain.ts";
 import type { Commit, Row } from "../../src/protocol/row.ts";
+import { COMMIT } from "../../src/protocol/row-commit.ts";
+import { PARK } from "../../src/protocol/row-park.ts";
+import { CLAIM } from "../../src/protocol/row-claim.ts";
 import { snapshotKey } from "../../src/history/object-keys.ts";
 import { LIMITS } from "../support/gate/limits.ts";
 import { attemptBeat, runnerOf } from "../support/harness/drive.ts";
@@ -79,16 +82,16 @@ test("a process reads a row that it does not know once, and then each write of t
     calls.length = 0;
     return [(await act()).kind, ...calls.map(({ operation }) => operation)];
   };
-  expect(await sent(() => table.claim({ ...claim, entry }))).toEqual(["granted", "GetItem", "UpdateItem"]);
+  expect(await sent(() => table.decide({ ...claim, entry }, CLAIM))).toEqual(["granted", "GetItem", "UpdateItem"]);
   // Another process, which does not know the owner.
   const other = worldOf(clients).table;
   const second = { ...claim, owner: "two", entry: { ...entry, retry: 1 } };
-  expect(await sent(() => other.claim(second))).toEqual(["granted", "GetItem", "UpdateItem"]);
-  expect(await sent(() => other.claim({ ...second, owner: "three", entry: { ...entry, retry: 2 } }))).toEqual([
+  expect(await sent(() => other.decide(second, CLAIM))).toEqual(["granted", "GetItem", "UpdateItem"]);
+  expect(await sent(() => other.decide({ ...second, owner: "three", entry: { ...entry, retry: 2 } }, CLAIM))).toEqual([
     ...["granted", "UpdateItem"],
   ]);
   // The first process relies on its old view, is refused, and learns so at once.
-  const stale = await sent(() => table.claim({ ...claim, entry: { ...entry, retry: 1 } }));
+  const stale = await sent(() => table.decide({ ...claim, entry: { ...entry, retry: 1 } }, CLAIM));
   expect(stale).toEqual(["superseded", "UpdateItem"]);
 });
 
@@ -111,8 +114,10 @@ test("a row stays small, whatever happens to its run", async () => {
   await measured(table.create({ ...of, ...named, tenant, parent, snapshot, deadline: now + 1_000 }));
   const entry = { execution: `${run}-${born}-1`, epoch: 0, retry: 1 };
   const claim = { ...of, chain: 1, owner: "0123456789abcdef", leaseUntil: now + 60_000 };
-  const held = await measured(table.claim({ ...claim, entry }));
-  const over = await measured(table.claim({ ...claim, entry: { ...entry, retry: 2 }, owner: "fedcba9876543210" }));
+  const held = await measured(table.decide({ ...claim, entry }, CLAIM));
+  const over = await measured(
+    table.decide({ ...claim, entry: { ...entry, retry: 2 }, owner: "fedcba9876543210" }, CLAIM),
+  );
   expect([held.takeovers, over.takeovers]).toEqual([0, 1]);
   const commit: Commit = {
     ...{ ...of, ...named, snapshot, epoch: over.epoch, version: 0, commitId: "0123456789abcdef", journal: null },
@@ -134,13 +139,13 @@ test("a row stays small, whatever happens to its run", async () => {
     },
   };
   for (const want of ["pause", "cancel"] as const) await measured(table.request({ ...of, want }));
-  const free = await measured(table.commit(commit));
+  const free = await measured(table.decide(commit, COMMIT));
   const parked = { ...of, chain: 1, epoch: free.epoch, entry: { ...entry, epoch: free.epoch }, token: "t".repeat(800) };
-  await measured(table.park(parked));
+  await measured(table.decide(parked, PARK));
   const last = { execution: `${run}-${born}-1`, epoch: free.epoch, retry: 0 };
-  const holder = await measured(table.claim({ ...claim, entry: last }));
+  const holder = await measured(table.decide({ ...claim, entry: last }, CLAIM));
   const end = { ...commit, epoch: holder.epoch, version: 1, status: "cancelled", phase: "Cancelled" } as const;
-  await measured(table.commit({ ...end, expiresAtSec: 1_790_086_400 }));
+  await measured(table.decide({ ...end, expiresAtSec: 1_790_086_400 }, COMMIT));
   expect(sizes).toHaveLength(9);
   expect(Math.max(...sizes)).toBeLessThanOrEqual(ROW_BYTES_MAX);
   expect(Math.min(...sizes)).toBeGreaterThan(ROW_BYTES_MAX / 3);

@@ -8,6 +8,7 @@ import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import type { Row } from "../../src/protocol/row.ts";
+import { PURGE } from "../../src/protocol/row-removal.ts";
 import type { World } from "../../src/ports/world.ts";
 import { resolveAmbiguousWrite } from "../../src/history/resolve-ambiguous-write.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
@@ -204,7 +205,7 @@ const OPERATIONS: readonly Operation[] = [
     before: toTheEnd,
     act: async (payload) => {
       const outcome = await resolveAmbiguousWrite(
-        () => world.table.purge(of(payload)),
+        () => world.table.decide(of(payload), PURGE),
         () => null,
       );
       expect(outcome.kind).toMatch(/^(purged|missing)$/);

@@ -7,10 +7,14 @@ import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { TelemetryRecord } from "../../src/ports/world.ts";
 import { purge } from "../../src/operations/purge.ts";
-import { fenceRestored } from "../../src/operations/restored.ts";
+import { reconcile } from "../../src/operations/reconcile.ts";
+import { checkStore, fenceRestored } from "../../src/operations/restored.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { verify } from "../../src/history/verify.ts";
+import { ledger, show } from "../../src/operations/views.ts";
+import { assertSafety } from "../support/gate/safety.ts";
 import { attemptBeat, runnerOf } from "../support/harness/drive.ts";
+import { answer, clerk } from "../support/restores/clerk.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
 import { caller, driven, started } from "./scene.ts";
 
@@ -73,4 +77,50 @@ test("a run whose row is older than its objects is refused until it is fenced; t
   // This includes objects from before the restore, because all lie below the prefix of one incarnation.
   const [left] = await world.objects.keysAfter(`runs/restored/${run}/`, 1);
   expect(left?.key.startsWith(`runs/restored/${run}/`) ?? false).toBe(false);
+});
+
+test.each([
+  ["settle a call with the same key and arguments, and nobody is asked", "pay", 0],
+  ["settle no call with other arguments, so a human is asked", "please pay", 1],
+] as const)("objects in the bucket that are newer than a restored row %s", async (_, later, questions) => {
+  const world = awsWorld({ ...{ ...deployment, limits: limitsFor(60_000) }, telemetry: { record: () => {} } });
+  // Another test may have restored this store: then a keyed start would wait.
+  await checkStore(world, { by: "ann", confirmed: true });
+  const done: string[] = [];
+  let words = "pay";
+  const agent = clerk({ effect: "unsafe", words: () => words, done });
+  const runner = () => runnerOf(world, agent);
+  const { client, where } = { client: deployment.clients.table.repeating, where: { TableName: deployment.table } };
+  const payload = await started(world, { agent, tenant: "newer", key: later });
+  const { run } = payload;
+  const { Item: backup } = await client.send(
+    new GetItemCommand({ ...where, Key: keyOf(run, ROW_ITEM), ConsistentRead: true }),
+  );
+  expect(await driven(runner(), payload)).toBe("done");
+  expect(done).toHaveLength(1);
+
+  // The table alone comes back, as from its point-in-time recovery.
+  await client.send(new PutItemCommand({ ...where, Item: backup }));
+  await fenceRestored(world);
+  words = later;
+  const goOn = async (): Promise<string> => {
+    const row = await world.table.read(run, Date.now());
+    return driven(runner(), { ...payload, chain: row?.chain ?? 0, epoch: row?.epoch ?? 0 });
+  };
+  await sendRequest(world, { run, want: "resume" });
+  await goOn();
+  assertSafety("nothing is done twice", () => expect(done).toHaveLength(1));
+  const unknown = (await show(world, run))?.unknown ?? [];
+  expect(unknown.map(({ lostTime }) => lostTime)).toEqual(Array.from({ length: questions }, () => true));
+  for (const { call } of unknown) {
+    expect(await reconcile(world, { ...answer(run, "succeeded"), call })).toMatchObject({ kind: "accepted" });
+    await goOn();
+  }
+  expect(await world.table.read(run, Date.now())).toMatchObject({ status: "completed" });
+  const evidence = questions === 0 ? "newer objects of this run have its result" : "ann says: succeeded";
+  expect(await ledger(world, run)).toMatchObject([
+    { status: "reconciled", evidence: expect.stringContaining(evidence) },
+  ]);
+  assertSafety("nothing is done twice", () => expect(done).toHaveLength(1));
+  expect(await verify(world, { run })).toMatchObject({ findings: [], readable: true });
 });

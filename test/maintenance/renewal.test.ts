@@ -1,10 +1,12 @@
 /** Continue-as-new: a run moves to the next execution before the history limit, and no crash strands it in between. */
 import { describe, expect, test } from "vitest";
 import type { Payload, TaskResult } from "../../src/protocol/chain.ts";
+import { COMMIT } from "../../src/protocol/row-commit.ts";
 import type { World } from "../../src/ports/world.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { ledger, show } from "../../src/operations/views.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
+import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
 import { crashAtCall, forEachCrashPoint } from "../support/faults/crash-at-call.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 import {
@@ -84,7 +86,7 @@ describe("after as many claims as an execution may have", () => {
   test("a beat that dies moves nothing: its retry moves the run", async () => {
     const harness = once();
     const { agent, payload, run } = await renewing(harness, { effect: "keyed", reply: callsThenFinal(1) });
-    const isStuck = { ...harness.world, table: { ...harness.world.table, commit: neverSettles } };
+    const isStuck = { ...harness.world, table: withCalls(harness.world.table, { commit: neverSettles }) };
     void attemptBeat(runnerOf(isStuck, agent), payload);
     await expect.poll(() => rowOf(harness, run).owner).not.toBe(null);
     expect(await beatReply(attemptBeat(runnerOf(harness.world, agent), payload, 1))).toMatchObject({
@@ -100,13 +102,13 @@ describe("the commit that moves a run to the next execution", () => {
     const harness = once();
     const { agent, payload, run } = await renewing(harness);
     let sent = 0;
-    const commit: World["table"]["commit"] = async (of) => {
-      const outcome = await harness.world.table.commit(of);
+    const commit: DecisionCalls["commit"] = async (of) => {
+      const outcome = await harness.world.table.decide(of, COMMIT);
       if (!of.nextChain) return outcome;
       sent += 1;
       return sent === 1 ? { kind: "ambiguous", why: "timeout" } : outcome;
     };
-    const world = { ...harness.world, table: { ...harness.world.table, commit } };
+    const world = { ...harness.world, table: withCalls(harness.world.table, { commit }) };
     expect(await beatReply(attemptBeat(runnerOf(world, agent), payload))).toMatchObject({
       route: "renew",
       chain: 2,
@@ -119,26 +121,26 @@ describe("the commit that moves a run to the next execution", () => {
     const harness = once();
     const { agent, payload, run } = await renewing(harness);
     let isFirst = true;
-    const commit: World["table"]["commit"] = async (of) => {
-      const outcome = await harness.world.table.commit(of);
+    const commit: DecisionCalls["commit"] = async (of) => {
+      const outcome = await harness.world.table.decide(of, COMMIT);
       if (!of.nextChain || !isFirst) return outcome;
       isFirst = false;
       const { chain, epoch } = rowOf(harness, run);
       await attemptBeat(runnerOf(harness.world, agent), { ...payload, chain, epoch });
       return { kind: "ambiguous", why: "timeout" };
     };
-    const world = { ...harness.world, table: { ...harness.world.table, commit } };
+    const world = { ...harness.world, table: withCalls(harness.world.table, { commit }) };
     expect(await beatReply(attemptBeat(runnerOf(world, agent), payload))).toMatchObject({ route: "superseded" });
   });
 
   test("schedule 9: is found by the retry after a crash, which starts the successor", async () => {
     const harness = once();
     const { agent, payload, run } = await renewing(harness);
-    const commit: World["table"]["commit"] = async (of) => {
-      const outcome = await harness.world.table.commit(of);
+    const commit: DecisionCalls["commit"] = async (of) => {
+      const outcome = await harness.world.table.decide(of, COMMIT);
       return of.nextChain ? neverSettles() : outcome;
     };
-    void attemptBeat(runnerOf({ ...harness.world, table: { ...harness.world.table, commit } }, agent), payload);
+    void attemptBeat(runnerOf({ ...harness.world, table: withCalls(harness.world.table, { commit }) }, agent), payload);
     await expect.poll(() => rowOf(harness, run).chain).toBe(2);
     const before = rowOf(harness, run);
     const reply = await beatReply(attemptBeat(runnerOf(harness.world, agent), payload, 1));

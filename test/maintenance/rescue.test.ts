@@ -2,9 +2,11 @@
 import { describe, expect, test } from "vitest";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import type { Payload, TaskResult } from "../../src/protocol/chain.ts";
+import { COMMIT } from "../../src/protocol/row-commit.ts";
 import type { World } from "../../src/ports/world.ts";
 import { show, timeline } from "../../src/operations/views.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
+import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
 import { type CrashPoint, crashAtCall, forEachCrashPoint } from "../support/faults/crash-at-call.ts";
 import { runDeadInTool } from "../support/runs/abandoned-runs.ts";
 import { runnerOf } from "../support/harness/drive.ts";
@@ -191,11 +193,11 @@ test("a rescue starts the successor when a slow attempt committed a continue-as-
   const harness = createSupervisedHarness({ chainClaimsMax: 1 });
   const { run, payload, agent } = await lapsed(harness);
   // The last attempt of the beat commits, but its response never arrives.
-  const commit: World["table"]["commit"] = async (of) => {
-    const outcome = await harness.world.table.commit(of);
+  const commit: DecisionCalls["commit"] = async (of) => {
+    const outcome = await harness.world.table.decide(of, COMMIT);
     return of.nextChain ? neverSettles() : outcome;
   };
-  const world = { ...harness.world, table: { ...harness.world.table, commit } };
+  const world = { ...harness.world, table: withCalls(harness.world.table, { commit }) };
   const entry = { execution: executionNameOf(payload), epoch: 0, retry: 4 };
   void runTask(runnerOf(world, agent))({ kind: "beat", payload, attempt: entry }, invocation(harness));
   await expect.poll(() => rowOf(harness, run).chain).toBe(2);

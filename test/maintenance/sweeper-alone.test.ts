@@ -14,6 +14,7 @@ import {
 } from "../support/harness/supervised-harness.ts";
 import { createSupervisedHarness, driveUntil, sweep, passTime } from "../support/harness/supervised-harness.ts";
 import { scriptedAgent, dieInTool, reachTool, rowOf } from "../support/harness/harness.ts";
+import { nameOfCall } from "../support/harness/ports.ts";
 import { approvalAgent } from "../support/agents/approval-agent.ts";
 import { completed, startedEvent } from "../support/states/states-and-events.ts";
 
@@ -26,7 +27,7 @@ async function sweeperActions(harness: SupervisedHarness): Promise<readonly stri
       get: (target, name) => {
         const call = Reflect.get(target, name) as (...of: unknown[]) => unknown;
         return (...of: unknown[]): unknown => {
-          if (!/^(read|alive|take|cursorOf)$/.test(String(name))) done.push(String(name));
+          if (!/^(read|alive|take|cursorOf)$/.test(String(name))) done.push(nameOfCall(name, of));
           return Reflect.apply(call, target, of);
         };
       },

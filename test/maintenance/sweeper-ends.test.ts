@@ -1,7 +1,6 @@
 /** Runs that no beat can end: the sweeper ends them once no lost process can act and every message is absorbed. */
 import { noticeMs } from "../../src/engine/loop/idle.ts";
 import { describe, expect, test } from "vitest";
-import type { World } from "../../src/ports/world.ts";
 import { ledger, timeline, transcript } from "../../src/operations/views.ts";
 import { send } from "../../src/operations/steer.ts";
 import { runBetweenBeats, runDeadInTool } from "../support/runs/abandoned-runs.ts";
@@ -18,6 +17,9 @@ import {
   passTime,
 } from "../support/harness/supervised-harness.ts";
 import { BEAT_MS, beforeCommit, rowOf } from "../support/harness/harness.ts";
+import { HAND_OVER } from "../../src/protocol/row-hand-over.ts";
+import { CLAIM } from "../../src/protocol/row-claim.ts";
+import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
 
 const words = (run: string, id = "w1") => ({ run, text: "take the train", by: "ann", id });
 const events = async (harness: SupervisedHarness, run: string) =>
@@ -70,14 +72,17 @@ describe("a run with too many process deaths", () => {
     const { row, run, payload } = await runDeadInTool(harness);
     changeRow(harness, row, over);
     harness.clock.moveTo(row.leaseUntil ?? 0);
-    const handOver: World["table"]["handOver"] = async (of) => {
+    const handOver: DecisionCalls["handOver"] = async (of) => {
       const entry = { execution: executionNameOf(payload), epoch: 0, retry: 1 };
       // The zombie's clock is behind.
       const leaseUntil = harness.clock.now() + BEAT_MS;
-      await harness.world.table.claim({ ...payload, entry, owner: "zombie", leaseUntil, now: harness.clock.now() });
-      return harness.world.table.handOver({ ...of, now: leaseUntil });
+      await harness.world.table.decide(
+        { ...payload, entry, owner: "zombie", leaseUntil, now: harness.clock.now() },
+        CLAIM,
+      );
+      return harness.world.table.decide({ ...of, now: leaseUntil }, HAND_OVER);
     };
-    await sweep(harness, { ...harness.world, table: { ...harness.world.table, handOver } });
+    await sweep(harness, { ...harness.world, table: withCalls(harness.world.table, { handOver }) });
     expect(rowOf(harness, run)).toMatchObject({
       status: "running",
       owner: null,
@@ -90,11 +95,11 @@ describe("a run with too many process deaths", () => {
     const { row, run } = await runDeadInTool(harness);
     changeRow(harness, row, over);
     harness.clock.moveTo(row.leaseUntil ?? 0);
-    const handOver: World["table"]["handOver"] = async (of) => {
+    const handOver: DecisionCalls["handOver"] = async (of) => {
       changeRow(harness, row, { status: "completed", phase: "Completed" });
-      return harness.world.table.handOver(of);
+      return harness.world.table.decide(of, HAND_OVER);
     };
-    await sweep(harness, { ...harness.world, table: { ...harness.world.table, handOver } });
+    await sweep(harness, { ...harness.world, table: withCalls(harness.world.table, { handOver }) });
     expect(rowOf(harness, run)).toMatchObject({ status: "completed", chain: 1, version: row.version });
   });
 
@@ -151,12 +156,15 @@ describe("a run past its deadline", () => {
       const { row, run, agent } = await runDeadInTool(harness, "keyed");
       harness.clock.moveTo(row.deadline + noticeMs(harness.world.limits));
       const act = () => send(harness.world, words(run));
-      const handOver: World["table"]["handOver"] = async (of) => {
+      const handOver: DecisionCalls["handOver"] = async (of) => {
         await act();
-        return harness.world.table.handOver(of);
+        return harness.world.table.decide(of, HAND_OVER);
       };
       const late = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act });
-      await sweep(harness, at === "ended" ? late : { ...harness.world, table: { ...harness.world.table, handOver } });
+      await sweep(
+        harness,
+        at === "ended" ? late : { ...harness.world, table: withCalls(harness.world.table, { handOver }) },
+      );
       expect(rowOf(harness, run)).toMatchObject({ status: "running", version: row.version });
       passTime(harness);
       await sweep(harness);

@@ -17,6 +17,7 @@ import {
 } from "../support/harness/supervised-harness.ts";
 import { createSupervisedHarness, driveUntil, sweep, passTime } from "../support/harness/supervised-harness.ts";
 import { scriptedAgent, rowOf } from "../support/harness/harness.ts";
+import { HAND_OVER } from "../../src/protocol/row-hand-over.ts";
 
 const words = (run: string, id = "w1") => ({ run, text: "take the train", by: "ann", id });
 const stageOf = (harness: SupervisedHarness, name: string): string | undefined =>
@@ -161,7 +162,7 @@ describe("a running run", () => {
     const harness = createSupervisedHarness();
     const { row, run } = await runDeadInTool(harness);
     harness.clock.moveTo(row.leaseUntil ?? 0);
-    await harness.world.table.handOver({ ...row, now: harness.clock.now() });
+    await harness.world.table.decide({ ...row, now: harness.clock.now() }, HAND_OVER);
     passTime(harness);
     await sweep(harness);
     expect(rowOf(harness, run)).toMatchObject({ chain: 2, takeovers: 1 });

@@ -2,13 +2,16 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import { defineAgent, scriptedModel } from "../../src/index.ts";
 import { type McpServerOptions, mcpServer } from "../../src/mcp-tools/index.ts";
 import { fakeService } from "../../src/testing/kit/index.ts";
 import type { ToolSecrets, ToolSource } from "../../src/ports/agent.ts";
 import { LIMITS } from "../support/gate/limits.ts";
+
+/** How long connecting may take on a slow machine: at most what a beat of a minute has for it. */
+const CONNECT_MS = Math.min(LIMITS.startMs, 45_000);
 
 const SERVER = join(import.meta.dirname, "fixtures/desk-server.ts");
 
@@ -49,13 +52,26 @@ export function openDesk(): Desk {
   setTools(["look", "post", "drop"]);
   return {
     dir,
-    options: { name: "desk", command: process.execPath, args: [SERVER, dir], connectMs: LIMITS.startMs },
+    options: { name: "desk", command: process.execPath, args: [SERVER, dir], connectMs: CONNECT_MS },
     fault: (fault) => writeFileSync(join(dir, fault), ""),
     setTools,
     change: () => writeFileSync(join(dir, "change"), ""),
     goOn: () => writeFileSync(join(dir, "go-on"), ""),
     seen,
   };
+}
+
+/**
+ * Plays runs in memory whose tools may take as long as a slow machine needs to start a server. A tool that takes two
+ * seconds of real time hangs there, and its timeout fires: so no real time passes for these runs.
+ */
+export async function patiently<Played>(play: () => Promise<Played>): Promise<Played> {
+  const stopped = vi.spyOn(performance, "now").mockReturnValue(performance.now());
+  try {
+    return await play();
+  } finally {
+    stopped.mockRestore();
+  }
 }
 
 /** For `runAgent`: the desk is a process of the test, and no service of a user. */
@@ -65,7 +81,7 @@ export const NO_SECRETS: ToolSecrets = { get: (name) => Promise.reject(new Error
 
 /** A server of this test alone. No test takes as long as its connection may be idle, unless the options say otherwise. */
 export const serverOf = (options: McpServerOptions): ToolSource =>
-  mcpServer({ connectMs: LIMITS.startMs, idleMs: LIMITS.runMs, ...options });
+  mcpServer({ connectMs: CONNECT_MS, idleMs: LIMITS.runMs, ...options });
 
 /** The same, whose process runs already: a start on a busy machine takes longer than a run in memory has patience. */
 export async function startedServerOf(options: McpServerOptions): Promise<ToolSource> {

@@ -7,14 +7,14 @@ import { withListedTools } from "../../src/doctor/listed-tools.ts";
 import { withReleasedTools } from "../../src/engine/context/agent-sources.ts";
 import { defineAgent, tool } from "../../src/index.ts";
 import { mcpServer } from "../../src/mcp-tools/index.ts";
+import { listedTools } from "../../src/mcp-tools/listed-tools.ts";
 import type { OpenCall } from "../../src/core/state.ts";
 import { AgentInvalid } from "../../src/ports/agent-invalid.ts";
 import type { Agent, ToolSource } from "../../src/ports/agent.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { checkAgent } from "../../src/sdk/check.ts";
 import { runAgent } from "../../src/testing/kit/index.ts";
-
-import { callingAgent, openDesk, serverOf } from "./desk.ts";
+import { callingAgent, openDesk, patiently, serverOf, startedServerOf } from "./desk.ts";
 
 const OF_RUNS = limitsFor(60_000);
 const NO_SECRETS = { get: (name: string) => Promise.reject(new Error(`no ${name}`)) };
@@ -40,6 +40,38 @@ describe("the effect class of a tool", () => {
       "unsafe",
     ]);
     expect([tools["look"]?.retry, tools["post"]?.retry?.attempts]).toEqual([null, 3]);
+  });
+});
+
+describe("the options of a tool", () => {
+  test("may declare an expected loop by the name that the server gives the tool", async () => {
+    const source = serverOf({ ...openDesk().options, loops: { look: "ignore" } });
+    const tools = await listOf(source);
+    expect(Object.entries(tools).map(([name, { loops }]) => [name, loops])).toEqual([
+      ["desk_look", "ignore"],
+      ["desk_post", undefined],
+      ["desk_drop", undefined],
+    ]);
+    const wrong = { ...openDesk().options, loops: { look: "stop" } } as never;
+    expect(() => serverOf(wrong)).toThrow(/an mcpServer is wrong: loops\.look: write "ignore"/);
+  });
+
+  test("of a name that every object has are those that are declared", async () => {
+    const server = { label: "a server", prefix: "", approval: {}, loops: {}, effects: {} } as never;
+    const listed = await listedTools(server, [{ name: "constructor", inputSchema: { type: "object" } }], null);
+    const made = listed.tools["constructor"];
+    expect(made).toMatchObject({ effect: "unsafe", approval: "never" });
+    expect(made?.loops).toBeUndefined();
+  });
+
+  test("let an expected loop go on, and stop any other one", async () => {
+    const polls = Array.from({ length: 12 }, () => "desk_look");
+    const statusOf = async (loops: object): Promise<string> => {
+      const source = await startedServerOf({ ...openDesk().options, ...loops, only: ["look"] });
+      return (await patiently(() => runAgent(callingAgent({ source, tools: polls }), { input: {} }))).status;
+    };
+    expect(await statusOf({})).toBe("failed");
+    expect(await statusOf({ loops: { look: "ignore" } })).toBe("completed");
   });
 });
 
@@ -109,7 +141,7 @@ describe("a list that changes", () => {
     const desk = openDesk();
     desk.setTools(["look"]);
     const agent = callingAgent({ source: serverOf(desk.options), tools: ["desk_post", "desk_look"] });
-    const run = await runAgent(agent, { input: {} });
+    const run = await patiently(() => runAgent(agent, { input: {} }));
     expect(JSON.stringify(run.timeline)).toContain("UnknownTool: there is no tool desk_post; the tools are desk_look");
     expect(run.calls.map(({ status }) => status)).toEqual(["failed", "succeeded"]);
   });
@@ -165,6 +197,71 @@ test("names that no tool may have, names of cairn, and tools outside of only, ar
   expect(Object.keys(await listOf(serverOf({ ...reading.options, name: "cairn" })))).toEqual(["cairn_look"]);
   const source = serverOf({ ...openDesk().options, only: ["post", "absent"], prefix: "d-" });
   expect(Object.keys(await listOf(source))).toEqual(["d-post"]);
+});
+
+describe("a tool that is left out", () => {
+  const server = { label: "MCP server desk", prefix: "desk_" } as never;
+  const schema = { type: "object" as const };
+
+  test("is named with its reason", async () => {
+    const listed = await listedTools(
+      server,
+      [
+        { name: "find.all", inputSchema: schema },
+        { name: "find_all", inputSchema: schema },
+        { name: "x".repeat(80), inputSchema: schema },
+        { name: "broken", inputSchema: { type: "object", properties: { a: { type: "no such type" } } } } as never,
+      ],
+      null,
+    );
+    expect(Object.keys(listed.tools)).toEqual(["desk_find_all"]);
+    expect(listed.leftOut.map(({ tool: name, why }) => [name.slice(0, 8), why])).toEqual([
+      ["find_all", "its tool find.all has the name desk_find_all already"],
+      ["xxxxxxxx", "its name has 85 characters with its prefix, and 64 are allowed: set a shorter prefix"],
+      ["broken", expect.stringMatching(/^its inputSchema cannot be used: .+/)],
+    ]);
+  });
+
+  test("is named if only names it, and if another tool of the agent has its name", async () => {
+    const source = serverOf({ ...openDesk().options, only: ["look", "absent"] });
+    const own = { desk_look: tool({ input: z.object({}), effect: "none", run: () => 1 }) };
+    const agent = callingAgent({ source, tools: [], own } as never);
+    const full = { ...agent, tools: { ...agent.tools, ...own } };
+    const { missing } = await withListedTools(full, NO_SECRETS);
+    expect(missing.map(({ what, why, mend }) => [what, why, mend])).toEqual([
+      [
+        "leftOut",
+        "MCP server desk has a tool absent, and no run gets it",
+        "only names it, and the server has no such tool",
+      ],
+      [
+        "leftOut",
+        "MCP server desk has a tool desk_look, and no run gets it",
+        "the agent itself has a tool of that name: set another prefix",
+      ],
+    ]);
+  });
+
+  test("is an event of each run, once, and again when that changes", async () => {
+    const desk = openDesk();
+    const source = serverOf({ ...desk.options, name: "cairn" });
+    desk.setTools(["look", "next_message"]);
+    const run = await patiently(() =>
+      runAgent(callingAgent({ source, tools: ["cairn_look", "cairn_look"] }), { input: {} }),
+    );
+    expect(run.timeline.filter(({ kind }) => kind === "ToolsLeftOut")).toMatchObject([
+      {
+        count: 1,
+        tools: [
+          {
+            tool: "next_message",
+            source: "MCP server cairn",
+            why: "cairn_next_message is a name of cairn: set another prefix",
+          },
+        ],
+      },
+    ]);
+  });
 });
 
 test("arguments are checked by the schema of the server, which the model sees as it is", async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { everyFaultPoint, runAgent } from "../../src/testing/kit/index.ts";
 import { assertSafety } from "../support/gate/safety.ts";
-import { OF_THE_TEST, callingAgent, openDesk, serverOf, startedServerOf } from "./desk.ts";
+import { OF_THE_TEST, callingAgent, openDesk, patiently, serverOf, startedServerOf } from "./desk.ts";
 
 const statuses = (run: { readonly calls: readonly { readonly status: string; readonly effect: string | null }[] }) =>
   run.calls.map(({ effect, status }) => `${effect} ${status}`);
@@ -12,7 +12,7 @@ describe("a call of a tool that only reads", () => {
     const desk = openDesk();
     const source = await startedServerOf(desk.options);
     desk.fault(fault);
-    const run = await runAgent(callingAgent({ source, tools: ["desk_look"] }), { input: {} });
+    const run = await patiently(() => runAgent(callingAgent({ source, tools: ["desk_look"] }), { input: {} }));
     expect([run.status, statuses(run)]).toEqual(["completed", ["none succeeded"]]);
     expect(desk.seen("started")).toHaveLength(2);
     // The start of the second server may take so long that its first call is repeated too.
@@ -30,13 +30,15 @@ describe("a call of a tool that the server does not call read-only", () => {
     desk.fault(fault);
     const agent = callingAgent({ source, tools: ["desk_post", "desk_look"] });
     let reconciled = 0;
-    const run = await runAgent(agent, {
-      ...OF_THE_TEST,
-      reconcile: () => {
-        reconciled += 1;
-        return happened ? { kind: "happened", result: "posted" } : { kind: "absent" };
-      },
-    });
+    const run = await patiently(() =>
+      runAgent(agent, {
+        ...OF_THE_TEST,
+        reconcile: () => {
+          reconciled += 1;
+          return happened ? { kind: "happened", result: "posted" } : { kind: "absent" };
+        },
+      }),
+    );
     expect(JSON.stringify(run.timeline)).toMatch(/MCP server desk was lost in the middle of the call: [^"]*SIGKILL/);
     expect(run.status).toBe("completed");
     const [asked, done] = (["asked", "done"] as const).map(
@@ -55,7 +57,7 @@ describe("a call of a tool that the server does not call read-only", () => {
     const desk = openDesk();
     const source = await startedServerOf({ ...desk.options, effects: { post: "keyed" } });
     desk.fault("die-after");
-    const run = await runAgent(callingAgent({ source, tools: ["desk_post"] }), OF_THE_TEST);
+    const run = await patiently(() => runAgent(callingAgent({ source, tools: ["desk_post"] }), OF_THE_TEST));
     expect([run.status, statuses(run)]).toEqual(["completed", ["keyed succeeded"]]);
     const [first, second] = desk.seen("done");
     expect(first?.key).toMatch(/^desk_post-c1-/);
@@ -66,7 +68,7 @@ describe("a call of a tool that the server does not call read-only", () => {
     const desk = openDesk();
     const source = await startedServerOf(desk.options);
     desk.fault("fail");
-    const run = await runAgent(callingAgent({ source, tools: ["desk_post"] }), OF_THE_TEST);
+    const run = await patiently(() => runAgent(callingAgent({ source, tools: ["desk_post"] }), OF_THE_TEST));
     expect(statuses(run)).toEqual(["unsafe failed"]);
     expect(JSON.stringify(run.timeline)).toContain("no a today");
   });
@@ -88,7 +90,9 @@ test("a call that hangs is cancelled at its timeout, and its outcome is unknown"
 test("a run waits for a server that does not start, and loses nothing", async () => {
   const desk = openDesk();
   desk.fault("refuse-to-start");
-  const run = await runAgent(callingAgent({ source: serverOf(desk.options), tools: ["desk_look"] }), { input: {} });
+  const run = await patiently(() =>
+    runAgent(callingAgent({ source: serverOf(desk.options), tools: ["desk_look"] }), { input: {} }),
+  );
   expect([run.status, statuses(run)]).toEqual(["completed", ["none succeeded"]]);
   expect(JSON.stringify(run.timeline)).toContain("the desk is closed");
 });
@@ -98,7 +102,7 @@ test("a kill at each fault point repeats only what may be repeated", async () =>
   // Each call gets two seconds, in which a busy machine may not start a server.
   const source = await startedServerOf({ ...desk.options, effects: { post: "keyed" } });
   const agent = callingAgent({ source, tools: ["desk_look", "desk_post"] });
-  const { points } = await everyFaultPoint(agent, OF_THE_TEST);
+  const { points } = await patiently(() => everyFaultPoint(agent, OF_THE_TEST));
   expect(points).toContain("after:effect:desk_post#1");
   const keys = desk.seen("done").flatMap(({ tool, key }) => (tool === "post" ? [key] : []));
   // Each run has a key of its own, and a repeated call has the key of its first attempt.

@@ -6,7 +6,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { killGroup } from "../../src/adapters/local/workers/process-identity.ts";
+import { killGroup } from "../../src/adapters/local/process-identity.ts";
 import { FACTOR_VARIABLE, LIMITS } from "../support/gate/limits.ts";
 import { type Judge, type Verdict, createJudge } from "./judges.ts";
 import { type Mutant, ROOT, type Suite, describeSuite, filesOf, testsOf } from "./table.ts";

@@ -1,7 +1,7 @@
 /** Plays suites over a copy of the sources, in a process that goes on from suite to suite. */
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
-import { killGroup } from "../../src/adapters/local/workers/process-identity.ts";
+import { killGroup } from "../../src/adapters/local/process-identity.ts";
 import { LIMITS } from "../support/gate/limits.ts";
 
 /** How long a suite waits for what a broken rule may prevent for ever. The process of the suite knows its factor. */

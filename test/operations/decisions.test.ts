@@ -25,6 +25,8 @@ import {
   rowOf,
   createHarness,
 } from "../support/harness/harness.ts";
+import { COMMIT } from "../../src/protocol/row-commit.ts";
+import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
 
 const keysOf = async (harness: Harness, run: string): Promise<readonly string[]> =>
   ((await timeline(harness.world, { run, after: 0 })) ?? []).flatMap((event) =>
@@ -60,11 +62,11 @@ describe("an approved call", () => {
     const { run, runner, payload, ran, agent } = await runUntilGate(harness);
     await decideGate(harness.world, { run, as: "approve" });
     // The commit that releases the call is durable, and its process never hears of it.
-    const commit: typeof harness.world.table.commit = async (of) => {
-      const outcome = await harness.world.table.commit(of);
+    const commit: DecisionCalls["commit"] = async (of) => {
+      const outcome = await harness.world.table.decide(of, COMMIT);
       return of.release ? outcome : neverSettles();
     };
-    void attemptBeat(runnerOf({ ...harness.world, table: { ...harness.world.table, commit } }, agent), payload);
+    void attemptBeat(runnerOf({ ...harness.world, table: withCalls(harness.world.table, { commit }) }, agent), payload);
     await expect.poll(async () => (await stateOf(harness.world, run)).open[0]?.status).toBe("started");
     const { epoch } = rowOf(harness, run);
     const { open } = await stateOf(harness.world, run);

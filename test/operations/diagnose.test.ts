@@ -1,8 +1,8 @@
 /** The diagnosis: each row of the table of seed 4 with the evidence of a run that shows it. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { renderDiagnosis } from "../../src/cli/render/diagnosis.ts";
-import { plain } from "../../src/cli/terminal/paint.ts";
+import { renderDiagnosis } from "../../src/render/diagnosis.ts";
+import { plain } from "../../src/render/paint.ts";
 import type { Crack } from "../../src/core/crack.ts";
 import { type Finding, diagnose, findingsIn } from "../../src/operations/diagnose.ts";
 import type { LedgerEntry, TimelineEntry } from "../../src/operations/views.ts";

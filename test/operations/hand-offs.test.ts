@@ -1,13 +1,15 @@
 /** What operators see of a hand-off that failed after its child run had acted, and what a fork and a restart make of it. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { effectsOf } from "../../src/operations/compensate.ts";
+import { listGates } from "../../src/operations/approvals.ts";
 import { diagnose } from "../../src/operations/diagnose.ts";
 import { forkRun } from "../../src/operations/fork.ts";
+import { reconcile } from "../../src/operations/reconcile.ts";
 import { show } from "../../src/operations/views.ts";
-import { renderRun } from "../../src/cli/render/run.ts";
-import { plain } from "../../src/cli/terminal/paint.ts";
+import { renderRun } from "../../src/render/run.ts";
+import { plain } from "../../src/render/paint.ts";
 import { type PayerOptions, Till, payer, payingBoss } from "../support/agents/payers.ts";
-import { createChainHarness, rowOf } from "../support/harness/harness.ts";
+import { SETTLE_MS, createChainHarness, rowOf } from "../support/harness/harness.ts";
 import { played } from "../support/runs/played-family.ts";
 
 async function family(of: Partial<PayerOptions>, boss?: Parameters<typeof payingBoss>[0]) {
@@ -58,4 +60,30 @@ test("a question about a hand-off lists what its child run did, for operators an
   expect(renderRun(shown, page as never)).toMatch(/its run +pay \(c1, of run .*\) may have happened/);
   const found = (await diagnose(it.world, it.run))?.find(({ likely }) => likely === "lostHandoff");
   expect(found?.evidence.at(-1)).toMatch(/^ask \(c1\) is unknown, after pay .* may have happened$/);
+});
+
+const ALL = { tenant: "local", after: null, bytesMax: null };
+
+test("a hand-off that blocks its boss is listed among what waits for a human, until it is reconciled", async () => {
+  const { harness, world, run } = await family({ fate: () => "unknown" }, { child: { deadlineMs: 2_000 } });
+  const did = [expect.stringMatching(/^pay \(c1, of run .*\) may have happened$/)];
+  const listed = await listGates(world, ALL);
+  expect(listed).toMatchObject({ unknown: [{ run, agent: "boss", call: "c1", tool: "ask", did }], gates: [] });
+  const small = await listGates(world, { ...ALL, bytesMax: 1 });
+  expect(small).toMatchObject({ unknown: [{ run, did, args: null, omitted: ["args"] }] });
+  harness.clock.moveTo(harness.clock.now() + 10 * SETTLE_MS + world.limits.beatMs);
+  const answer = { as: "failed", result: null, by: "eve", note: null } as const;
+  expect(await reconcile(world, { run, call: "c1", ...answer })).toEqual({ kind: "accepted" });
+  expect((await listGates(world, ALL)).unknown).toEqual([]);
+});
+
+test("a call of a run without children whose outcome is unknown is listed, too", async () => {
+  const harness = createChainHarness();
+  const run = await played(harness, [payer({ effect: "unsafe", till: new Till(), fate: () => "unknown" })], {
+    part: 0,
+  });
+  expect(await listGates(harness.world, ALL)).toMatchObject({
+    unknown: [{ run, agent: "worker", call: "c1", tool: "pay", args: { part: 0 }, did: [], answered: false }],
+    next: null,
+  });
 });

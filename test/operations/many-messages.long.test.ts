@@ -5,9 +5,11 @@ import { decodeSnapshot } from "../../src/codec/snapshot.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import type { Conversation } from "../../src/index.ts";
 import type { SnapshotPointer } from "../../src/protocol/row.ts";
+import { COMMIT } from "../../src/protocol/row-commit.ts";
 import { type TimelineEntry, timeline, transcript } from "../../src/operations/views.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { send } from "../../src/operations/steer.ts";
+import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
 import { beginRun } from "../support/harness/drive.ts";
 import {
   type SupervisedHarness,
@@ -134,12 +136,12 @@ test("messages to a run that is about to complete are read first, and cost one m
 describe("messages that take longer to read than a beat may last", () => {
   /** A store in which every commit takes a while, and where nobody commits who would have been killed by then. */
   const slow = (harness: SupervisedHarness) => {
-    const commit: typeof harness.world.table.commit = (of) => {
+    const commit: DecisionCalls["commit"] = (of) => {
       harness.clock.moveTo(harness.clock.now() + 100);
       expect(harness.clock.now()).toBeLessThan(rowOf(harness, of.run).leaseUntil ?? 0);
-      return harness.world.table.commit(of);
+      return harness.world.table.decide(of, COMMIT);
     };
-    return { ...harness.world, table: { ...harness.world.table, commit } };
+    return { ...harness.world, table: withCalls(harness.world.table, { commit }) };
   };
 
   test("are read by several beats, and the model is called when there is time for it", async () => {

@@ -2,6 +2,8 @@
 import { expect, test } from "vitest";
 import { scriptedModel } from "../../src/index.ts";
 import { executionName } from "../../src/protocol/ids.ts";
+import { COMMIT } from "../../src/protocol/row-commit.ts";
+import { CLAIM } from "../../src/protocol/row-claim.ts";
 import { show, timeline } from "../../src/operations/views.ts";
 import { redrive } from "../../src/operations/redrive.ts";
 import { type CrashLoopRun, createCrashLoopRun } from "../support/runs/crash-loop-run.ts";
@@ -57,10 +59,10 @@ test("a zombie of an epoch before a redrive is fenced, and its execution starts 
     ...{ release: true, raiseEffectsSettleAt: false, nextChain: false, expiresAtSec: null, unlessWoken: false },
     ...{ isProgress: false, storeOutage: null, lastCheckpointAt: now },
   };
-  expect(await world.table.commit(commit)).toMatchObject({ kind: "fenced" });
+  expect(await world.table.decide(commit, COMMIT)).toMatchObject({ kind: "fenced" });
   const entry = { execution: executionName(run, born, 1), epoch: before.epoch, retry: 7 };
   const claim = { run, born, chain: 1, entry, owner: "zombie", leaseUntil: now + 1_000, now };
-  expect(await world.table.claim(claim)).toMatchObject({ kind: "superseded" });
+  expect(await world.table.decide(claim, CLAIM)).toMatchObject({ kind: "superseded" });
   // An old attempt finds its successor, and starts it at most once.
   const stray = {
     kind: "beat",

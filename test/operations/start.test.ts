@@ -45,7 +45,8 @@ test("checks an accepted input once, and loads the agent once", async () => {
 test("leaves no record of an input that the agent refuses", async () => {
   const { checked, start, records } = harnessWithChecks();
   expect(await start("Eve")).toMatchObject({ kind: "invalid" });
-  expect(checked).toEqual(["Eve"]);
+  // The check also judges the example that the answer suggests.
+  expect(checked).toEqual(["Eve", "text"]);
   expect(await records()).toEqual([]);
 });
 
@@ -81,5 +82,46 @@ describe("what the task schema drops of an input", () => {
     const started = await starting(z.any(), proto);
     expect(started.kind).toBe("started");
     expect(started).not.toHaveProperty("dropped");
+  });
+});
+
+describe("a start that is repeated with its key after a new version of the agent", () => {
+  function deployments() {
+    const { world } = createHarness();
+    const under = (task: z.ZodType | null) => (input: Json, key: string | null) => {
+      const agent = { ...scriptedAgent({}), task } as Agent;
+      const agentOf = async () => (task === null ? null : agent);
+      const context = { world, by: "ann", tenant: "local", scopes: SCOPES, agentOf };
+      return performOperation(OPERATIONS.start, context, { agent: agent.name, input, key });
+    };
+    return { world, before: under(z.object({ to: z.string() })), under };
+  }
+
+  test.each([
+    ["asks for one field more", z.object({ to: z.string(), from: z.string() })],
+    ["gives a field a default", z.object({ to: z.string(), from: z.string().default("Ada") })],
+    ["is gone", null],
+  ])("that %s gets its run", async (_, task) => {
+    const { before, under } = deployments();
+    const first = await before({ to: "Eve" }, "a");
+    if (first.kind !== "started") throw new Error(first.kind);
+    expect(await under(task)({ to: "Eve" }, "a")).toMatchObject({ kind: "exists", row: { run: first.row.run } });
+  });
+
+  test("with another input is a conflict that names the run", async () => {
+    const { before, under } = deployments();
+    const first = await before({ to: "Eve" }, "a");
+    if (first.kind !== "started") throw new Error(first.kind);
+    const after = under(z.object({ to: z.string(), from: z.string() }));
+    expect(await after({ to: "Bob" }, "a")).toEqual({ kind: "conflict", run: first.row.run });
+  });
+
+  test("with another key, or none, is judged by the new version", async () => {
+    const { before, under } = deployments();
+    await before({ to: "Eve" }, "a");
+    const after = under(z.object({ to: z.string(), from: z.string() }));
+    expect(await after({ to: "Eve" }, "b")).toMatchObject({ kind: "invalid" });
+    expect(await after({ to: "Eve" }, null)).toMatchObject({ kind: "invalid" });
+    expect(await under(null)({ to: "Eve" }, "b")).toEqual({ kind: "agentUnknown" });
   });
 });

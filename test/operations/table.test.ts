@@ -1,4 +1,6 @@
 /** The operation table: every row says all that a surface needs, and the command line has it as it says. */
+import { readdirSync } from "node:fs";
+import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { performOperation } from "../../src/operations/perform.ts";
@@ -7,6 +9,8 @@ import { OPERATIONS, ROWS } from "../../src/operations/table.ts";
 import { createLocalHarness } from "../support/harness/drive.ts";
 import { runCli } from "../support/processes/cli-in-process.ts";
 import { temporaryDir } from "../process/fixtures/store.ts";
+
+const OPERATIONS_DIR = join(import.meta.dirname, "..", "..", "src", "operations");
 
 const rows = Object.entries(ROWS);
 
@@ -49,6 +53,31 @@ describe.each(rows)("the operation %s", (_, operation: AnyOperation) => {
       expect(words).toContain(option ?? help);
     }
   });
+});
+
+test("five operations are reached through the store alone, each with its reason, and every other one also has a route", () => {
+  const storeOnly = rows.filter(([, { over }]) => over.length === 1);
+  expect(Object.fromEntries(storeOnly.map(([name, row]) => [name, row.storeOnly]))).toEqual({
+    checkedAll: expect.stringMatching(/needs the store itself/),
+    restored: expect.stringMatching(/needs the store itself/),
+    tokenCreate: expect.stringMatching(/a stolen one makes no other/),
+    tokenList: expect.stringMatching(/a stolen one shows no other/),
+    tokenRevoke: expect.stringMatching(/an operator does that/),
+  });
+  for (const [name, { over, http, routeOf, storeOnly: why }] of rows) {
+    const routes = [http, routeOf].filter((route) => route !== undefined);
+    expect([name, routes.length, why === undefined]).toEqual([name, over.length - 1, over.length === 2]);
+    if (routeOf !== undefined) expect(Object.fromEntries(rows)[routeOf.operation]?.http).toBeDefined();
+  }
+});
+
+test("each file of an operation is one row of the table, which has its name", () => {
+  const files = readdirSync(OPERATIONS_DIR, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".operation.ts"))
+    .map((file) =>
+      basename(file, ".operation.ts").replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+    );
+  expect(files.toSorted()).toEqual(Object.keys(ROWS).toSorted());
 });
 
 test("an input that does not fit its schema is refused before any work", async () => {

@@ -185,6 +185,8 @@ describe("work", () => {
     const working = spawnCairn(at, ["work", "--workers", "1"]);
     await waitForOutput(working, /Beat → worker pid (\d+)/);
     const pid = Number(/→ worker pid (\d+)/.exec(working.out())?.[1]);
+    // A process that is not ready has no task yet, and its end is no attempt.
+    await waitForOutput(working, "clerk is imported");
     process.kill(pid, "SIGKILL");
     await waitForOutput(working, `✖ worker pid ${pid}: SIGKILL`);
     await waitForOutput(working, "Beat (retry 1) → worker pid");
@@ -219,6 +221,8 @@ describe("start --wait beside other supervisors", () => {
     const waiting = spawnCairn(at, words);
     await waitForOutput(waiting, "asks for gate");
     waiting.child.kill("SIGINT");
+    // The run ends without an interruption where the gate opens first.
+    await waitForOutput(waiting, "waiting for the workers to finish");
     openGate(at);
     const { exit, err } = await waiting.ended;
     expect([exit, err]).toEqual([130, expect.stringContaining("to continue the run, type `npx cairn work")]);

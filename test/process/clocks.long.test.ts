@@ -1,5 +1,5 @@
 /** The wall clock of a machine is set while real processes work on its runs: none expires, and nothing is removed. */
-import { renameSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../src/adapters/local/store/database.ts";
@@ -8,6 +8,9 @@ import {
   type CliFolder,
   LONG_TIMEOUTS,
   type CliProcess,
+  countMails,
+  openGate,
+  parseJsonLines,
   runCairn,
   spawnCairn,
   createCliFolder,
@@ -15,23 +18,49 @@ import {
   startQueuedRun,
   waitForOutput,
 } from "../support/processes/cli-process.ts";
-import { waitUntil } from "../support/gate/safety.ts";
+import { assertSafety, waitUntil } from "../support/gate/safety.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const PRELOAD = new URL("./fixtures/set-clock.ts", import.meta.url).href;
 
-/** A desk on a machine whose wall clock can be set. */
-function machine(): { readonly at: CliFolder; readonly setAhead: (ms: number) => void } {
-  const clock = { CLOCK_AHEAD_MS_FILE: "" };
+/** A desk on a machine whose wall clock can be set, and which can sleep. */
+function machine() {
   const bare = createCliFolder({ ...LONG_TIMEOUTS, NODE_OPTIONS: `--import=${PRELOAD}` });
-  clock.CLOCK_AHEAD_MS_FILE = join(bare.dir, "ahead");
-  const setAhead = (ms: number): void => {
+  const clock = { CLOCK_AHEAD_MS_FILE: join(bare.dir, "ahead"), CLOCK_SLEPT_MS_FILE: join(bare.dir, "slept") };
+  const writer = (file: string) => (ms: number) => {
     // A process that reads it meanwhile sees the one or the other.
-    writeFileSync(`${clock.CLOCK_AHEAD_MS_FILE}.new`, String(ms));
-    renameSync(`${clock.CLOCK_AHEAD_MS_FILE}.new`, clock.CLOCK_AHEAD_MS_FILE);
+    writeFileSync(`${file}.new`, String(ms));
+    renameSync(`${file}.new`, file);
   };
+  const [setAhead, sleep] = [writer(clock.CLOCK_AHEAD_MS_FILE), writer(clock.CLOCK_SLEPT_MS_FILE)];
   setAhead(0);
-  return { at: { ...bare, env: { ...bare.env, ...clock } }, setAhead };
+  sleep(0);
+  const at: CliFolder = { ...bare, env: { ...bare.env, ...clock } };
+  return { at, setAhead, sleep };
+}
+
+/** Waits for some seconds, and is done. */
+const RESTER = `
+import { defineAgent, scriptedModel, sleep } from "cairn-run";
+import { z } from "zod";
+
+export const rester = defineAgent({
+  ...{ name: "rester", version: "1", instructions: "Wait.", task: z.object({ seconds: z.int() }) },
+  ...{ schedule: { every: "rate(8 hours)", input: { seconds: 1 } } },
+  model: scriptedModel({
+    name: "rester-model",
+    reply: ({ task, calls }) => (calls.length === 0 ? { calls: [{ tool: "rest", args: { seconds: (task.json as { seconds: number }).seconds } }] } : { text: "rested" }),
+  }),
+  tools: { rest: sleep() },
+});
+`;
+
+/** Starts a run that waits for a time, and returns when it waits. */
+async function startResting(at: CliFolder, seconds: number): Promise<string> {
+  writeFileSync(join(at.dir, "rester.ts"), RESTER);
+  writeFileSync(join(at.dir, "cairn.config.ts"), 'export const config = { agents: ["./clerk.ts", "./rester.ts"] };\n');
+  const { run } = await runCairnJson(at, ["start", "rester", "--input", `{"seconds":${seconds}}`, "--key", "rest"]);
+  return String(run);
 }
 
 /** As the row says, whatever time it is; null where it is gone. */
@@ -55,6 +84,51 @@ async function restarted(at: CliFolder, before: CliProcess | null): Promise<CliP
 }
 
 describe("a wall clock that is set under a supervisor", () => {
+  it.each([
+    ["back", -1],
+    ["ahead", 1],
+  ] as const)(
+    "%s by an hour ends a wait for a time when its time has passed, and `show` says so",
+    async (words, hours) => {
+      const { at, setAhead } = machine();
+      const run = await startResting(at, 8);
+      const working = await restarted(at, null);
+      const begun = performance.now();
+      await untilIs(at, run, "waiting");
+      setAhead(hours * 3_600_000);
+      await waitForOutput(working, new RegExp(`was put ${words} by 60 minutes`));
+      expect((await runCairn(at, ["show", run])).err).toMatch(
+        `the clock of this machine was put ${words} by 60 minutes`,
+      );
+      await untilIs(at, run, "completed");
+      // It waited for its time, and not for the hour by which the clock was set: the limit of the test is shorter.
+      expect(performance.now() - begun).toBeGreaterThan(hours < 0 ? 0 : 7_000);
+    },
+  );
+
+  it("sleeps for eight hours with the machine: a wait and a schedule are due, and a beat that slept is done again", async () => {
+    const { at, sleep } = machine();
+    const resting = await startResting(at, 3_600);
+    const held = await startQueuedRun(at, "mail", "gate");
+    const working = await restarted(at, null);
+    await untilIs(at, resting, "waiting");
+    // Its call is under way, and its schedule has been seen.
+    await waitUntil(() => expect(existsSync(join(at.store, "mails"))).toBe(true));
+    await waitUntil(async () => expect((await runCairn(at, ["ledger", held])).out).toMatch(/gate/));
+    sleep(8 * 3_600_000);
+    await untilIs(at, resting, "completed");
+    await waitForOutput(working, /after its deadline, at which the supervisor was stopped/);
+    const scheduled = async () =>
+      parseJsonLines((await runCairn(at, ["list", "--json", "--agent", "rester"])).out).filter(
+        ({ run }) => run !== resting,
+      );
+    await waitUntil(async () => expect(await scheduled()).toMatchObject([{ status: "completed" }]));
+    openGate(at);
+    await untilIs(at, held, "completed");
+    assertSafety("the letter was sent once", () => expect(countMails(at)).toBe(1));
+    expect(await scheduled()).toHaveLength(1);
+  });
+
   it("expires no gate and removes no run: 40 days ahead and back, two days back and forth", async () => {
     const { at, setAhead } = machine();
     const [ended, gated] = [await startQueuedRun(at, "note"), await startQueuedRun(at, "pay")];

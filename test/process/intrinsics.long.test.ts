@@ -54,9 +54,15 @@ export const mixed = defineAgent({
   },
 });`;
 
-const CASES = Object.entries(BREAKS).flatMap(([name, breaks], index) => [
-  { name, breaks, isLate: index % 2 === 1, when: index % 2 === 1 ? "after a pause" : "at once" },
-]);
+/** It cannot be taken back, so the report of the process has to be written beside it. */
+const FOR_GOOD = ["Object.prototype", "Object.defineProperty(Object.prototype, 'toJSON', { get: () => () => 'x' });"];
+
+const CASES = [...Object.entries(BREAKS), FOR_GOOD].map(([name = "", breaks = ""], index) => ({
+  name,
+  breaks,
+  isLate: index % 2 === 1,
+  when: index % 2 === 1 ? "after a pause" : "at once",
+}));
 
 it.each(CASES)(
   "blocks the run whose tool changes $name $when, and completes the others",
@@ -98,7 +104,8 @@ it.each(CASES)(
     expect(shown).toMatchObject({
       status: "blocked",
       waitsFor: {
-        kind: "model",
+        kind: "operator",
+        mends: "code",
         code: "IntrinsicChanged",
         why: expect.stringContaining(`the tool ruin changed ${name} `),
       },

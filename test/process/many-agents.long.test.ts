@@ -10,7 +10,13 @@ import { limitsFor } from "../../src/protocol/limits.ts";
 import { LIMITS } from "../support/gate/limits.ts";
 import { scriptedAgent } from "../support/harness/harness.ts";
 import { createCliFolder, parseJsonLines, spawnCairn } from "../support/processes/cli-process.ts";
-import { createSupervisorHarness, eventsOf, startSupervisorProcess, waitUntil } from "./fixtures/supervisor-harness.ts";
+import {
+  createSupervisorHarness,
+  eventsOf,
+  startSupervisorProcess,
+  stopBetweenWrites,
+  waitUntil,
+} from "./fixtures/supervisor-harness.ts";
 
 const AGENTS = 12;
 const RUNS_PER_AGENT = 3;
@@ -64,13 +70,13 @@ it("completes 36 runs of twelve agents with four workers, and ends no worker bef
 });
 
 it("takes over no run when the supervisor goes on after it was stopped for three beats", async () => {
-  const beatMs = 2_000;
+  const beatMs = Math.ceil(LIMITS.shortBeatMs / 3);
   const of = createSupervisorHarness();
   for (const run of ["runsOn-a", "runsOn-b"]) await of.start(run);
   const supervisor = await startSupervisorProcess(of, { beatMs, mode: "goesOn" });
   const beats = (): number => of.noted("runsOn-a").length + of.noted("runsOn-b").length;
   await waitUntil("both runs go on by themselves", () => eventsOf(of.events, "attemptAnswered").length > 4);
-  supervisor.kill("SIGSTOP");
+  await stopBetweenWrites(of.store, supervisor);
   const [stopped, before] = [performance.now(), beats()];
   // The workers say at each beat that they go on, and the messages wait in the pipe.
   await waitUntil("three beats are over", () => performance.now() - stopped > 3 * beatMs && beats() > before + 4);

@@ -98,7 +98,7 @@ describe("dev", () => {
       .replace('"noted step "', '"NOTED step "')
       .replace('version: "1"', 'version: "2"');
     writeFileSync(clerkIn(server), changed);
-    await waitForOutput(running, "clerk.ts changed");
+    await waitForOutput(running, "waiting for the workers to finish");
     openGate(at);
     await ends(server, run, "completed");
     expect(await get(`${server.url}/runs/${run}`)).toMatchObject({ agentVersion: "2" });
@@ -128,8 +128,7 @@ describe("dev", () => {
     const run = await begin(server);
     await waitUntil(() => expect(asked(server)).toBe("once "));
     writeFileSync(clerkIn(server), readFileSync(clerkIn(server), "utf8").replace('version: "1"', 'version: "2"'));
-    // The idle worker ends at once.
-    await waitForOutput(server.running, "killed: the supervisor is stopping");
+    await waitForOutput(server.running, "waiting for the workers to finish");
     return { ...server, run };
   }
 

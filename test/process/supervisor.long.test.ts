@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { sqliteChain } from "../../src/adapters/local/chain.ts";
 import { systemClock } from "../../src/adapters/local/clock.ts";
 import type { SupervisorEvent } from "../../src/ports/supervisor-events.ts";
-import { identityOf, isAlive } from "../../src/adapters/local/workers/process-identity.ts";
-import { childrenOf, supervisorOf } from "../../src/adapters/local/workers/processes.ts";
+import { identityOf, isAlive } from "../../src/adapters/local/process-identity.ts";
+import { childrenOf, supervisorOf } from "../../src/adapters/local/store/processes.ts";
 import { RETRY_GROUP } from "../../src/protocol/entry.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { LIMITS } from "../support/gate/limits.ts";
@@ -115,7 +115,7 @@ describe("an attempt that dies", () => {
   it.each([
     ["killed-a", "SIGKILL", null],
     ["confused-a", "it returned a result of another task: park", null],
-    ["throws-a", "the task threw", { name: "StoreUnreachable", code: "StoreUnreachable", message: "the disk is full" }],
+    ["throws-a", "the task threw", { name: "RangeError", code: null, message: "a bug" }],
   ])("is followed at once by a retry of the same entry in another process: %s", async (run, how, error) => {
     const of = await driven(run);
     const begun = of.noted(run);
@@ -130,6 +130,16 @@ describe("an attempt that dies", () => {
     // Nothing of the first one is left when the second one begins.
     const ofFirst = of.events.filter((event) => "pid" in event && event.pid === begun[0]?.pid).map(({ kind }) => kind);
     expect(ofFirst.slice(-2)).toEqual(["workerGone", "attemptFailed"]);
+  });
+
+  it("is retried without another process if the store did not answer it", async () => {
+    const run = "hasNoStore-a";
+    const of = await driven(run);
+    const [first, second] = of.noted(run);
+    expect([second?.epoch, second?.retry, second?.pid]).toEqual([0, RETRY_GROUP, first?.pid]);
+    const error = { name: "StoreUnreachable", code: "StoreUnreachable", message: "the disk is full" };
+    expect(eventsOf(of.events, "attemptFailed")).toMatchObject([{ run, retry: 0, pid: first?.pid, error }]);
+    expect(eventsOf(of.events, "workerGone")).toEqual([]);
   });
 
   it.each(["exits-a", "crashes-a", "crashesOddly-a"])(
@@ -171,11 +181,13 @@ describe("an attempt that dies", () => {
   it("is killed at its deadline, even if it does not respond", async () => {
     const of = createSupervisorHarness();
     await of.start("stuck-a");
-    // The second attempt answers at once, and has to do so within this limit, too.
     of.supervise({ limits: limitsFor(Math.ceil(LIMITS.turnMs / 5)) });
     await of.ended("stuck-a");
-    expect(of.noted("stuck-a").map(({ retry }) => retry)).toEqual([0, RETRY_GROUP]);
-    expect(eventsOf(of.events, "attemptFailed")).toMatchObject([{ how: "killed at its deadline" }]);
+    // The second attempt answers at once. On a slow machine it may meet its deadline, too.
+    const failed = eventsOf(of.events, "attemptFailed");
+    expect(new Set(failed.map(({ how }) => how))).toEqual(new Set(["killed at its deadline"]));
+    const begun = of.noted("stuck-a");
+    expect([begun[0]?.retry, begun.at(-1)?.retry]).toEqual([0, failed.length * RETRY_GROUP]);
   });
 });
 
@@ -191,7 +203,7 @@ describe("a worker of cairn", () => {
       modelRates: {},
       webhooks: [],
     };
-    const module = new URL("../../src/cli/workers/worker.ts", import.meta.url);
+    const module = new URL("../../src/compose/workers/worker.ts", import.meta.url);
     const env = { ...process.env, NODE_COMPILE_CACHE: cache };
     of.supervise({ workers: 1, worker: { module, args: [JSON.stringify(settings)], execArgv: [], env } });
     const written = (): readonly string[] => readdirSync(cache, { recursive: true, encoding: "utf8" });

@@ -51,7 +51,11 @@ function play(
   const observe = (seen: Observation): Move<BossProgress> | null => {
     const of = {
       options,
-      context: context({ results, resultOf: (call) => `[${call}]`, textOf: (message) => `<${message}>` }),
+      context: context({
+        results,
+        resultOf: (call) => (memos.includes(call) ? `[${call}]` : "lost"),
+        textOf: (message) => `<${message}>`,
+      }),
     };
     const move = ORCHESTRATOR.observe(progress, seen, of);
     if (dies) {

@@ -8,11 +8,12 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { sqliteChain } from "../../src/adapters/local/chain.ts";
 import { openStore } from "../../src/adapters/local/store/database.ts";
+import { drivenStore } from "../../src/adapters/local/store/driven-store.ts";
 import { executionsOf } from "../../src/adapters/local/store/executions.ts";
-import { createDriver } from "../../src/adapters/local/workers/driver.ts";
-import { TURN_MS } from "../../src/adapters/local/workers/placement.ts";
-import type { ToChild } from "../../src/adapters/local/workers/wire.ts";
-import { type ProcessOptions, type Worker, newWorker } from "../../src/adapters/local/workers/worker-process.ts";
+import { createDriver } from "../../src/workers/driver.ts";
+import { TURN_MS } from "../../src/workers/placement.ts";
+import type { ToChild } from "../../src/workers/wire.ts";
+import { type ProcessOptions, type Worker, newWorker } from "../../src/workers/worker-process.ts";
 import { type VirtualClock, virtualClock } from "../../src/adapters/memory/clock.ts";
 import type { Payload, Reply, TaskResult } from "../../src/protocol/chain.ts";
 import { taskOf } from "../../src/protocol/execution.ts";
@@ -43,7 +44,13 @@ function play(scene: Scene) {
   const processes = createProcesses(scene, { clock, executions: executionsOf(store) });
   const over = new Set<string>();
   const driver = createDriver({
-    ...{ store, clock, workers: scene.workers, beatsPerWorker: scene.beatsPerWorker, concurrency: {} },
+    ...{
+      store: drivenStore(store),
+      clock,
+      workers: scene.workers,
+      beatsPerWorker: scene.beatsPerWorker,
+      concurrency: {},
+    },
     limits: limitsFor(300_000, { entryAttemptsMax: 5 }),
     worker: { module: "", args: [], execArgv: [], env: {} },
     schedules: () => [],

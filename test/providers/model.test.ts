@@ -137,7 +137,10 @@ describe("a model that fails", () => {
       throw new APICallError({ message, url: "http://host", requestBodyValues: {}, statusCode: 400 });
     });
     const { shown, events } = await outcomeOf(full);
-    expect(shown).toMatchObject({ status: "blocked", waitsFor: { kind: "model", code: "ContextTooLong" } });
+    expect(shown).toMatchObject({
+      status: "blocked",
+      waitsFor: { kind: "operator", mends: "request", code: "ContextTooLong" },
+    });
     expect(events.flatMap((event) => (event.kind === "RecoveryDecided" ? [event.rule] : []))).toEqual([
       "the provider refuses the request",
     ]);

@@ -64,6 +64,18 @@ describe("before a request", () => {
     },
   );
 
+  test.each(["key\n", "k\u00e9y", "two keys", "\u201ckey\u201d"])(
+    "says of the key %j which character it cannot have",
+    async (key) => {
+      const outcome = await modelOf("openai:m", async () => key).ask(request());
+      expect(outcome).toMatchObject({ kind: "failed", failure: { code: "ModelNotConfigured" } });
+      const at = key.search(/[^a-z]/) + 1;
+      const says = `cannot use the value of OPENAI_API_KEY: its character ${at} of ${key.length} can be in no key`;
+      expect(outcome).toMatchObject({ failure: { message: expect.stringContaining(says) as string } });
+      expect(JSON.stringify(outcome)).not.toContain(key);
+    },
+  );
+
   test.each(named)("%s says which package to install when its own is missing", (provider, { package: needed }) => {
     const code = `
       import { registerHooks } from "node:module";

@@ -21,6 +21,8 @@ import {
   flushPromises,
   runAttempt,
 } from "../support/harness/chain-steps.ts";
+import { COMMIT } from "../../src/protocol/row-commit.ts";
+import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
 
 const PARKED_MS = 3_600_000;
 
@@ -72,11 +74,11 @@ test("schedule 63: an extension is denied and the process dies before it ends th
   expect(await budgetRequestsOf(harness.world, run)).toMatchObject({ reason: "1 of 1 beats are used" });
   harness.clock.moveTo((await budgetRequestsOf(harness.world, run))?.expiresAt ?? 0);
   let commits = 0;
-  const commit: typeof harness.world.table.commit = async (asked) => {
+  const commit: DecisionCalls["commit"] = async (asked) => {
     commits += 1;
-    return commits === 1 ? harness.world.table.commit(asked) : neverSettles();
+    return commits === 1 ? harness.world.table.decide(asked, COMMIT) : neverSettles();
   };
-  await loseAttempt(harness, agent, { ...harness.world, table: { ...harness.world.table, commit } });
+  await loseAttempt(harness, agent, { ...harness.world, table: withCalls(harness.world.table, { commit }) });
   expect(commits).toBe(2);
   await runUntilIdle(harness, agent);
   expect(await show(harness.world, run)).toMatchObject({ status: "failed", failure: { code: "BudgetExhausted" } });

@@ -68,5 +68,16 @@ test("schedule 228: a tool changes it again in the next process: its run is bloc
   const row = rowOf(harness, run);
   expect(row).toMatchObject({ status: "blocked", phase: "AwaitingAgent", deaths: 0 });
   const { state } = await load(harness.world.objects, row, new SegmentCache());
-  expect(state.upgrades?.lack).toMatchObject({ kind: "model", failure: { code: "IntrinsicChanged" } });
+  expect(state.upgrades?.lack).toMatchObject({
+    kind: "operator",
+    mends: "code",
+    failure: { code: "IntrinsicChanged" },
+  });
+  // A new version goes on with it, and its first change counts as the first one.
+  const mended = { ...agentThatBreaks(1), version: "2" };
+  for (let task = 0; task < 8 && rowOf(harness, run).status !== "completed"; task += 1) {
+    harness.clock.moveTo(harness.clock.now() + at.waited * 1_000);
+    at = await performMachineTask(at, { world: inNewProcess(harness), agent: mended });
+  }
+  expect(rowOf(harness, run)).toMatchObject({ status: "completed", deaths: 0 });
 });

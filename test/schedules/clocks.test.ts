@@ -1,5 +1,6 @@
 /** A wall clock that is set: what is decided by it meanwhile, and what is left once it is right again. */
 import { expect, test } from "vitest";
+import { clockBesideAws } from "../../src/adapters/aws/clock.ts";
 import type { World } from "../../src/ports/world.ts";
 import { segmentKey } from "../../src/history/object-keys.ts";
 import { collectOrphans } from "../../src/maintenance/orphans.ts";
@@ -7,6 +8,8 @@ import { show } from "../../src/operations/views.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { runUntilGate, gatesOf } from "../support/agents/approval-agent.ts";
+import { LIMIT_MS, callsOnce, waitingAgent, waitsOf } from "../support/agents/waiting-agent.ts";
+import { runAttempt, startKeyedRun } from "../support/harness/chain-steps.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 import { DAY_MS, HOUR_MS, createClockedMachine } from "../support/harness/clocked-machine.ts";
 import {
@@ -15,6 +18,7 @@ import {
   scriptedAgent,
   beatReply,
   rowOf,
+  createChainHarness,
   createHarness,
 } from "../support/harness/harness.ts";
 import { sweep } from "../support/harness/supervised-harness.ts";
@@ -163,4 +167,96 @@ test("schedule 107: a worker that starts after the jump uses the time that the s
   const { gate, idle, again } = await judgeAll(harness, world, all);
   expect([gate.route, idle.route, again]).toEqual(["park", "park", "exists"]);
   await expectAllKept(harness, all);
+});
+
+/** A run whose call waits for 90 seconds, as its execution is driven on that machine. */
+async function resting(harness: Harness, world: World) {
+  const agent = waitingAgent({ reply: callsOnce("rest") });
+  const { run } = await startKeyedRun(world, { agent, key: "rest" });
+  const look = (): ReturnType<typeof runAttempt> => runAttempt(harness, agent, world);
+  while ((await waitsOf(harness.world, run)).length === 0) await look();
+  return { run, agent, look };
+}
+
+test("schedule 235: the clock of an AWS process is set ahead between AWS's answer and its look, and ends no wait by its guess", async () => {
+  const harness = createChainHarness();
+  const told: Middleware[] = [];
+  const client = { middlewareStack: { add: (each: Middleware) => void told.push(each) } };
+  let aheadMs = 0;
+  const clock = clockBesideAws([client], {
+    wall: () => harness.clock.now() + aheadMs,
+    count: () => harness.clock.now(),
+  });
+  const answer = async (): Promise<void> => {
+    const date = new Date(harness.clock.now()).toUTCString();
+    for (const middleware of told) await middleware(async () => ({ response: { headers: { date } } }))({});
+  };
+  const world = { ...harness.world, clock: { ...harness.clock, ...clock, after: harness.clock.after } };
+  await answer();
+  const { run, agent } = await resting(harness, world);
+  const begun = harness.clock.now();
+  harness.clock.moveTo(begun + 10_000);
+  // Its clock is set once the claim of a beat has AWS's answer. Somebody has woken the run.
+  await answer();
+  aheadMs = HOUR_MS;
+  expect(clock.now()).toBe(harness.clock.now() + HOUR_MS);
+  const beat = () => {
+    const { born, chain, epoch } = rowOf(harness, run);
+    return attemptBeat(runnerOf(world, agent), { run, born, chain, epoch, agent: agent.name });
+  };
+  await beat();
+  expect(await waitsOf(harness.world, run)).toHaveLength(1);
+  harness.clock.moveTo(begun + 90_000);
+  await answer();
+  await beat();
+  expect(await waitsOf(harness.world, run)).toHaveLength(0);
+});
+
+type Middleware = (
+  next: (call: object) => Promise<{ readonly response: unknown }>,
+) => (call: object) => Promise<{ readonly response: unknown }>;
+
+test("schedule 234: a clock is set back or ahead by an hour in a wait for a time, which ends when its time has passed", async () => {
+  // A clock is set back by an hour in a wait for a time, which ends when its time has passed.
+  {
+    const harness = createChainHarness();
+    const machine = createClockedMachine(harness);
+    const { world, clock } = machine.process();
+    const { run, look } = await resting(harness, world);
+    const begun = harness.clock.now();
+    machine.aheadMs = -HOUR_MS;
+    machine.follow();
+    expect(clock.doubt()).toMatchObject({ kind: "behind" });
+    while (rowOf(harness, run).status !== "completed") await look();
+    expect(harness.clock.now() - begun).toBeLessThan(100_000);
+    expect(harness.clock.now() - begun).toBeGreaterThanOrEqual(90_000);
+  }
+  // A clock is set ahead by an hour in a wait for a time, which does not end before.
+  {
+    const harness = createChainHarness();
+    const machine = createClockedMachine(harness);
+    const { world } = machine.process();
+    const { run, look } = await resting(harness, world);
+    const begun = harness.clock.now();
+    machine.aheadMs = HOUR_MS;
+    machine.follow();
+    while (rowOf(harness, run).status !== "completed") await look();
+    expect(harness.clock.now() - begun).toBeGreaterThanOrEqual(90_000);
+  }
+  // A clock is set back by an hour in a wait for an answer, whose limit waits for every clock.
+  {
+    const harness = createChainHarness();
+    const machine = createClockedMachine(harness);
+    const { world } = machine.process();
+    const agent = waitingAgent({ reply: callsOnce("askFor") });
+    const { run } = await startKeyedRun(world, { agent, key: "ask" });
+    while ((await waitsOf(harness.world, run)).length === 0) await runAttempt(harness, agent, world);
+    machine.pass(LIMIT_MS - HOUR_MS / 2);
+    machine.aheadMs = -HOUR_MS;
+    machine.follow();
+    machine.pass(HOUR_MS / 2 + 60_000);
+    const { born, chain, epoch } = rowOf(harness, run);
+    await attemptBeat(runnerOf(world, agent), { run, born, chain, epoch, agent: agent.name });
+    expect(await waitsOf(harness.world, run)).toHaveLength(1);
+  }
 });

@@ -5,12 +5,14 @@ import { rowItem } from "../../src/adapters/aws/table/item.ts";
 import { dynamoTable } from "../support/aws/dynamo-table.ts";
 import { begun, commitOf, hex, joined, journalOf, takenOver } from "../support/aws/journal-entries.ts";
 import { AFTER_LEASE, mine, queued, rowAfter } from "../support/aws/row-meetings.ts";
+import { COMMIT } from "../../src/protocol/row-commit.ts";
+import { CLAIM } from "../../src/protocol/row-claim.ts";
 
 test("schedule 151: a frozen process puts its entry after the next epoch put another one into the same slot", async () => {
   const { table, process, first } = await begun();
   const { next, taken } = await takenOver(table);
-  await next.commit({ ...commitOf(taken, joined(1, 3)), now: AFTER_LEASE });
-  expect(await process.commit(commitOf(first, joined(1, 2)))).toMatchObject({ kind: "fenced" });
+  await next.decide({ ...commitOf(taken, joined(1, 3)), now: AFTER_LEASE }, COMMIT);
+  expect(await process.decide(commitOf(first, joined(1, 2)), COMMIT)).toMatchObject({ kind: "fenced" });
   expect(taken.epoch).toBeGreaterThan(first.epoch);
   expect(journalOf(await table.process().read(mine.run, NOW))).toBe(hex(1, 3));
 });
@@ -28,11 +30,13 @@ test("schedule 152: a put whose answer was lost lands after a later put of the s
   });
   table.put(rowItem(queued));
   const process = table.process();
-  const first = rowAfter(await process.commit(commitOf(rowAfter(await process.claim(mine.claim())), joined(1))));
+  const first = rowAfter(
+    await process.decide(commitOf(rowAfter(await process.decide(mine.claim(), CLAIM)), joined(1)), COMMIT),
+  );
   isLosing = true;
-  expect(await process.commit(commitOf(first, joined(1, 2)))).toMatchObject({ kind: "ambiguous" });
+  expect(await process.decide(commitOf(first, joined(1, 2)), COMMIT)).toMatchObject({ kind: "ambiguous" });
   isLosing = false;
-  expect(await process.commit(commitOf(first, joined(1, 4)))).toMatchObject({ kind: "committed" });
+  expect(await process.decide(commitOf(first, joined(1, 4)), COMMIT)).toMatchObject({ kind: "committed" });
   expect(late).toHaveLength(1);
   expect(late[0]).toThrow("refused");
   expect(journalOf(await table.process().read(mine.run, NOW))).toBe(hex(1, 4));
@@ -42,11 +46,11 @@ test("schedule 153: a process dies before its entry is put, or before the row na
   for (const operation of ["PutItem", "UpdateItem"]) {
     const { table, process, first } = await begun();
     table.before(operation, () => Promise.reject(new Error("killed")));
-    await process.commit(commitOf(first, joined(1, 2)));
+    await process.decide(commitOf(first, joined(1, 2)), COMMIT);
     expect(journalOf(await table.process().read(mine.run, NOW))).toBe(hex(1));
     const { next, taken } = await takenOver(table);
     expect(journalOf(taken)).toBe(hex(1));
-    await next.commit({ ...commitOf(taken, joined(1, 3)), now: AFTER_LEASE });
+    await next.decide({ ...commitOf(taken, joined(1, 3)), now: AFTER_LEASE }, COMMIT);
     expect(journalOf(await table.process().read(mine.run, NOW))).toBe(hex(1, 3));
   }
 });
@@ -54,8 +58,8 @@ test("schedule 153: a process dies before its entry is put, or before the row na
 test("schedule 154: another journal is in the slot, or the run is gone, when the entries of a row are read", async () => {
   const { table, process, first } = await begun();
   table.before("Query", async () => {
-    const cleared = rowAfter(await process.commit(commitOf(first, null)));
-    await process.commit(commitOf(cleared, joined(7)));
+    const cleared = rowAfter(await process.decide(commitOf(first, null), COMMIT));
+    await process.decide(commitOf(cleared, joined(7)), COMMIT);
   });
   const found = await table.process().read(mine.run, NOW);
   expect(found?.version).toBe(first.version + 2);

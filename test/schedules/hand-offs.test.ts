@@ -5,8 +5,8 @@ import { Till, payer, payingBoss } from "../support/agents/payers.ts";
 import { assertSafety } from "../support/gate/safety.ts";
 import { advanceUntilSettled, rowOf } from "../support/harness/harness.ts";
 import { endAttempt, flushPromises, freezeBeforeCall, performTask, sweep } from "../support/harness/chain-steps.ts";
+import { CHILD, LATE_MS, deployed, tooLate, waiting } from "../support/runs/late-child.ts";
 import {
-  type Household,
   beatOf,
   childrenOf,
   crashTwice,
@@ -18,23 +18,7 @@ import {
   stateOf,
 } from "../support/runs/parent-steps.ts";
 
-const LATE_MS = 1_000;
-const CHILD = { tries: 3, deadlineMs: LATE_MS } as const;
-
 const paidOnce = (till: Till): void => assertSafety("paid once", () => expect(till.paid).toHaveLength(1));
-
-/** The boss has dispatched its child and waits for it. */
-async function waiting(worker: Parameters<typeof payer>[0]): Promise<Household & { readonly child: string }> {
-  const house = await household([payingBoss({ child: CHILD }), payer(worker)]);
-  await beatOf(house, house.run);
-  await beatOf(house, house.run);
-  return { ...house, child: childrenOf(house)[0]?.run ?? "" };
-}
-
-const tooLate = async (house: Household): Promise<void> => {
-  house.harness.clock.moveTo(house.harness.clock.now() + LATE_MS);
-  await beatOf(house, house.run);
-};
 
 test("schedule 213: a child acts and is too late; its call waits for its end, and no other child is made", async () => {
   const till = new Till();
@@ -65,11 +49,11 @@ test("schedule 214: a child has released nothing when it is too late, and acts t
   expect(till.paid).toEqual([]);
   harness.clock.moveTo(harness.clock.now() + LATE_MS);
   // Its parent has decided, and the child has not been asked to stop.
-  const deciding = freezeBeforeCall(harness.world, "request");
+  const deciding = freezeBeforeCall(harness.world, "fenceChild");
   const parent = leaveOf(house, run);
   const decided = performTask(parent.task, { world: deciding.world, agent: agents });
   for (let step = 0; step < 10; step += 1) await flushPromises();
-  expect(await stateOf(house, run)).toMatchObject({ children: [{ id: child, late: true }] });
+  expect(await stateOf(house, run)).toMatchObject({ children: [{ id: child, dispatch: 2, isContinuing: true }] });
   frozen.thaw();
   endAttempt(harness, out, await advanceUntilSettled(harness, late));
   paidOnce(till);
@@ -78,9 +62,7 @@ test("schedule 214: a child has released nothing when it is too late, and acts t
   await playAll(house);
   paidOnce(till);
   expect(childrenOf(house)).toHaveLength(1);
-  expect((await show(harness.world, run))?.result).toMatchObject([
-    { outcome: "failed", result: { done: [expect.stringMatching(/^pay .* happened$/)] } },
-  ]);
+  expect((await show(harness.world, run))?.result).toEqual([{ outcome: "succeeded", result: { memo: "paid" } }]);
 });
 
 test("schedule 215: a child is not made when it is too late; it never was, so another one is made", async () => {
@@ -124,4 +106,30 @@ test("schedule 216: a sub-boss ends in a crash loop, and its worker acts after t
   expect((await show(harness.world, root))?.result).toMatchObject([
     { outcome: "failed", result: { status: "failed", done: [expect.stringContaining(`act (c1, of run ${leaf}`)] } },
   ]);
+});
+
+test("schedule 205: a child of an earlier version has released nothing when it is too late, and acts then", async () => {
+  const till = new Till();
+  const house = await waiting({ effect: "unsafe", till });
+  const { harness, agents, run, child } = house;
+  const frozen = freezeBeforeCall(harness.world, "commit");
+  const out = leaveOf(house, child);
+  const late = performTask(out.task, { world: frozen.world, agent: agents });
+  for (let step = 0; step < 10; step += 1) await flushPromises();
+  expect(till.paid).toEqual([]);
+  const after = deployed(house, "2");
+  harness.clock.moveTo(harness.clock.now() + LATE_MS);
+  const deciding = freezeBeforeCall(harness.world, "fenceChild");
+  const parent = leaveOf(after, run);
+  const decided = performTask(parent.task, { world: deciding.world, agent: after.agents });
+  for (let step = 0; step < 10; step += 1) await flushPromises();
+  expect(await stateOf(house, run)).toMatchObject({ children: [{ id: child, dispatch: 2, isContinuing: true }] });
+  frozen.thaw();
+  endAttempt(harness, out, await advanceUntilSettled(harness, late));
+  paidOnce(till);
+  deciding.thaw();
+  endAttempt(harness, parent, await advanceUntilSettled(harness, decided));
+  await playAll(after);
+  paidOnce(till);
+  expect(childrenOf(house)).toHaveLength(1);
 });

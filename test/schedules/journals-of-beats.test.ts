@@ -11,6 +11,8 @@ import { beginRun, drive } from "../support/harness/drive.ts";
 import { rowOf } from "../support/harness/harness.ts";
 import { runBeats } from "../support/runs/long-runs.ts";
 import { twoProcesses } from "../support/runs/two-processes.ts";
+import { COMMIT } from "../../src/protocol/row-commit.ts";
+import { CLAIM } from "../../src/protocol/row-claim.ts";
 
 test("schedule 170: another process adds beats to the journal in between; the first one folds the journal that it finds", async () => {
   const { harness, agent, gets, one, other } = twoProcesses(5, FEW_BYTES);
@@ -39,13 +41,13 @@ test("schedule 171: a snapshot replaces the journal while its row is read, and o
       appendToJournal(null, []),
     );
   await writer.create(creation());
-  const claimed = await writer.claim(claim());
+  const claimed = await writer.decide(claim(), CLAIM);
   if (claimed.kind !== "granted") throw new Error(`not claimed: ${claimed.kind}`);
   const written: Promise<unknown>[] = [];
   // The store performs a commit before it returns its promise.
   const write = (journal: Uint8Array | null): void => {
     const version = claimed.row.version + written.length;
-    written.push(writer.commit(commit({ ...claimed.row, version }, { journal, release: false })));
+    written.push(writer.decide(commit({ ...claimed.row, version }, { journal, release: false }), COMMIT));
   };
   write(journalOf(1, 2));
   let reads = 0;

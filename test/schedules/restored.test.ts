@@ -4,6 +4,7 @@ import { startExecution } from "../../src/engine/context/executions.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { snapshotAt } from "../../src/history/object-keys.ts";
 import { verify } from "../../src/history/verify.ts";
+import { decide } from "../../src/operations/decide.ts";
 import { listGates } from "../../src/operations/approvals.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";
 import { checkRun } from "../../src/operations/checked.ts";
@@ -11,6 +12,7 @@ import { fenceRestored } from "../../src/operations/restored.ts";
 import { show } from "../../src/operations/views.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { decideRedrive } from "../../src/protocol/row-redrive.ts";
+import { RESTORED_CHECK } from "../../src/protocol/row-restored.ts";
 import { assertSafety } from "../support/gate/safety.ts";
 import {
   dieInTool,
@@ -33,7 +35,7 @@ import {
   createChainHarness,
   rowOf,
 } from "../support/harness/harness.ts";
-import { answer, asked, clerk, lose, resume } from "../support/restores/clerk.ts";
+import { answer, asked, clerk, lose, restoreAlone, resume } from "../support/restores/clerk.ts";
 
 test("schedule 109: a process from after the backup thaws, and the restored run no longer has its epoch", async () => {
   const harness = createChainHarness();
@@ -192,9 +194,47 @@ test("schedule 224: the word about one restore says nothing about the next one",
   await fenceRestored(harness.world);
   const now = harness.clock.now();
   const check = { run, born, now, by: "ann" };
-  expect(await harness.world.table.checkRestored({ ...check, restoredAt: first })).toMatchObject({ kind: "same" });
+  expect(await harness.world.table.decide({ ...check, restoredAt: first }, RESTORED_CHECK)).toMatchObject({
+    kind: "same",
+  });
   expect(rowOf(harness, run).restored?.checked).toBeUndefined();
-  expect(await harness.world.table.checkRestored({ ...check, restoredAt: first + 1_000 })).toMatchObject({
+  expect(await harness.world.table.decide({ ...check, restoredAt: first + 1_000 }, RESTORED_CHECK)).toMatchObject({
     kind: "checked",
   });
+});
+
+test("schedule 207: a gate of before the backup is approved after the restore, and one question says both", async () => {
+  const harness = createChainHarness();
+  const done: string[] = [];
+  const agent = clerk({ effect: "unsafe", words: () => "pay", done, part: { approval: "always" } });
+  const { run } = await beginRun(harness.world, agent, {});
+  await runUntilIdle(harness, agent);
+  const backup = structuredClone(rowOf(harness, run));
+  const [gate] = (await show(harness.world, run))?.gates ?? [];
+  const approve = { run, gate: gate?.gate ?? "", as: "approve", args: null, by: "ann", note: null } as const;
+  expect(await decide(harness.world, approve)).toMatchObject({ kind: "accepted" });
+  await runUntilIdle(harness, agent);
+  expect([done.length, rowOf(harness, run).status]).toEqual([1, "completed"]);
+  restoreAlone(harness, backup);
+  harness.clock.moveTo(harness.clock.now() + BEAT_MS + SKEW_MS);
+  await fenceRestored(harness.world);
+  await startExecution(harness.world, rowOf(harness, run));
+  await runUntilIdle(harness, agent);
+  // While it is paused no gate invites an approval that would be asked about again.
+  expect(await show(harness.world, run)).toMatchObject({ status: "paused", gates: [] });
+  await resume(harness, agent, run);
+  assertSafety("nothing is done twice", () => expect(done).toHaveLength(1));
+  expect(await asked(harness, run)).toEqual([expect.stringContaining("this run was restored from its state of")]);
+  expect((await show(harness.world, run))?.unknown).toMatchObject([
+    { lostTime: true, approval: "this tool always needs approval" },
+  ]);
+  expect((await show(harness.world, run))?.gates).toEqual([]);
+  // The old gate takes no decision any more.
+  expect((await decide(harness.world, approve)).kind).not.toBe("accepted");
+  harness.clock.moveTo((await show(harness.world, run))?.unknown[0]?.reconcilableFrom ?? 0);
+  expect(await reconcile(harness.world, answer(run, "retry"))).toMatchObject({ kind: "accepted" });
+  await runUntilIdle(harness, agent);
+  // The answer approves it, too: there is no second question.
+  expect([rowOf(harness, run).status, done.length]).toEqual(["completed", 2]);
+  expect(await verify(harness.world, { run })).toMatchObject({ findings: [], readable: true });
 });

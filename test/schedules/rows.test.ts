@@ -4,9 +4,11 @@ import { rowItem } from "../../src/adapters/aws/table/item.ts";
 import { NOW, words } from "../../src/testing/conformance/run.ts";
 import {
   LANE,
+  ROWS,
   MEETINGS,
   endOf,
   fixtures,
+  held,
   mine,
   queued,
   rowAfter,
@@ -14,6 +16,9 @@ import {
   tableOf,
   writes,
 } from "../support/aws/row-meetings.ts";
+import { COMMIT } from "../../src/protocol/row-commit.ts";
+import { CLAIM } from "../../src/protocol/row-claim.ts";
+import { RESTORED_CHECK } from "../../src/protocol/row-restored.ts";
 
 test("schedule 110: an older process, which raises no counter, writes between the read and the write of a newer one", async () => {
   const met = MEETINGS.filter(
@@ -32,7 +37,7 @@ test("schedule 110: an older process, which raises no counter, writes between th
 test("schedule 111: fifty messages and requests between a claim and its commits refuse no write of the beat", async () => {
   const table = tableOf(queued);
   const process = table.process();
-  const holding = rowAfter(await process.claim(mine.claim()));
+  const holding = rowAfter(await process.decide(mine.claim(), CLAIM));
   const sender = fixtures(table.process());
   const later = NOW + 2_000_000;
   const messages = Array.from({ length: 50 }, (_, index) => words(`m${index}`, NOW + index));
@@ -41,10 +46,10 @@ test("schedule 111: fifty messages and requests between a claim and its commits 
     await Promise.all([...sends, table.process().request(sender.request("pause"))]);
   };
   table.before("UpdateItem", storm);
-  const first = await process.commit(mine.commit(holding));
+  const first = await process.decide(mine.commit(holding), COMMIT);
   expect(first).toMatchObject({ kind: "committed", row: { wakeCount: 51, pause: true, deadline: holding.deadline } });
   expect(table.sent.filter(({ isRefused }) => isRefused)).toEqual([]);
-  const end = await process.commit(endOf(rowAfter(first)));
+  const end = await process.decide(endOf(rowAfter(first)), COMMIT);
   expect(end).toMatchObject({ kind: "committed", row: { status: "failed", wakeCount: 51 } });
   expect(table.sent.filter(({ isRefused }) => isRefused)).toEqual([]);
 });
@@ -61,4 +66,38 @@ test("schedule 112: a process remembers a row that another one has changed since
     table.put(rowItem(now));
     expect([title, await operation.send(process, seen)]).toEqual([title, operation.decide(now, seen)]);
   }
+});
+
+test("schedule 247: a message is acknowledged after an end was decided and before it is written; the end is decided again, and no decision raises the counter in silence", async () => {
+  const table = tableOf(held);
+  const process = table.process();
+  await process.read(mine.run, NOW);
+  const sender = fixtures(table.process());
+  table.before("UpdateItem", () => table.process().deliver(sender.delivery(words("m1", NOW))));
+  expect(await process.decide(endOf(held), COMMIT)).toMatchObject({
+    kind: "woken",
+    row: { status: "running", wakeCount: 1 },
+  });
+  const ending = (row: typeof held) => ({
+    kind: "ended",
+    row: { ...row, version: row.version + 1, wakeCount: row.wakeCount + 1 },
+  });
+  const before = stored(table);
+  await expect(process.decide(mine.of, { name: "end", decision: ending })).rejects.toThrow("without naming it");
+  expect(stored(table)).toEqual(before);
+});
+
+test("schedule 248: a message is acknowledged while an operator says the word about a restore; both count", async () => {
+  const { restored } = ROWS;
+  const table = tableOf(restored);
+  const process = table.process();
+  await process.read(mine.run, NOW);
+  const sender = fixtures(table.process());
+  table.before("UpdateItem", () => table.process().deliver(sender.delivery(words("m1", NOW))));
+  const word = { ...mine.of, restoredAt: restored.restored?.at ?? 0, by: "ada" };
+  expect(await process.decide(word, RESTORED_CHECK)).toMatchObject({
+    kind: "checked",
+    row: { wakeCount: restored.wakeCount + 2, restored: { checked: { by: "ada" } } },
+  });
+  expect(stored(table)).toMatchObject({ wakeCount: restored.wakeCount + 2 });
 });

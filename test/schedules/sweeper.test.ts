@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { Agent } from "../../src/ports/agent.ts";
 import { TIMES } from "../../src/protocol/limits.ts";
 import { FORMAT, type Row } from "../../src/protocol/row.ts";
+import { HAND_OVER } from "../../src/protocol/row-hand-over.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { show } from "../../src/operations/views.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";
@@ -120,7 +121,7 @@ const LEFT_ALONE: Readonly<
     const { run, born } = row;
     const now = harness.clock.now();
     stopExecution(harness, row);
-    await harness.world.table.handOver({ run, born, now, chain: 1 });
+    await harness.world.table.decide({ run, born, now, chain: 1 }, HAND_OVER);
     due(harness, run);
     return { agent, run };
   },

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { executionName } from "../../src/protocol/ids.ts";
 import type { Commit } from "../../src/protocol/row.ts";
+import { CLAIM } from "../../src/protocol/row-claim.ts";
 import { deliver } from "../../src/engine/context/inbox.ts";
 import { timeline, transcript } from "../../src/operations/views.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";
@@ -142,7 +143,10 @@ test("schedule 47: a commit is applied, its response lost, another attempt claim
     copies += 1;
     if (copies > 1) return outcome;
     const now = harness.clock.now();
-    await harness.world.table.claim({ run, born, chain, entry: rival, owner: "rival", leaseUntil: now + BEAT_MS, now });
+    await harness.world.table.decide(
+      { run, born, chain, entry: rival, owner: "rival", leaseUntil: now + BEAT_MS, now },
+      CLAIM,
+    );
     return { kind: "ambiguous", why: "the answer was lost" };
   });
   expect(await beatReply(performTask(first.task, { world, agent }))).toMatchObject({ route: "superseded" });

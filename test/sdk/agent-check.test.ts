@@ -5,6 +5,7 @@ import { checkAgent } from "../../src/sdk/check.ts";
 import type { ModelChoice, Tool } from "../../src/ports/agent.ts";
 import { defineAgent, tool } from "../../src/sdk/define.ts";
 import { scriptedModel } from "../../src/sdk/scripted.ts";
+import { mcpServer } from "../../src/mcp-tools/server.ts";
 import { describeTools } from "../../src/engine/model/tool-schema.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 
@@ -43,6 +44,21 @@ describe("checkAgent", () => {
   ])("refuses a tool with %s", (_, change, message) => {
     expect(() => check(toolOf(change))).toThrow(message);
     expect(() => check(toolOf(change))).toThrow(expect.objectContaining({ code: "AgentInvalid" }) as Error);
+  });
+
+  test("refuses a server that may take longer to connect than a beat can wait", () => {
+    const task = z.object({});
+    const agentWith = (connectMs?: number) =>
+      defineAgent({
+        ...{ name: "travel", version: "1", model: script, instructions: "", task, tools: {} },
+        mcp: [mcpServer({ name: "desk", command: "desk", ...(connectMs !== undefined && { connectMs }) })],
+      });
+    for (const fits of [undefined, 15_000]) expect(() => checkAgent(agentWith(fits), limits)).not.toThrow();
+    expect(() => checkAgent(agentWith(15_001), limits)).toThrow(
+      /^agent travel: MCP server desk has connectMs 15001, but a beat lasts 30000 ms.*connectMs to 15000 at most.*beatSeconds/,
+    );
+    // Its own time counts only where its author wrote it: a short beat waits for less than ten seconds by itself.
+    expect(() => checkAgent(agentWith(), limitsFor(3_000))).not.toThrow();
   });
 
   test("refuses a topology of another copy of cairn that this one does not know", () => {

@@ -158,7 +158,7 @@ describe("an agent", () => {
     [
       "an option of its budget beside the budget",
       { onExhausted: "ask" } as never,
-      /agent travel has no option "onExhausted": take it out, or write one of approvals, budget, .*, version$/,
+      /agent travel has no option "onExhausted": take it out, or write one of activeTools, approvals, budget, .*, version$/,
     ],
     ["a budget in another currency", { budget: { eur: 1 } as never }, /the budget of agent travel/],
   ])("with %s is refused", (_, change, message) => {

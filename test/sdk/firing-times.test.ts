@@ -1,4 +1,5 @@
 /** When schedules fire: AWS's own examples, clocks that change, and what is refused. */
+import { surpriseIn } from "../../src/sdk/schedule/cron.ts";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { firingTimes, parseSchedule } from "../../src/sdk/schedule/firing-times.ts";
@@ -172,4 +173,23 @@ test("a firing has one idempotency key for its time, whichever text gives that t
   for (const text of ["<aws.scheduler.scheduled-time>", "2026-11-20T13:00:00", "", 5, undefined]) {
     expect(() => scheduledTime(text)).toThrow("not a time such as 2027-01-31T08:00:00Z");
   }
+});
+
+test.each([
+  ["cron(0 9 ? * 1-5 *)", "Sunday to Thursday"],
+  ["cron(0 9 ? * 2 *)", "Monday"],
+  ["cron(0 9 ? * 2,4,6#2 *)", "Monday, Wednesday, Friday"],
+])("%s is said to fire on %s, since its days are numbers", (every, days) => {
+  expect(surpriseIn({ agent: "clerk", every })).toContain(`fires on ${days}: days of the week count from 1 = Sunday`);
+});
+
+test.each([
+  "cron(0 9 ? * MON-FRI *)",
+  "cron(0 9 1-5 * ? *)",
+  "cron(0 9 ? * * *)",
+  "cron(0 9 ? * L *)",
+  "rate(5 days)",
+  "at(2026-05-01T09:00:00)",
+])("%s surprises nobody", (every) => {
+  expect(surpriseIn({ agent: "clerk", every })).toBe(null);
 });

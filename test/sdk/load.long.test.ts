@@ -52,6 +52,22 @@ describe("the config", () => {
     return loadConfig(join(dir, name));
   };
 
+  test.for(["ts", "mts", "cts", "js", "mjs", "cjs"])("may be cairn.config.%s", async (ending) => {
+    const content = ending.startsWith("c")
+      ? 'exports.config = { agents: ["./a.ts"] };'
+      : 'export const config = { agents: ["./a.ts"] };';
+    await file(`as-${ending}/package.json`, '{ "type": "module" }');
+    await file(`as-${ending}/cairn.config.${ending}`, content);
+    expect(await loadConfig(join(dir, `as-${ending}`))).toStrictEqual({ agents: [join(dir, `as-${ending}`, "a.ts")] });
+  });
+
+  test("is refused if there are two of them", async () => {
+    await file("two/cairn.config.js", "export const config = { agents: [] };");
+    await expect(configOf("two", "export const config = { agents: [] };")).rejects.toThrow(
+      coded("ConfigInvalid", /there are two config files, .*cairn\.config\.ts and .*cairn\.config\.js: remove one/),
+    );
+  });
+
   test("is null for a directory without a config file", async () => {
     expect(await loadConfig(dir)).toBeNull();
   });
@@ -203,6 +219,26 @@ describe("a file outside of the repository", () => {
       'import { defineAgent } from "cairn-run";\ndefineAgent({ name: "a b", tools: {} });',
     );
     expect(await load([unnamed])).toMatch(/an agent's name is .*"a b" \(.*unnamed\.ts:2:1\)$/);
+  });
+
+  test("in the root of a project is reported with its own line, not with that of cairn in node_modules", async () => {
+    await file("rooted/package.json", '{ "type": "module" }');
+    await file(
+      "rooted/node_modules/cairn-run/package.json",
+      '{ "name": "cairn-run", "type": "module", "exports": "./dist/index.js" }',
+    );
+    await file(
+      "rooted/node_modules/cairn-run/dist/index.js",
+      'export const fail = () => { throw new Error("wrong"); };',
+    );
+    const shared = await file(
+      "rooted/lib/shared.ts",
+      'import { fail } from "cairn-run";\n\nexport const run = () => fail();',
+    );
+    const root = await file("rooted/agent.ts", 'import { fail } from "cairn-run";\nenum A {}\n\n\nfail();');
+    const below = await file("rooted/agents/a b.ts", 'import { run } from "../lib/shared";\nrun();');
+    expect(await load([root])).toBe(`AgentInvalid: agent file ${root} cannot be loaded: wrong (${root}:5:1)`);
+    expect(await load([below])).toBe(`AgentInvalid: agent file ${below} cannot be loaded: wrong (${shared}:3:26)`);
   });
 
   test("prefers its own packages, and fails for a package that neither has", async () => {

@@ -89,7 +89,21 @@ describe("an agent of the AI SDK", () => {
   test("has unsafe tools unless it says otherwise, and approvals where the AI SDK has them", () => {
     expect(guide().made({}).tools["act"]?.effect).toBe("unsafe");
     expect(guide({}, { needsApproval: true }).made().tools["act"]?.approval).toBe("always");
-    expect(guide({}, { needsApproval: () => false }).made().tools["act"]?.approval).toBe("always");
+    expect(guide({}, { needsApproval: () => false }).made().tools["act"]?.approval).toBeTypeOf("function");
+  });
+
+  test.each<[unknown, boolean]>([
+    [true, true],
+    ["it is a large sum", true],
+    [1, true],
+    [false, false],
+    ["", false],
+    [undefined, false],
+  ])("asks a human where needsApproval returns %o, as the AI SDK does: %s", async (returned, isAsked) => {
+    const { approval } = guide({}, { needsApproval: async () => returned }).made().tools["act"] ?? {};
+    if (typeof approval !== "function") throw new Error("its approval is no rule");
+    const reason = await approval({}, { run: "r", task: {}, restart: 1 } as never);
+    expect(reason !== false).toBe(isAsked);
   });
 
   test("may have a tool of cairn in place of its own", () => {
@@ -107,9 +121,28 @@ describe("an agent of the AI SDK", () => {
   });
 
   test.each([
-    ["a stop condition", { stopWhen: () => true }, {}, "the setting stopWhen"],
-    ["a callback", { onStepFinish: () => undefined }, {}, "the setting onStepFinish"],
-    ["a tool that it does not run", {}, { execute: undefined }, "has no execute"],
+    ["a callback that would never be called", { onError: () => undefined }, {}, "the setting onError"],
+    ["a callback that is no function", { onStepEnd: 4 }, {}, "agent guide has onStepEnd 4: write a function"],
+    ["active tools that are no list", { activeTools: "act" }, {}, 'agent guide has activeTools "act": write a list'],
+    ["an order that is no list", { toolOrder: 1 }, {}, "agent guide has toolOrder 1: write a list"],
+    ["a choice that there is not", { toolChoice: "x" }, {}, 'agent guide has toolChoice "x": write "auto" or'],
+    [
+      "a choice of a tool that it lacks",
+      { toolChoice: { type: "tool", toolName: "no" } },
+      {},
+      'agent guide has toolChoice "no"',
+    ],
+    ["a time that is a text", { timeout: "1s" }, {}, 'agent guide has timeout "1s": write a number of milliseconds'],
+    ["no model", { model: undefined }, {}, "agent guide has no model: write a model"],
+    ["a tool that is nothing", { tools: { act: null } }, {}, "tool act of agent guide is null: write tool({ ... })"],
+    ["a text as execute", {}, { execute: "run" }, 'tool act of agent guide has execute "run": write a function'],
+    [
+      "a text as needsApproval",
+      {},
+      { needsApproval: "yes" },
+      'has needsApproval "yes": write true or false or a function',
+    ],
+    ["an effect of a question", {}, { execute: undefined }, "has no execute"],
   ])("with %s is refused", (_, change, part, why) => {
     expect(() => guide(change, part).made()).toThrow(AgentInvalid);
     expect(() => guide(change, part).made()).toThrow(why);
@@ -118,5 +151,6 @@ describe("an agent of the AI SDK", () => {
   test("with an effect of a tool that it has not, or that is no agent, is refused", () => {
     expect(() => guide().made({ effects: { other: "none" } })).toThrow("and no such tool");
     expect(() => fromToolLoopAgent({}, OPTIONS)).toThrow("is made of no ToolLoopAgent");
+    expect(() => fromToolLoopAgent(undefined as never, OPTIONS)).toThrow("is made of no ToolLoopAgent");
   });
 });

@@ -1,4 +1,7 @@
 /** What the watcher of a process notices, accepts and blames. */
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterEach, expect, test } from "vitest";
 import { changedWhileLoaded } from "../../src/doctor/audit-missing.ts";
 import { IntrinsicChanged } from "../../src/ports/intrinsics.ts";
@@ -53,6 +56,7 @@ test("blames nobody when code of several runs was at work, unless only one of th
   for (const watcher of [several, exact]) for (const run of ["a", "b"]) watcher.enter(at(run, "pay"));
   change();
   expect(blamed(() => several.check())).toBeNull();
+  change();
   expect(blamed(() => exact.check(at("b", "pay")))).toMatchObject({ run: "b", tool: "pay" });
 });
 
@@ -73,4 +77,67 @@ test("lets a world neither read nor write once something has changed", async () 
   change();
   expect(() => world.objects.put("a", new Uint8Array())).toThrow(IntrinsicChanged);
   expect(() => world.objects.get("a")).toThrow(IntrinsicChanged);
+});
+
+test("watches each function of the language that codec, protocol and engine call, unless it is read-only", async () => {
+  const script = join(import.meta.dirname, "..", "support", "processes", "called-intrinsics.ts");
+  const { stdout } = await promisify(execFile)(process.execPath, ["--no-warnings", script]);
+  expect(JSON.parse(stdout)).toEqual([]);
+});
+
+const CARELESS: { readonly [name: string]: readonly [holder: object, key: PropertyKey, put: PropertyDescriptor] } = {
+  "Array.prototype.findLastIndex": [Array.prototype, "findLastIndex", { value: () => -1 }],
+  "String.prototype.toWellFormed": [String.prototype, "toWellFormed", { value: () => "" }],
+  "Number.isNaN": [Number, "isNaN", { value: () => true }],
+  "RegExp.prototype.global": [RegExp.prototype, "global", { get: () => false }],
+  "Iterator.prototype.map": [Iterator.prototype, "map", { value: () => [] }],
+};
+
+test.each(Object.entries(CARELESS))("notices another %s", (name, [holder, key, put]) => {
+  const watcher = watchIntrinsics();
+  const before = Reflect.getOwnPropertyDescriptor(holder, key) as PropertyDescriptor;
+  let noticed: unknown = null;
+  try {
+    Object.defineProperty(holder, key, put);
+    watcher.check();
+  } catch (error) {
+    noticed = error;
+  } finally {
+    Object.defineProperty(holder, key, before);
+  }
+  expect(noticed).toMatchObject({ intrinsic: name });
+});
+
+test.each<[says: string, change: () => void]>([
+  [
+    "a getter that every object inherits",
+    () => {
+      Reflect.defineProperty(Object.prototype, "toJSON", { configurable: true, get: () => () => ({}) });
+    },
+  ],
+  ["a method that is gone", () => void Reflect.deleteProperty(Set.prototype, "has")],
+])("puts back %s before it says so, since the word would be lost", (_, put) => {
+  const said: string[] = [];
+  const watcher = watchIntrinsics(({ code }) => said.push(JSON.stringify({ code, set: new Set([1]).has(1) })));
+  put();
+  expect(() => watcher.check()).toThrow(IntrinsicChanged);
+  expect(said).toEqual(['{"code":"IntrinsicChanged","set":true}']);
+  expect(() => watcher.check()).toThrow(IntrinsicChanged);
+});
+
+test("notices a property that every object inherits in place of another one", () => {
+  const watcher = watchIntrinsics();
+  const before = Reflect.getOwnPropertyDescriptor(Object.prototype, "__lookupSetter__") as PropertyDescriptor;
+  let noticed: unknown = null;
+  try {
+    Reflect.deleteProperty(Object.prototype, "__lookupSetter__");
+    Reflect.defineProperty(Object.prototype, "format", { value: 1, configurable: true, enumerable: true });
+    watcher.check();
+  } catch (error) {
+    noticed = error;
+  } finally {
+    Reflect.deleteProperty(Object.prototype, "format");
+    Reflect.defineProperty(Object.prototype, "__lookupSetter__", before);
+  }
+  expect(noticed).toMatchObject({ intrinsic: "Object.prototype" });
 });

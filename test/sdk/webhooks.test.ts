@@ -1,4 +1,5 @@
 /** The part `webhooks` of the config: what it refuses. */
+import { networkInterfaces } from "node:os";
 import { describe, expect, test } from "vitest";
 import { isOfThisMachine, webhooksSchema } from "../../src/sdk/webhooks.ts";
 
@@ -11,6 +12,19 @@ test("takes HTTPS, and HTTP to this machine", () => {
       isFit,
     ),
   ).toEqual([true, true, true, true]);
+});
+
+test("takes HTTP to each name of this machine, and says so of another", () => {
+  const own = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
+  const addresses = own.map(({ address, family }) => (family === "IPv6" ? `[${address}]` : address));
+  const urls = ["http://127.0.0.2/x", "http://app.localhost:3000/", "http://[::ffff:127.0.0.1]:3000/"];
+  expect(
+    [...urls, ...addresses.filter((each) => !each.includes("%")).map((each) => `http://${each}:3000/`)].filter(
+      (url) => !isFit({ url }),
+    ),
+  ).toEqual([]);
+  const refused = webhooksSchema.safeParse([{ ...HOOK, url: "http://hooks.example/" }]).error?.issues[0]?.message;
+  expect(refused).toContain("http:// for a program on this machine");
 });
 
 describe("refuses", () => {

@@ -82,10 +82,12 @@ async function documented({ method, path }: Asked, answered: Response): Promise<
     if (header !== "Retry-After" || answered.status === 429) expect(answered.headers.get(header)).not.toBeNull();
   }
   expect(answered.headers.get("x-content-type-options")).toBe("nosniff");
-  expect(answered.headers.get("cache-control")).toBe("no-store");
+  const isStream = type === "text/event-stream";
+  expect(answered.headers.get("cache-control")).toBe(isStream ? "no-store, no-transform" : "no-store");
+  expect(answered.headers.get("x-accel-buffering")).toBe(isStream ? "no" : null);
   const isJson = type.endsWith("json");
   if (isJson) expect(schema?.parse(JSON.parse(text))).toEqual(JSON.parse(text));
-  if (type === "text/event-stream") {
+  if (isStream) {
     const events = [...text.matchAll(/^data: (.+)$/gm)].map(([, data = ""]) => ({ data }));
     expect(events.length).toBeGreaterThan(1);
     for (const event of events) expect(schema?.parse(event)).toEqual(event);
@@ -141,7 +143,9 @@ describe("a chat route", () => {
   it("answers 503 and does nothing when too many streams are open", async () => {
     const { server, ask, run, harness } = await begun();
     const before = structuredClone(harness.world.store.rows);
-    for (let open = 0; open < server.streams.max; open += 1) server.streams.add(() => undefined);
+    const { max } = server.streams.readers;
+    for (let open = 0; open < max; open += 1)
+      server.streams.admit({ run: null, caller: { tenant: "other", actor: `reader ${open}` } });
     const requests = [
       ...[get(`/runs/${run}/stream`), get("/chat/talker/c1/c1/stream")],
       ...[turn("c3", said("u1", "hello")), agUi("c4", saidTo("u1", "hello"))],

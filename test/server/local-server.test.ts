@@ -14,6 +14,7 @@ import {
   rowOf,
   scriptedAgent,
 } from "../support/harness/harness.ts";
+import { CLAIM } from "../../src/protocol/row-claim.ts";
 
 const HOST = "127.0.0.1:7420";
 
@@ -69,6 +70,16 @@ describe("a request that a page of another site can make a browser send", () => 
     expect(answered.status).toBeGreaterThanOrEqual(400);
     expect(await answered.json()).toMatchObject({ code });
     expect(harness.world.store.rows.size).toBe(0);
+  });
+
+  test("is no report to a callback link, which may be a form", async () => {
+    const { ask } = local();
+    const form = { "content-type": "application/x-www-form-urlencoded" };
+    const answered = await ask("/callbacks/unknown", { method: "POST", body: "status=done", headers: form });
+    expect(await answered.json()).toMatchObject({ code: "CallbackUnknown" });
+    const foreign = { ...form, origin: "https://evil.example" };
+    const refused = await ask("/callbacks/unknown", { method: "POST", body: "status=done", headers: foreign });
+    expect(await refused.json()).toMatchObject({ code: "OriginRefused" });
   });
 
   test("does not pause a run, although a pause has no body", async () => {
@@ -212,7 +223,7 @@ describe("events as a stream", () => {
     const now = harness.clock.now();
     const entry = { execution: "x", epoch: 0, retry: 0 };
     const limits = { leaseUntil: now + 60_000, level: 99, now };
-    const claimed = await table.claim({ run, born, chain: 1, entry, owner: "a worker", ...limits });
+    const claimed = await table.decide({ run, born, chain: 1, entry, owner: "a worker", ...limits }, CLAIM);
     expect(claimed.kind).toBe("granted");
     const said = async (seq: number, text: string): Promise<void> =>
       deltas.append({ run, born }, { epoch: 1, version: 0, seq, at: now, parts: [{ kind: "text", index: 0, text }] });
@@ -233,7 +244,7 @@ describe("events as a stream", () => {
     expect(await read({ "last-event-id": "0.1.1" })).toBe(second);
     // The worker dies, and another one claims the run.
     const next = { entry: { ...entry, retry: 1 }, owner: "another", ...limits, now: now + 61_000 };
-    expect(await table.claim({ run, born, chain: 1, ...next })).toMatchObject({ kind: "granted" });
+    expect(await table.decide({ run, born, chain: 1, ...next }, CLAIM)).toMatchObject({ kind: "granted" });
     expect(await read({ "last-event-id": "0.1.2" })).toBe(
       'event: reset\ndata: {"epoch":1,"version":0,"why":"takeover"}\n\n',
     );
@@ -258,14 +269,37 @@ describe("events as a stream", () => {
     expect(again).toEqual(await kindsOf(`/runs/${run}/events?after=1`));
   });
 
-  test("is refused for an unknown run, and beyond the number of readers", async () => {
-    const { ask, begin } = local();
+  test("is refused for an unknown run, and takes no place", async () => {
+    const { ask, server } = local();
     expect((await ask(`/runs/local-${"a".repeat(26)}/events`, asStream())).status).toBe(404);
+    expect(server.streams.size).toBe(0);
+  });
+
+  test("is refused beyond the readers of a run, of a caller and of the server, each with a code and a time", async () => {
+    const { ask, begin, server } = local();
+    const refusalOf = async (path: string): Promise<unknown> => {
+      const refused = await ask(path, asStream());
+      return [refused.status, refused.headers.get("retry-after"), ((await refused.json()) as { code: string }).code];
+    };
     const run = await begin();
-    for (let count = 0; count < 256; count += 1) await ask(`/runs/${run}/events`, asStream());
-    const refused = await ask(`/runs/${run}/events`, asStream());
-    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
-    expect(await refused.json()).toMatchObject({ code: "TooManyStreams" });
+    const { max, perRunMax, perTokenMax } = server.streams.readers;
+    // They arrive together: none is admitted before another one has its first page.
+    const many = await Promise.all(Array.from({ length: 2 * perRunMax }, () => ask(`/runs/${run}/events`, asStream())));
+    expect(many.filter(({ status }) => status === 200)).toHaveLength(perRunMax);
+    expect(await refusalOf(`/runs/${run}/events`)).toEqual([429, "5", "TooManyReaders"]);
+    expect(await refusalOf(`/runs/${run}/stream`)).toEqual([429, "5", "TooManyReaders"]);
+    // A request that is no stream is answered.
+    expect((await ask(`/runs/${run}/events`)).status).toBe(200);
+    while (server.streams.size < perTokenMax) {
+      const other = await begin();
+      for (let count = 0; count < perRunMax && server.streams.size < perTokenMax; count += 1)
+        await ask(`/runs/${other}/events`, asStream());
+    }
+    const mine = `/runs/${await begin()}/events`;
+    expect(await refusalOf(mine)).toEqual([429, "5", "TooManyReaders"]);
+    for (let count = server.streams.size; count < max; count += 1)
+      server.streams.admit({ run: null, caller: { tenant: "local", actor: `other ${count}` } });
+    expect(await refusalOf(mine)).toEqual([503, "5", "TooManyStreams"]);
     // A call of MCP may last as long as a stream, so it takes a place too.
     expect((await ask("/mcp", { method: "POST", body: "{}", headers: json })).status).toBe(503);
   });

@@ -4,29 +4,33 @@ import {
   type ChatTransport,
   type UIMessage,
   type UIMessageChunk,
+  lastAssistantMessageIsCompleteWithToolCalls,
   readUIMessageStream,
   safeValidateUIMessages,
   uiMessageChunkSchema,
 } from "ai";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { askHuman, childTool, defineAgent, scriptedModel } from "../../src/index.ts";
 import { createLocalServer } from "../../src/server/app.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { send } from "../../src/operations/steer.ts";
 import { SCOPES } from "../../src/operations/operation.ts";
-import { chatAgent } from "../support/agents/chat-agent.ts";
+import { type ChatAgentOptions, chatAgent, echo } from "../support/agents/chat-agent.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { runUntilIdle } from "../support/harness/chain-steps.ts";
 import { createChainHarness } from "../support/harness/harness.ts";
 
 const HOST = "127.0.0.1:7420";
 const API = `http://${HOST}/chat/talker/c1`;
 
-function opened() {
+function opened(options: ChatAgentOptions = {}, others: readonly Agent[] = []) {
   const harness = createChainHarness();
-  const agent = chatAgent();
+  const agent = chatAgent(options);
   const server = createLocalServer({
     world: harness.world,
-    agentOf: async (name) => (name === agent.name ? agent : null),
+    agentOf: async (name) => [agent, ...others].find((each) => each.name === name) ?? null,
     agents: async () => ({ agents: [agent], broken: [] }),
     caller: { tenant: "local", actor: "ann@host", scopes: SCOPES },
     login: async () => null,
@@ -38,7 +42,7 @@ function opened() {
     const headers = new Headers(init.headers);
     headers.set("host", HOST);
     const response = await server.fetch(new Request(input, { ...init, headers }));
-    await runUntilIdle(harness, agent);
+    await runUntilIdle(harness, [agent, ...others]);
     answers.push(response);
     return response;
   };
@@ -99,6 +103,9 @@ const toolOf = ({ parts }: UIMessage, type: string) => parts.find((part) => part
 async function chunksFrom({ ask }: Opened, stream: string, startIndex: number): Promise<readonly UIMessageChunk[]> {
   const response = await ask(`http://${HOST}/runs/${stream}/stream?startIndex=${startIndex}`);
   expect([response.status, response.headers.get("x-vercel-ai-ui-message-stream")]).toEqual([200, "v1"]);
+  // Neither nginx nor a compression holds an event back.
+  expect(response.headers.get("x-accel-buffering")).toBe("no");
+  expect(response.headers.get("cache-control")).toBe("no-store, no-transform");
   const lines = (await response.text()).split("\n").filter((line) => line.startsWith("data: "));
   return lines.map((line) => JSON.parse(line.slice(6)) as UIMessageChunk);
 }
@@ -144,6 +151,65 @@ describe("a chat over WorkflowChatTransport", () => {
     expect(done.id).toBe(waiting.id);
     expect(toolOf(done, "tool-pay")).toMatchObject({ ...state, approval: { approved, reason } });
     expect(textOf(done)).toBe("You said: pay it");
+  });
+
+  it("answers a question of the agent with the output that the page adds, and shows cairn's own results beside it", async () => {
+    const calls = [
+      { tool: "look", args: {} },
+      { tool: "ask", args: { question: "Which city?" } },
+    ];
+    const chat = opened({
+      tools: { ask: askHuman({ answer: z.object({ city: z.string() }) }) },
+      reply: (said) => (said.messages.at(-1)?.text === "weather" ? { calls, tokensIn: 1, tokensOut: 1 } : echo(said)),
+    });
+    const asked = [user("u1", "weather")];
+    const waiting = await turn(chat, asked);
+    expect(waiting.metadata).toMatchObject({ status: "waiting" });
+    const part = toolOf(waiting, "tool-ask") as object;
+    expect(part).toMatchObject({ state: "input-available", input: { question: "Which city?" } });
+    expect(toolOf(waiting, "tool-look")).toMatchObject({ state: "output-available" });
+    // What `addToolOutput` does.
+    Object.assign(part, { state: "output-available", output: { town: "Oslo" } });
+    await expect(turn(chat, [...asked, waiting])).rejects.toThrow("to deeply equal");
+    expect(chat.answers.at(-1)?.status).toBe(422);
+    Object.assign(part, { output: { city: "Oslo" } });
+    const given = structuredClone(waiting);
+    const done = await turn(chat, [...asked, given]);
+    expect(toolOf(done, "tool-ask")).toMatchObject({ state: "output-available", output: { city: "Oslo" } });
+    expect([done.id, textOf(done), lastAssistantMessageIsCompleteWithToolCalls({ messages: [waiting] })]).toEqual([
+      ...[waiting.id, "You said: weather", true],
+    ]);
+    // The page sends the same again after a broken connection.
+    expect(await turn(chat, [...asked, given])).toEqual(done);
+    expect(textOf(await turn(chat, [...asked, done, user("u2", "thanks")]))).toBe("You said: thanks");
+  });
+
+  it("finishes each turn of a conversation that leaves a child run alone", async () => {
+    const child = defineAgent({
+      ...{ name: "errand", version: "1", instructions: "Do it.", task: z.object({}), budget: { usd: 0.1 } },
+      ...{ price: { inUsd: 1, outUsd: 1 }, tools: {} },
+      model: scriptedModel({ name: "script", reply: () => ({ text: "done", tokensIn: 1, tokensOut: 1 }) }),
+    }) as Agent;
+    const send = childTool({
+      agent: "errand",
+      description: "Sends out.",
+      wait: false,
+      input: z.object({}),
+      budget: { usd: 0.1, beats: 3 },
+    });
+    const reply: ChatAgentOptions["reply"] = (said) =>
+      said.messages.at(-1)?.role === "user"
+        ? { calls: [{ tool: "send", args: {} }], tokensIn: 1, tokensOut: 1 }
+        : echo(said);
+    const chat = opened({ tools: { send }, reply }, [child]);
+    const first = await turn(chat, [user("u1", "one")]);
+    expect(first.metadata).toMatchObject({ status: "open" });
+    expect(toolOf(first, "tool-send")).toMatchObject({
+      state: "output-available",
+      output: { run: expect.any(String) },
+    });
+    const second = await turn(chat, [user("u1", "one"), first, user("u2", "two")]);
+    expect([second.id, textOf(second)]).toEqual(["turn-2", "You said: two"]);
   });
 
   it("gives the same chunk at each index, in each stream of a turn", async () => {

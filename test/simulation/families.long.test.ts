@@ -4,12 +4,13 @@
  * pinned (`pinned.txt`); `npm run sim -- --seed f12` plays it and prints each step.
  */
 import { expect, test } from "vitest";
-import { EFFECT_NAMES } from "../../src/core/calls/effects.ts";
+import { type Effect, EFFECT_NAMES } from "../../src/core/calls/effects.ts";
 import { assertNoViolations } from "../support/gate/safety.ts";
 import { ENUMERATION_TIMEOUT } from "../support/harness/timeouts.ts";
 import { simulateFamily } from "./families.ts";
 import { familyCells } from "./family-cells.ts";
 import { wrongInFamily } from "./family-checkers.ts";
+import type { PlantedFence } from "./family-fences.ts";
 import { told } from "./family-history.ts";
 import type { FamilyPlan } from "./family-plan.ts";
 import { isFamilySeed, pinnedSeeds } from "./seeds.ts";
@@ -81,6 +82,35 @@ test.each(EFFECT_NAMES)(
     expect(cells).toContain("family child superseded");
   },
 );
+
+/** Workers whose processes hang, and tries that are left. */
+const lateWith = (effect: Effect, planted?: PlantedFence): Partial<FamilyPlan> => ({
+  ...{ effect, widths: [4], leaves: false, tries: 3, deadlineMs: 600, restarts: 0, beats: null, wishes: ["send"] },
+  ...{ strikeOneIn: 40, faultOneIn: 200, failsAt: null, ...(planted && { planted }) },
+});
+
+test.each(EFFECT_NAMES.filter((effect) => effect !== "none" && effect !== "unsafe"))(
+  "late workers of class %s go on as the same runs, under the same keys, while bosses and workers are killed and freeze",
+  ENUMERATION_TIMEOUT,
+  async (effect) => {
+    const { found, cells } = await played(seedsFrom(20, `fence-${effect}-`), lateWith(effect));
+    assertNoViolations(found);
+    expect(cells).toContain("family child continued");
+    expect(cells).toContain("family child continued and completed");
+  },
+);
+
+test.each([
+  ["a fence in any epoch", "keyed"],
+  ["a fence without its number", "keyed"],
+  ["the number in the key", "keyed"],
+] as const)("the checkers notice %s", ENUMERATION_TIMEOUT, async (planted, effect) => {
+  for (let from = 0; from < 10; from += 1) {
+    const seeds = Array.from({ length: 12 }, (_, index) => `planted${from * 12 + index}`);
+    if ((await played(seeds, lateWith(effect, planted))).found.length > 0) return;
+  }
+  expect.unreachable(`no history shows ${planted}`);
+});
 
 test.each([[[3, 9]], [[9, 3]]])(
   "a slow root with sub-bosses and workers %j has 27 workers, each of which works for one call",

@@ -17,6 +17,7 @@ import { type SeededChoices, seededChoices } from "./seeded-choices.ts";
 import { sizesOf } from "./sizes.ts";
 import { agentsOf } from "./family-agents.ts";
 import { childrenOut, disturb } from "./family-disturbances.ts";
+import { withJudgedFences } from "./family-fences.ts";
 import { type FamilyHistory, recordRows } from "./family-history.ts";
 import { type FamilyPlan, familyPlan } from "./family-plan.ts";
 import { FamilyService, reconcileBlocked } from "./family-service.ts";
@@ -36,9 +37,9 @@ interface Turn {
 }
 
 /** The calls that families are about meet more. */
-const OF_FAMILIES = /^(table\.(createChildren|request)|inbox\.deliver)$/;
+const OF_FAMILIES = /^(table\.(createChildren|fenceChild|request)|inbox\.deliver)$/;
 /** The conditional writes: their answers may be lost, and they may land late. */
-const WRITES = /^(table\.(createChildren|claim|commit|park|request|handOver)|inbox\.deliver|leases\.take)$/;
+const WRITES = /^(table\.(createChildren|fenceChild|claim|commit|park|request|handOver)|inbox\.deliver|leases\.take)$/;
 const FAULTS = ["crash before", "crash after", "unavailable", "freeze"];
 
 class Family {
@@ -67,12 +68,13 @@ class Family {
     this.service = new FamilyService(this.plan.effect);
     const bounds = { settleMs: 300, skewMs: 200, rescueMs: 1_000, overdueMs: 5_000, backoffMsMax: 4_000 };
     const limits = limitsFor(BEAT_MS, { ...bounds, entryAttemptsMax: 6 });
-    this.world = memoryWorld({
+    const world = memoryWorld({
       clock: this.clock,
       limits,
       random: seededRandom(seed),
       sizes: sizesOf(this.chance.child("sizes")),
     });
+    this.world = withJudgedFences(world, { planted: this.plan.planted ?? null, mistakes: this.mistakes });
     ({ births: this.births, stored: this.stored } = recordRows(this.world, () => this.step));
   }
 
@@ -177,6 +179,7 @@ class Family {
       service: this.service,
       pause: () => this.#pause(process),
       sleep: (ms) => new Promise((go) => void this.clock.after(ms, go)),
+      dispatchOf: (of) => this.world.store.rows.get(of)?.dispatch ?? 1,
     });
     const runner = { ...runnerOf(this.worldOf(process), agents), level: LEVEL };
     const invocation = { deadline: this.clock.now() + BEAT_MS, drain: new AbortController().signal };
@@ -284,6 +287,7 @@ export async function simulateFamily(seed: string, change: Partial<FamilyPlan> =
     service: family.service,
     pause: async () => undefined,
     sleep: async () => undefined,
+    dispatchOf: () => 1,
   });
   if (root === undefined) throw new Error("a family has a root");
   family.root = (await beginRun(world, root, {})).run;

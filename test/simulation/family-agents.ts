@@ -1,6 +1,5 @@
 /** The agents of a family: bosses that dispatch children, and workers that hang, break their schema or echo the task. */
 import { z } from "zod";
-import type { Effect } from "../../src/core/calls/effects.ts";
 import type { Json } from "../../src/core/json.ts";
 import type { Agent, ToolContext } from "../../src/ports/agent.ts";
 import {
@@ -22,6 +21,8 @@ interface Around {
   readonly service: FamilyService;
   readonly pause: () => Promise<void>;
   readonly sleep: (ms: number) => Promise<void>;
+  /** How often the boss of that run has asked for it. */
+  readonly dispatchOf: (run: string) => number;
 }
 
 const PART = z.object({ part: z.number() });
@@ -89,7 +90,7 @@ const workerOf = (plan: FamilyPlan, around: Around): Agent =>
           : { text: "over", tokensIn: 1, tokensOut: 1 },
       ),
     }),
-    tools: { act: workOf(plan.effect, around) },
+    tools: { act: workOf(plan, around) },
     // Now and then the answer breaks its schema, gives the task back, or is none.
     result: ({ task }) =>
       !around.isCalm() && around.chance.oneIn(LIES_ONE_IN)
@@ -108,12 +109,13 @@ const thinking =
   };
 
 /** What a worker does outside. Only a keyed effect can be undone. */
-function workOf(effect: Effect, { pause, service }: Around) {
+function workOf({ effect, planted }: FamilyPlan, { pause, service, dispatchOf }: Around) {
   const of = {
     ...{ input: PART, timeoutMs: 500 },
     run: async ({ key, run, restart }: Pick<ToolContext<unknown>, "key" | "run" | "restart">) => {
       await pause();
-      if (effect !== "none") service.act({ key, run, restart });
+      const sent = planted === "the number in the key" ? `${key}#${dispatchOf(run)}` : key;
+      if (effect !== "none") service.act({ key: sent, run, restart });
       return "acted";
     },
   };

@@ -26,7 +26,15 @@ export const FAMILY_CELLS: readonly string[] = [
   ]),
   "restart of root",
   ...["remove middle", "remove worker"],
-  ...["child superseded", "child never made", "late report counted", "hand-off failed", "child left alone"],
+  ...[
+    "child superseded",
+    "child continued",
+    "child continued and completed",
+    "child never made",
+    "late report counted",
+    "hand-off failed",
+    "child left alone",
+  ],
   REPORTS_AT_ONCE,
 ].map((cell) => `family ${cell}`);
 
@@ -45,8 +53,18 @@ export function familyCells({ reached }: FamilyHistory, all: readonly Told[]): r
 
 function childCells(events: readonly TimelineEntry[]): readonly string[] {
   const superseded = new Set(events.flatMap((event) => (event.kind === "ChildSuperseded" ? [event.child] : [])));
+  const continued = new Set(events.flatMap((event) => (event.kind === "ChildContinued" ? [event.child] : [])));
   const met: Readonly<Record<string, boolean>> = {
     "child superseded": superseded.size > 0,
+    "child continued": continued.size > 0,
+    "child continued and completed": events.some(
+      (event) =>
+        event.kind === "MessageAbsorbed" &&
+        event.stage === "taken" &&
+        event.body.kind === "child" &&
+        event.body.status === "completed" &&
+        continued.has(event.body.child),
+    ),
     "child never made": events.some(({ kind }) => kind === "ChildNeverMade"),
     "late report counted": reportedIn(events).some((child) => superseded.has(child)),
     "hand-off failed": events.some((event) => event.kind === "CrackSignalled" && event.crack === "lostHandoff"),

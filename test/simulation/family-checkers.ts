@@ -1,6 +1,7 @@
 /** What must hold of any history of a family. Each checker returns the violations that it finds, in words. */
 import { verify } from "../../src/history/verify.ts";
 import { conserved, dispatchesIn, withinGrants } from "./family-accounts.ts";
+import { fencedAsDecided } from "./family-fences.ts";
 import { actsOnce, asksAboutUnknown } from "./family-service.ts";
 import { type FamilyRecord, type Told, descendantsOf, endOf, reportedIn } from "./family-history.ts";
 
@@ -50,6 +51,7 @@ const CHECKERS: readonly ((of: Told, all: readonly Told[]) => readonly string[])
   withinGrants,
   actsOnce,
   asksAboutUnknown,
+  fencedAsDecided,
 ];
 
 function settledOnce({ state }: Told): readonly string[] {

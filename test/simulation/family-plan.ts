@@ -1,5 +1,6 @@
 /** What a history of a family is: its levels, how each of its runs fails, and what is done to it. Drawn once. */
 import { type Effect, EFFECT_NAMES } from "../../src/core/calls/effects.ts";
+import type { PlantedFence } from "./family-fences.ts";
 import type { SeededChoices } from "./seeded-choices.ts";
 
 /** What a person, a retention or the platform does to a family. */
@@ -31,6 +32,8 @@ export interface FamilyPlan {
   readonly strikeOneIn: number;
   readonly disturbOneIn: number;
   readonly wishes: readonly Disturbance[];
+  /** A rule of the fence that is off; absent: none. */
+  readonly planted?: PlantedFence;
   /** From this step on nothing more is done to the family. */
   readonly calmStep: number;
 }

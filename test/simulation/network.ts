@@ -9,6 +9,7 @@ import { BEAT_MS, LONG_OUTAGE_MS, OUTAGE_MS } from "./modes.ts";
 import { limitsWithCap, noticeCap } from "./features/cap-operator.ts";
 import { hasFeatures } from "./features/plan.ts";
 import { webhooksIn } from "./features/webhook-endpoint.ts";
+import { nameOfCall } from "../support/harness/ports.ts";
 import type { Call, FaultKind, Operation } from "./record.ts";
 import { type Outage, STORES, type Sim, isCalm, recordFault } from "./sim.ts";
 
@@ -20,6 +21,7 @@ const CONDITIONAL = [...ANY, "answer lost", "not applied", "lands late", "thrott
 export const MEETS: { readonly [O in Operation]: readonly FaultKind[] } = {
   "table.create": CONDITIONAL,
   "table.createChildren": [],
+  "table.fenceChild": [],
   "table.claim": CONDITIONAL,
   "table.commit": CONDITIONAL,
   "table.park": CONDITIONAL,
@@ -126,9 +128,11 @@ function reached<P extends "table" | "inbox" | "leases" | "records" | "objects" 
     get: (port, member) => {
       const apply: unknown = Reflect.get(port, member);
       if (typeof apply !== "function") return apply;
-      const operation = `${name}.${String(member)}` as Operation;
-      return (...of: Call["of"]) =>
-        sent({ sim, actor, operation, of, send: async () => Reflect.apply(apply, port, of) });
+      return (...given: readonly unknown[]) => {
+        const operation = `${name}.${nameOfCall(member, given)}` as Operation;
+        const of = (member === "decide" ? given.slice(0, 1) : given) as Call["of"];
+        return sent({ sim, actor, operation, of, send: async () => Reflect.apply(apply, port, given) });
+      };
     },
   });
 }

@@ -257,7 +257,7 @@ const resumed = new WeakMap<Sim, number>();
 /** Somebody mends what the provider refuses, and resumes the run; they give up one that it does not help. */
 async function mendModel(sim: Sim, row: Row): Promise<void> {
   const { state } = await load(sim.world.objects, row, new SegmentCache());
-  if (upgradesOf(state).lack?.kind !== "model") return;
+  if (upgradesOf(state).lack?.kind !== "operator") return;
   const before = resumed.get(sim) ?? 0;
   resumed.set(sim, before + 1);
   await steer(sim, row.run, before < RESUMES_MAX ? "resume" : "cancel");

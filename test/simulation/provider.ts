@@ -79,7 +79,7 @@ export const ENDING_CELLS = ["a reply is cut", "a request is refused", "a run go
 /** What of cut replies and refused requests a history met, for the reach table. */
 export function endingCells({ events, history }: ObservedHistory): readonly string[] {
   const decided = events("RecoveryDecided").map(({ event }) => event);
-  const waits = decided.some(({ action }) => action.kind === "hold" && action.failure !== undefined);
+  const waits = decided.some(({ action }) => action.kind === "block" && action.mends !== "code");
   const cells: Readonly<Record<string, boolean>> = {
     "a reply is cut": events("ModelCallCompleted").some(({ event }) => event.cut !== undefined),
     "a request is refused": waits,

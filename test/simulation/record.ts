@@ -4,12 +4,14 @@
  */
 import type { Row } from "../../src/protocol/row.ts";
 import type { TelemetryRecord, World } from "../../src/ports/world.ts";
+import type { DecisionCalls } from "../../src/testing/decisions.ts";
 
 type Port = "table" | "inbox" | "leases" | "records" | "objects" | "chain";
 type Members<P extends Port> = { readonly [K in keyof World[P] & string as `${P}.${K}`]: World[P][K] };
 /** Every operation of the ports that a run lives on. */
-export type Operations = Members<"table"> &
-  Members<"inbox"> &
+export type Operations = Omit<Members<"table">, "table.decide"> & {
+  readonly [K in keyof DecisionCalls as `table.${K}`]: DecisionCalls[K];
+} & Members<"inbox"> &
   Members<"leases"> &
   Members<"records"> &
   Members<"objects"> &

@@ -4,16 +4,24 @@
  * DynamoDB deletes, so it counts here.
  */
 import { CLOCK } from "../../protocol/steadiness.ts";
+import { afterReading } from "../../ports/late-timers.ts";
 import type { Clock } from "../../ports/world.ts";
 import { type DatedClient, tellDates } from "./dates.ts";
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   earliest: () => Date.now(),
-  after: (delayMs, call) => {
-    const timer = setTimeout(call, delayMs);
-    return () => clearTimeout(timer);
-  },
+  after: afterReading({
+    start: (delayMs, call) => {
+      const timer = setTimeout(call, delayMs);
+      return () => clearTimeout(timer);
+    },
+    poll: (call) => {
+      const turn = setImmediate(call);
+      return () => clearImmediate(turn);
+    },
+    count: () => performance.now(),
+  }),
 };
 
 /** What a response showed: AWS's time, with this machine's wall clock and its uptime count at that moment. */
@@ -38,7 +46,9 @@ const MACHINE: MachineClocks = { wall: () => Date.now(), count: () => performanc
  * looks free, and a start would do the work of an ended run again.
  *
  * If the wall clock moved since the last response, it was set or the process was frozen; the next response says which.
- * Until then the later time is the guess, so that what is written now is not removed too early.
+ * Until then the later time is the guess, so that what is written now is not removed too early. A wait for a time does not
+ * end by that guess, but by AWS's last time and the count since. If the process was frozen, the wait looks again at once,
+ * and the release of its run has brought AWS's time by then (schedule 235).
  */
 export function clockBesideAws(clients: readonly DatedClient[], { wall, count }: MachineClocks = MACHINE): Clock {
   let told: Told | null = null;
@@ -47,14 +57,15 @@ export function clockBesideAws(clients: readonly DatedClient[], { wall, count }:
       told = { date, wall: wall(), counted: count() };
     });
   }
-  const judge = (): { readonly now: number; readonly earliest: number } => {
+  const judge = (): Readonly<Record<"now" | "earliest" | "counted", number>> => {
     const now = wall();
-    if (told === null) return { now, earliest: now };
+    const same = { now, earliest: now, counted: now };
+    if (told === null) return same;
     const passed = count() - told.counted;
     const theirs = Math.floor(told.date + passed);
-    if (Math.abs(now - theirs) <= CLOCK.marginMs) return { now, earliest: now };
+    if (Math.abs(now - theirs) <= CLOCK.marginMs) return same;
     const hasMoved = Math.abs(now - told.wall - passed) > CLOCK.marginMs;
-    return { now: hasMoved ? Math.max(now, theirs) : theirs, earliest: Math.min(now, theirs) };
+    return { now: hasMoved ? Math.max(now, theirs) : theirs, earliest: Math.min(now, theirs), counted: theirs };
   };
-  return { ...systemClock, now: () => judge().now, earliest: () => judge().earliest };
+  return { ...systemClock, now: () => judge().now, earliest: () => judge().earliest, counted: () => judge().counted };
 }

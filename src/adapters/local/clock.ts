@@ -8,32 +8,39 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { uptime } from "node:os";
 import {
-  type ClockDoubt,
   type ClockReading,
   type ClockRecord,
   type JudgedTime,
   followTime,
   judgeTime,
 } from "../../protocol/steadiness.ts";
+import { type EventLoop, afterReading } from "../../ports/late-timers.ts";
 import type { Clock } from "../../ports/world.ts";
+import type { StoreClock } from "../../ports/driven-store.ts";
 import { type Store, reaching } from "./store/database.ts";
+
+/** A timer for what a process owes at a time of its own: it fires before anything else is read. */
+export const punctually: Clock["after"] = (delayMs, call) => {
+  const timer = setTimeout(call, delayMs);
+  return () => clearTimeout(timer);
+};
+
+/** The event loop of this process. */
+const EVENT_LOOP: EventLoop = {
+  start: punctually,
+  poll: (call) => {
+    const turn = setImmediate(call);
+    return () => clearImmediate(turn);
+  },
+  count: () => performance.now(),
+};
 
 /** The clock as the machine shows it: for timers, and for code without a store. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   earliest: () => Date.now(),
-  after: (delayMs, call) => {
-    const timer = setTimeout(call, delayMs);
-    return () => clearTimeout(timer);
-  },
+  after: afterReading(EVENT_LOOP),
 };
-
-export interface StoreClock extends Clock {
-  /** Stores what the clocks show, for every process of the store. Only the supervisor calls it. */
-  follow(): void;
-  /** Why the wall clock is not believed, or null. */
-  doubt(): ClockDoubt | null;
-}
 
 /** How long a process uses what it read in the store. */
 const READ_EVERY_MS = 1_000;
@@ -64,6 +71,7 @@ export function storeClock(store: Store, read: () => ClockReading = readClocks):
     ...systemClock,
     now: () => judge().now,
     earliest: () => judge().earliest,
+    uptime: () => read().uptime,
     doubt: () => judge().doubt,
     follow: () => {
       const reading = read();

@@ -10,7 +10,6 @@ import { StoreUnreachable } from "../../ports/world.ts";
 import type { ClockDoubt } from "../../protocol/steadiness.ts";
 import { storeClock } from "./clock.ts";
 import { type Store, failureOf, reaching, rollBack } from "./store/database.ts";
-import { supervisorOf } from "./workers/processes.ts";
 import { journalPartsIn } from "./store/journal-parts.ts";
 import { type Stored, rowOf } from "./store/row-text.ts";
 import { faultsIn } from "./store/integrity.ts";
@@ -28,8 +27,6 @@ export interface StoreSeen {
   /** Runs whose row cannot be decoded; null: the file is too damaged to be searched. */
   readonly damaged: readonly Damaged[] | null;
   readonly freeBytes: number;
-  /** The process ID of the live supervisor, or null. */
-  readonly supervisor: number | null;
   readonly runs: { readonly live: number; readonly overdue: number };
   /** Memories that are full, or nearly so: the fullest first. */
   readonly memories: readonly { readonly tenant: string; readonly scope: string; readonly entries: number }[];
@@ -51,7 +48,6 @@ export function inspectStore(store: Store, of: { readonly overdueBefore: number 
     faults: [...faultsOf(store), ...lossOf(store)],
     damaged: damagedIn(store),
     freeBytes: freeBytes(dir),
-    supervisor: supervisorOf(store)?.pid ?? null,
     runs: {
       live: Number(one(store, "SELECT COUNT(*) FROM runs WHERE alive = 1")),
       overdue: Number(one(store, "SELECT COUNT(*) FROM executions WHERE readyAt < ?", of.overdueBefore)),

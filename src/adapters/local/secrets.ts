@@ -42,6 +42,16 @@ export function localSecrets({ store, ...places }: Places & { readonly store: St
   };
 }
 
+/** The names of which a process had a value lately, and this one has none: it keeps no input (`SecretUnread`). */
+export function unreadSecrets(store: Store, places: Places): readonly string[] {
+  const noted = store.rows.prepare(
+    `SELECT name FROM meta WHERE name >= ? AND name < ?
+     AND value <> '' AND abs(unixepoch() - value) < ${ELSEWHERE_SECONDS} ORDER BY name`,
+  );
+  const names = reaching(store, () => noted.all(ITEM, `${ITEM}~`)).map(({ name }) => String(name).slice(ITEM.length));
+  return names.filter((name) => lookFor(name, places).kind === "absent");
+}
+
 const ITEM = "secret ";
 
 /** For this long after a process had a secret's value, another process that lacks it reports `unread`, not `absent`. */
@@ -59,7 +69,8 @@ export function lookFor(name: string, { env, file }: Places): SecretLook {
 
 function valuesIn(file: string): Readonly<Record<string, string | undefined>> {
   try {
-    return parseEnv(readFileSync(file, "utf8"));
+    // Some editors begin a file with a mark of its encoding, which would become a part of the first name.
+    return parseEnv(readFileSync(file, "utf8").replace(/^\uFEFF/, ""));
   } catch (error) {
     if (fileCode(error) === "ENOENT") return {};
     throw error;

@@ -6,15 +6,13 @@ import {
   type RunRef,
   type Refused,
   type Row,
-  decideCommit,
   hasEnded,
   isExpired,
   decideRequest,
   wokenRow,
 } from "../../protocol/row.ts";
 import { isDue } from "../../protocol/due.ts";
-import { decidePark } from "../../protocol/row-park.ts";
-import { decideClaim } from "../../protocol/row-claim.ts";
+import { rowToWrite } from "../../protocol/row-decision.ts";
 import {
   type ChildAnswer,
   type ChildrenCreation,
@@ -22,14 +20,11 @@ import {
   decideChild,
   mayMakeChildren,
 } from "../../protocol/row-children.ts";
+import { type ChildFence, type FenceOutcome, decideFence } from "../../protocol/row-fence.ts";
 import type { Status } from "../../core/phases.ts";
-import { decideHandOver } from "../../protocol/row-hand-over.ts";
-import { decideRedrive } from "../../protocol/row-redrive.ts";
-import { decideRestoredCheck } from "../../protocol/row-restored.ts";
 import { repetition } from "../../protocol/repetition.ts";
 import { type MutexLease, storedMutexLease, decideMutexLease } from "../../protocol/mutex-lease.ts";
-import { markEndNotified } from "../../protocol/row-end-notification.ts";
-import { decideCreate, decidePurge } from "../../protocol/row-removal.ts";
+import { decideCreate } from "../../protocol/row-removal.ts";
 import { type Found, RowUnreadable, decodeRow, parted, presentIn, undamaged } from "../../codec/row.ts";
 import { type Tombstone, isKept, newerTombstone } from "../../protocol/tombstone.ts";
 import { isRecordExpired } from "../../ports/records.ts";
@@ -140,22 +135,17 @@ export function memoryRunTable(store: MemoryStore): RunTable {
       return { kind: outcome.kind, row: structuredClone(outcome.row) };
     },
     createChildren: async (creation) => createChildren(store, creation),
-    claim: async (claim) => decide(claim, (row) => decideClaim(row, claim)),
-    commit: async (commit) => decide(commit, (row) => decideCommit(row, structuredClone(commit))),
-    park: async (park) => decide(park, (row) => decidePark(row, park)),
-    request: async (request) => decide(request, (row) => decideRequest(row, request)),
-    handOver: async (handOver) => decide(handOver, (row) => decideHandOver(row, handOver)),
-    recordEndNotified: async (of) =>
-      decide(of, (row) => ({ kind: "notified" as const, row: markEndNotified(row, of) })),
-    redrive: async (redrive) => decide(redrive, (row) => decideRedrive(row, structuredClone(redrive))),
-    checkRestored: async (check) => decide(check, (row) => decideRestoredCheck(row, check)),
-    purge: async (of) => {
-      const before = presentIn(find(of.run), of);
+    fenceChild: async (fence) => fenceChild(store, fence),
+    decide: async (asked, { decision, replaces }) => {
+      const before = presentIn(find(asked.run), asked);
       if ("kind" in before) return before;
-      const outcome = decidePurge(before);
-      if (outcome.kind === "purged") remove(store, before);
+      const outcome = decision(before, structuredClone(asked));
+      const row = rowToWrite(before, outcome, replaces?.(asked) ?? []);
+      if (row !== null) rows.set(asked.run, row);
+      if (outcome.removes === true) remove(store, before);
       return structuredClone(outcome);
     },
+    request: async (request) => decide(request, (row) => decideRequest(row, request)),
     read: async (run, now) => {
       const row = undamaged(find(run));
       return row === null || isExpired(row, now) ? null : structuredClone(row);
@@ -188,6 +178,17 @@ function createChildren(store: MemoryStore, of: ChildrenCreation): ChildrenOutco
     return structuredClone(answer);
   });
   return { kind: "made", children };
+}
+
+function fenceChild({ rows }: MemoryStore, fence: ChildFence): FenceOutcome {
+  const parent = presentIn(findIn(rows, fence.run), fence);
+  if ("kind" in parent) return parent;
+  if (!mayMakeChildren(parent, fence)) return { kind: "refused", row: structuredClone(parent) };
+  const found = findIn(rows, fence.child);
+  if (found instanceof RowUnreadable) return { kind: "childUnreadable", why: found.message };
+  const answer = decideFence(found, fence);
+  if (answer.kind === "fenced") rows.set(fence.child, structuredClone(answer.row));
+  return structuredClone(answer);
 }
 
 export const memoryMutexLeases = ({ turns }: MemoryStore): MutexLeases => ({

@@ -35,7 +35,10 @@ export function limitReached(
   operation: Pick<AnyOperation, "outcomes">,
   { why, resetsAt }: LimitReached,
 ): ApiProblem {
-  const { trouble } = problemAs(operation, "limitReached", { detail: `nothing was started. ${why}` });
+  const { trouble } = problemAs(operation, "limitReached", {
+    detail: `nothing was started. ${why}`,
+    facts: { outcome: { kind: "limitReached", why, resetsAt } },
+  });
   return new ApiProblem({ ...trouble, headers: { "retry-after": secondsIn(resetsAt - clock.now()) } });
 }
 

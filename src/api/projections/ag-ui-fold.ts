@@ -35,7 +35,7 @@ export function addCommits({ ui, asks, ends }: AgUiFold, entries: readonly Timel
     if (last?.isDone !== true || ends.has(last)) continue;
     ends.set(
       last,
-      [...asks.values()].filter(({ toolCallId }) => ui.open.has(toolCallId)),
+      [...asks.values()].filter(({ toolCallId }) => ui.calls.open.has(toolCallId)),
     );
   }
 }
@@ -43,7 +43,7 @@ export function addCommits({ ui, asks, ends }: AgUiFold, entries: readonly Timel
 function note({ ui, asks }: Pick<AgUiFold, "ui" | "asks">, entry: TimelineEntry): void {
   if (entry.kind === "ApprovalRequested" && entry.call !== BUDGET) {
     const { gate: id, call: toolCallId, reason: message } = entry;
-    const tool = ui.open.get(toolCallId)?.tool ?? "";
+    const tool = ui.calls.open.get(toolCallId)?.tool ?? "";
     asks.set(toolCallId, {
       ...{ id, reason: "tool_call", message, toolCallId, responseSchema: DECISION, metadata: { tool } },
     });
@@ -67,11 +67,11 @@ const DECISION: Json = {
 export const isObject = (json: Json | undefined): json is Record<string, Json> =>
   typeof json === "object" && json !== null && !Array.isArray(json);
 
-function questionIn({ segments, open }: UiFold, call: string): string {
+function questionIn({ segments, calls }: UiFold, call: string): string {
   const chunks = segments.at(-1)?.chunks ?? [];
   const input = chunks.find(({ type, toolCallId }) => type === "tool-input-available" && toolCallId === call)?.[
     "input"
   ];
   const question = isObject(input) ? input["question"] : null;
-  return typeof question === "string" ? question : `${open.get(call)?.tool ?? "A tool"} asks for an answer`;
+  return typeof question === "string" ? question : `${calls.open.get(call)?.tool ?? "A tool"} asks for an answer`;
 }

@@ -5,6 +5,7 @@
  * AG-UI knows no reset of a message. Where words of a dead call were sent, a `MESSAGES_SNAPSHOT` without them follows.
  */
 import type { Json } from "../../core/json.ts";
+import { EVENTS_PER_TURN } from "../../ports/reading.ts";
 import type { Live } from "../../operations/live-page.ts";
 import { type AgUiFold, isObject } from "./ag-ui-fold.ts";
 import type { UiChunk } from "./ui-chunks.ts";
@@ -49,20 +50,31 @@ export class AgUiReader {
     [this.#fold, this.#request] = [fold, request];
   }
 
-  /** The next events of this segment. `live` follows the commits that the segment has. */
-  next(segment: Segment, live: Pick<Live, "reset" | "deltas"> | undefined): readonly AgUiEvent[] {
+  /**
+   * The next events of this segment, part by part, each made when it is asked for. `live` follows the commits that the
+   * segment has.
+   */
+  *next(
+    segment: Segment,
+    live: Pick<Live, "reset" | "deltas"> | undefined,
+  ): Generator<readonly AgUiEvent[], undefined> {
     this.#out = [];
     if (this.#messages === null) this.#begin(segment);
     if (live !== undefined && live.reset !== null) this.#takeBackUncommitted();
-    const chunks = segment.chunks.slice(this.#at);
-    this.#at = segment.chunks.length;
-    for (const [index, chunk] of chunks.entries()) {
-      if (!this.#isOver) this.#committed(chunk, { segment, rest: chunks.slice(index + 1) });
+    const { chunks } = segment;
+    const end = chunks.length;
+    while (this.#at < end) {
+      const chunk = chunks[this.#at] as UiChunk;
+      this.#at += 1;
+      if (!this.#isOver) this.#committed(chunk, segment);
+      if (this.#out.length < EVENTS_PER_TURN) continue;
+      yield this.#out;
+      this.#out = [];
     }
     if (!segment.isDone) {
       for (const { parts } of live?.deltas ?? []) for (const part of parts) this.#say(part, segment);
     }
-    return this.#out;
+    yield this.#out;
   }
 
   /** A client that repeats a request may have some of the segment, which comes whole. */
@@ -78,12 +90,11 @@ export class AgUiReader {
 
   readonly #id = (segment: Segment, name: string): string => `cairn-${this.#number(segment)}-${name}`;
 
-  #committed(chunk: UiChunk, of: { readonly segment: Segment; readonly rest: readonly UiChunk[] }): void {
-    const { segment, rest } = of;
+  #committed(chunk: UiChunk, segment: Segment): void {
     const { type } = chunk;
     if (type === "start-step") this.#stepTo((this.#step += 1));
     // Behind it comes the whole reply: words that it does not begin with are those of a dead call.
-    if (type === "reset-step" && !this.#fits(rest)) this.#takeBack();
+    if (type === "reset-step" && !this.#fits(segment)) this.#takeBack();
     if (type === "text-delta" || type === "reasoning-delta") this.#whole(chunk, segment);
     if (type === "file") this.#send({ type: "CUSTOM", name: "cairn.file", value: { ...chunk } });
     if (type === "tool-input-available") this.#call(chunk, segment);
@@ -94,13 +105,13 @@ export class AgUiReader {
   }
 
   /** Whether the reply goes on with what the client was shown. */
-  #fits(reply: readonly UiChunk[]): boolean {
-    const end = reply.findIndex(({ type }) => type === "start-step");
-    const texts = new Map(
-      reply
-        .slice(0, end === -1 ? reply.length : end)
-        .flatMap((chunk) => (chunk.type === "text-delta" ? [[partIn(chunk), textIn(chunk["delta"])] as const] : [])),
-    );
+  #fits({ chunks }: Segment): boolean {
+    const texts = new Map<number, string>();
+    for (let index = this.#at; index < chunks.length; index += 1) {
+      const chunk = chunks[index] as UiChunk;
+      if (chunk.type === "start-step") break;
+      if (chunk.type === "text-delta") texts.set(partIn(chunk), textIn(chunk["delta"]));
+    }
     return [...this.#shown].every(([part, { text }]) => {
       const whole = texts.get(part);
       return part === this.#openPart ? whole?.startsWith(text) : whole === text;

@@ -21,7 +21,7 @@ export function assistantMessage(chunks: readonly UiChunk[]): UiMessage {
   const parts: Part[] = [];
   let id = "";
   let metadata: Json = null;
-  const partOf = (call: Json | undefined): Part | undefined => parts.find(({ toolCallId }) => toolCallId === call);
+  const byCall = new Map<Json, Part>();
   const blocks = new Map<Json, Part>();
   for (const chunk of chunks) {
     const { type } = chunk;
@@ -40,11 +40,15 @@ export function assistantMessage(chunks: readonly UiChunk[]): UiMessage {
       block["text"] = `${textIn(block["text"])}${textIn(chunk["delta"])}`;
     if (type.endsWith("-end") && block !== undefined) block["state"] = "done";
     if (type === "file") parts.push({ ...chunk });
-    if (type === "tool-input-available") parts.push(toolPart(chunk));
+    if (type === "tool-input-available") {
+      const part = toolPart(chunk);
+      parts.push(part);
+      byCall.set(chunk["toolCallId"] ?? "", part);
+    }
     const part =
       type === "tool-approval-response"
         ? parts.find((each) => approvalId(each) === chunk["approvalId"])
-        : partOf(chunk["toolCallId"]);
+        : byCall.get(chunk["toolCallId"] ?? "");
     if (part !== undefined) Object.assign(part, changeBy(chunk, part));
   }
   return { id, role: "assistant", ...(metadata === null ? {} : { metadata }), parts };

@@ -6,10 +6,17 @@
  * waits for a human or has ended. The segments of one answer form a *turn*, one message of the assistant.
  */
 import { NEXT_MESSAGE } from "../../core/calls/next-message.ts";
-import { type ProposedCall, countAfter, proposedBy } from "../../core/calls/proposed-calls.ts";
+import {
+  type FollowedCalls,
+  type SettledCall,
+  asksHuman,
+  followCalls,
+  followedCalls,
+  waitsForHuman,
+} from "../../core/calls/followed-calls.ts";
+import { proposedBy } from "../../core/calls/proposed-calls.ts";
 import type { Event, Failure } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
-import { BUDGET } from "../../core/policy/extension.ts";
 import type { TimelineEntry } from "../../operations/views.ts";
 import { type UiChunk, replyChunks, shownJson, shownText } from "./ui-chunks.ts";
 
@@ -23,19 +30,13 @@ export interface Segment {
   isDone: boolean;
 }
 
-/** A call that is open, and whether it waits for a human. */
-interface OpenCall extends Pick<ProposedCall, "tool"> {
-  readonly waits: boolean;
-}
-
 /** What is known of a run after some of its events. */
 export interface UiFold {
   readonly run: string;
   readonly segments: Segment[];
-  readonly open: Map<string, OpenCall>;
-  calls: number;
-  /** A gate asks for more budget. */
-  asksBudget: boolean;
+  readonly calls: FollowedCalls;
+  /** How each open question was shown, by its call. */
+  readonly questions: Map<Json | undefined, UiChunk>;
   /** The provider of its model refuses what it asks, and it waits for an operator. */
   refusal: Failure | null;
   hasStep: boolean;
@@ -44,7 +45,7 @@ export interface UiFold {
 
 /** The fold of a run without events. */
 export const uiFold = (run: string): UiFold => ({
-  ...{ run, segments: [], open: new Map(), calls: 0, asksBudget: false, refusal: null, hasStep: false, ended: null },
+  ...{ run, segments: [], calls: followedCalls(), questions: new Map(), refusal: null, hasStep: false, ended: null },
 });
 
 /** Adds the next events. They have to be whole commits. */
@@ -58,22 +59,24 @@ export function addEntries(fold: UiFold, entries: readonly TimelineEntry[]): voi
 
 function apply(fold: UiFold, entry: TimelineEntry): void {
   if (entry.kind === "RunStarted") begin(fold, { entry: "task", isTurn: true });
-  reply(fold, entry);
-  settle(fold, entry);
+  const before = fold.calls.count;
+  // A decision and an answer begin a segment, which the result of their call belongs to.
+  if (entry.kind === "HumanApprovalReceived") begin(fold, { entry: entry.gate, isTurn: false });
+  const settled = followCalls(fold.calls, entry);
+  reply(fold, entry, before);
+  if (entry.kind === "HumanApprovalReceived") tookDecision(fold, entry, settled);
+  else for (const each of settled) settle(fold, each);
   switch (entry.kind) {
     case "MessageAbsorbed":
       if (entry.stage === "taken" && "text" in entry.body) tookMessage(fold, entry.message);
       return;
     case "ApprovalRequested":
       return askApproval(fold, entry);
-    case "HumanApprovalReceived":
-      return tookDecision(fold, entry);
-    case "WaitBegun":
-      return waits(fold, entry.call, entry.wait.for === "answer" || isNextMessage(fold, entry.call));
-    case "ToolOutcomeUnknown":
-      return waits(fold, entry.call, (entry.onUnknown ?? "ask") === "ask");
+    case "InputRefused":
+      return askAgain(fold, entry.call);
     case "RecoveryDecided":
-      if (entry.action.kind === "hold") fold.refusal = entry.action.failure ?? null;
+      if (entry.action.kind === "hold") fold.refusal = null;
+      if (entry.action.kind === "block") fold.refusal = entry.action.failure;
       return;
     case "RunResumed":
     case "AgentChanged":
@@ -90,13 +93,6 @@ function apply(fold: UiFold, entry: TimelineEntry): void {
     default:
       return;
   }
-}
-
-const isNextMessage = ({ open }: UiFold, call: string): boolean => open.get(call)?.tool === NEXT_MESSAGE;
-
-function waits({ open }: UiFold, call: string, isHuman: boolean): void {
-  const found = open.get(call);
-  if (found !== undefined) open.set(call, { ...found, waits: isHuman });
 }
 
 /** Begins a segment, unless one is open: that one goes on. */
@@ -125,85 +121,67 @@ function tookMessage(fold: UiFold, id: string): void {
   begin(fold, { entry: id.replace(/^user#/, ""), isTurn: true });
 }
 
-function reply(fold: UiFold, entry: TimelineEntry): void {
-  const calls = proposedBy(entry, fold.calls);
-  fold.calls = countAfter(entry, fold.calls);
-  for (const { call, tool } of calls) fold.open.set(call, { tool, waits: false });
+function reply(fold: UiFold, entry: TimelineEntry, before: number): void {
   if (entry.kind !== "ModelCallCompleted" || entry.finish === "idle") return;
   if (fold.hasStep) add(fold, { type: "finish-step" });
   fold.hasStep = true;
-  add(fold, ...replyChunks(entry, { run: fold.run, version: entry.version, calls }));
+  const chunks = replyChunks(entry, { run: fold.run, version: entry.version, calls: proposedBy(entry, before) });
+  add(fold, ...chunks);
+  // A reply comes when no call is open.
+  fold.questions.clear();
+  for (const chunk of chunks) {
+    if (chunk.type === "tool-input-available") fold.questions.set(chunk["toolCallId"], chunk);
+  }
 }
 
 function askApproval(fold: UiFold, { gate, call, reason }: Extract<Event, { kind: "ApprovalRequested" }>): void {
-  fold.asksBudget ||= call === BUDGET;
-  if (!fold.open.has(call)) return;
-  waits(fold, call, true);
+  if (!fold.calls.open.has(call)) return;
   add(fold, { type: "tool-approval-request", approvalId: gate, toolCallId: call, reason });
 }
 
-function tookDecision(fold: UiFold, entry: Extract<Event, { kind: "HumanApprovalReceived" }>): void {
-  const { gate, call, decision } = entry;
-  begin(fold, { entry: gate, isTurn: false });
-  if (call === BUDGET) fold.asksBudget = false;
-  if (!fold.open.has(call)) return;
-  const approved = decision.as !== "deny";
+function tookDecision(
+  fold: UiFold,
+  { gate, call, decision }: Extract<Event, { kind: "HumanApprovalReceived" }>,
+  [denied]: readonly SettledCall[],
+): void {
+  if (denied === undefined && !fold.calls.open.has(call)) return;
   const reason = decision.note === null ? {} : { reason: decision.note };
-  add(fold, { type: "tool-approval-response", approvalId: gate, approved, ...reason });
-  waits(fold, call, false);
-  if (approved) return;
-  add(fold, { type: "tool-output-denied", toolCallId: call });
-  fold.open.delete(call);
+  add(fold, { type: "tool-approval-response", approvalId: gate, approved: denied === undefined, ...reason });
+  if (denied !== undefined) add(fold, { type: "tool-output-denied", toolCallId: call });
+}
+
+/** What a human answered does not fit: the page shows the call as open again. */
+function askAgain(fold: UiFold, call: string): void {
+  const asked = fold.questions.get(call);
+  if (asked === undefined) return;
+  begin(fold, { entry: answerEntry(call), isTurn: false });
+  add(fold, asked);
 }
 
 /** The entry that a human's answer to this call makes. No message has an ID like it. */
 export const answerEntry = (call: string): string => `answer:${call}`;
 
-/** The calls that the event settles, each with its result. */
-function settle(fold: UiFold, entry: TimelineEntry): void {
-  const result = resultIn(entry);
-  if (result === null) return;
-  const { call, ...shown } = result;
-  const known = fold.open.get(call);
-  fold.open.delete(call);
-  if (known === undefined || known.tool === NEXT_MESSAGE) return;
-  if (known.waits) begin(fold, { entry: answerEntry(call), isTurn: false });
-  add(fold, { toolCallId: call, ...shown });
+/** Shows how a call was settled. A call that undoes another one is none of the model's. */
+function settle(fold: UiFold, settled: SettledCall): void {
+  const { call, tool, undoes, outcome, value } = settled;
+  if (tool === NEXT_MESSAGE) return;
+  if (asksHuman(settled)) begin(fold, { entry: answerEntry(call), isTurn: false });
+  if (undoes !== undefined) return;
+  const shown: UiChunk =
+    outcome === "succeeded"
+      ? { type: "tool-output-available", toolCallId: call, output: shownJson(value) }
+      : { type: "tool-output-error", toolCallId: call, errorText: `${PREFIX[outcome]}${shownText(value)}` };
+  add(fold, shown);
 }
 
-function resultIn(
-  entry: TimelineEntry,
-): { readonly type: string; readonly call: string; readonly [name: string]: Json } | null {
-  const failed = (call: string, errorText: string) => ({ type: "tool-output-error", call, errorText });
-  switch (entry.kind) {
-    case "ToolResultRecorded": {
-      const { call, outcome, value } = entry;
-      return outcome === "succeeded"
-        ? { type: "tool-output-available", call, output: shownJson(value) }
-        : failed(call, shownText(value));
-    }
-    case "ToolResultReconciled": {
-      const { call, answer } = entry;
-      if (answer.as === "retry") return null;
-      if (answer.as !== "succeeded") return failed(call, answer.note ?? "an operator says that it failed");
-      return { type: "tool-output-available", call, output: answer.value === null ? null : shownJson(answer.value) };
-    }
-    case "ToolOutcomeUnknown":
-      return entry.reconcilableFrom === null ? failed(entry.call, `its outcome is unknown: ${entry.why}`) : null;
-    case "RecoveryDecided":
-      return entry.action.kind === "tell" ? failed(entry.action.call, `its outcome is unknown: ${entry.why}`) : null;
-    default:
-      return null;
-  }
-}
+const PREFIX = { failed: "", unknown: "its outcome is unknown: " } as const;
 
 /** Ends the segment if nothing goes on without a human. */
 function finishIfIdle(fold: UiFold): void {
-  const { segments, open, ended, asksBudget, refusal } = fold;
+  const { segments, calls, ended, refusal } = fold;
   const segment = segments.at(-1);
   if (segment === undefined || segment.isDone) return;
-  const isAsked = (open.size > 0 || asksBudget) && [...open.values()].every(({ waits: isHuman }) => isHuman);
-  const isWaiting = refusal !== null || isAsked;
+  const isWaiting = refusal !== null || waitsForHuman(calls);
   if (ended === null && !isWaiting) return;
   const step: readonly UiChunk[] = fold.hasStep ? [{ type: "finish-step" }] : [];
   fold.hasStep = false;
@@ -217,7 +195,7 @@ function endOf({ ended, refusal }: UiFold): readonly UiChunk[] {
   return ended?.status === "cancelled" ? [{ type: "abort", reason: "the run was cancelled" }] : [];
 }
 
-function finish({ run, ended, open, asksBudget, refusal }: UiFold): UiChunk {
+function finish({ run, ended, calls: { open, asksBudget }, refusal }: UiFold): UiChunk {
   const isConversation = [...open.values()].some(({ tool }) => tool === NEXT_MESSAGE);
   const isRefused = ended === null && refusal !== null;
   const status = ended?.status ?? (isConversation ? "open" : asksBudget ? "budget" : "waiting");
@@ -226,9 +204,9 @@ function finish({ run, ended, open, asksBudget, refusal }: UiFold): UiChunk {
   return { type: "finish", finishReason, messageMetadata: { run, status } };
 }
 
-/** What a request follows: the segment that this entry is in, or the whole last turn. Null: it is not in the log yet. */
+/** What a request follows: the last segment that this entry is in (an answer that did not fit is given again), or the whole last turn. Null: it is not in the log yet. */
 export function streamOf(segments: readonly Segment[], entry: string | null): Segment | null {
-  if (entry !== null) return segments.find(({ entries }) => entries.includes(entry)) ?? null;
+  if (entry !== null) return segments.findLast(({ entries }) => entries.includes(entry)) ?? null;
   const last = segments.at(-1);
   if (last === undefined) return null;
   const own = segments.filter(({ turn }) => turn === last.turn);

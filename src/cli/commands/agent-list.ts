@@ -1,20 +1,23 @@
 /** `cairn agents`: lists the agents of the config, or those of cairn itself if there is no config. */
 import { registerResolution } from "../../sdk/resolution.ts";
+import type { AgentList } from "../../operations/agents.ts";
 import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { World } from "../../ports/world.ts";
-import { EXIT } from "../errors.ts";
-import { table } from "../terminal/paint.ts";
-import { type Settings, settingsOf } from "../settings.ts";
-import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
-import { readWholeCatalogue } from "./agents.ts";
+import { EXIT } from "../../compose/user-error.ts";
+import { table } from "../../render/paint.ts";
+import { settingsOf } from "../../compose/settings.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import { type Shell, printDocument } from "../shell.ts";
+import { checkCaps } from "../../compose/check-caps.ts";
+import { catalogueOf, readCatalogue } from "../../compose/catalogue.ts";
+import { overHttp } from "../choose-transport.ts";
 
 export async function listConfigured(shell: Shell, flags: StoreFlags): Promise<number> {
-  const settings = await settingsOf(shell, flags);
-  registerResolution();
-  const context = { agents: () => catalogueOf(settings), by: "", tenant: "", agentOf: async () => null };
-  // The list needs no store.
-  const { agents, broken } = await performOperation(OPERATIONS.agents, { ...context, world: {} as World }, {});
+  const { agents, broken } =
+    flags.api === undefined
+      ? await configured(shell, flags)
+      : await (await overHttp(shell, flags.api)).perform("agents", {});
   if (shell.json) printDocument(shell, { agents, broken });
   else {
     const columns = ["AGENT", "VERSION", "TOPOLOGY", "TOOLS"].map((title) => ({ title }));
@@ -28,8 +31,11 @@ export async function listConfigured(shell: Shell, flags: StoreFlags): Promise<n
   return EXIT.done;
 }
 
-/** The agents that a command or the server can start by name, apart from files that only the store remembers. */
-export async function catalogueOf({ agentFiles, exampleFiles }: Pick<Settings, "agentFiles" | "exampleFiles">) {
-  const { agents, broken } = await readWholeCatalogue([...agentFiles, ...exampleFiles]);
-  return { agents: agents.map(({ agent }) => agent), broken: broken.map(({ why }) => why) };
+/** The list needs no store. */
+async function configured(shell: Shell, flags: StoreFlags): Promise<AgentList> {
+  const settings = await settingsOf(shell, flags);
+  registerResolution();
+  await checkCaps(shell, settings, await readCatalogue([...settings.agentFiles, ...settings.exampleFiles]));
+  const context = { agents: () => catalogueOf(settings), by: "", tenant: "", agentOf: async () => null };
+  return performOperation(OPERATIONS.agents, { ...context, world: {} as World }, {});
 }

@@ -1,18 +1,18 @@
 /** `cairn answer RUN CALL` and `cairn signal RUN EVENT`: give a call that waits what it waits for. */
 import type { Answered } from "../../operations/answer.ts";
-import { performOperation } from "../../operations/perform.ts";
 import type { Signalled } from "../../operations/signal.ts";
 import { OPERATIONS } from "../../operations/table.ts";
-import { show } from "../../operations/views.ts";
-import type { CliError } from "../errors.ts";
-import { readJson, retyped } from "../input.ts";
-import type { Opened } from "../open.ts";
-import { contextOf, refusedAs } from "../perform.ts";
-import { reportAccepted } from "../render/accepted.ts";
-import { shortJson } from "../render/words.ts";
-import type { Shell, StoreFlags } from "../shell.ts";
+import type { UserError } from "../../compose/user-error.ts";
+import { readJson } from "../input.ts";
+import { refusedAs } from "../perform.ts";
+import { retyped } from "../../render/words.ts";
+import { reportAccepted } from "../accepted.ts";
+import { shortJson } from "../../render/words.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import type { Shell } from "../shell.ts";
 import { agentOf } from "./approve.ts";
-import { openRun, runGone } from "./runs.ts";
+import { transportToRun } from "../choose-transport.ts";
+import type { Transport } from "../transport.ts";
 
 const SHOWN_MAX = 200;
 
@@ -23,12 +23,15 @@ export async function answerCall(
 ): Promise<number> {
   const { call, flags } = of;
   const result = await readJson(shell, { option: "--result", text: flags.result });
-  const { opened, run } = await openRun(shell, of);
-  const context = contextOf(shell, opened, { agentOf: await agentLoader(opened, run) });
-  const outcome = await performOperation(OPERATIONS.answer, context, { run, call, result });
-  if (outcome.kind !== "accepted") throw answerRefused(shell, opened, { run, call, outcome });
+  const { transport, run } = await transportToRun(shell, of);
+  const local = { agentOf: agentLoader(transport, run) };
+  const outcome = await transport.perform("answer", { run, call, result }, local);
+  if (outcome.kind !== "accepted") throw answerRefused(shell, transport, { run, call, outcome });
   const { stage } = outcome;
-  reportAccepted(shell, opened, { document: { run, call, result, stage }, says: `answered: ${call} of ${run}` });
+  await reportAccepted(shell, transport, {
+    document: { run, call, result, stage },
+    says: `answered: ${call} of ${run}`,
+  });
   return 0;
 }
 
@@ -43,33 +46,40 @@ export async function signalEvent(
 ): Promise<number> {
   const { event, flags } = of;
   const detail = flags.detail === undefined ? null : await readJson(shell, { option: "--detail", text: flags.detail });
-  const { opened, run } = await openRun(shell, of);
-  const context = contextOf(shell, opened, { agentOf: await agentLoader(opened, run) });
-  const outcome = await performOperation(OPERATIONS.signal, context, { run, event, detail, id: flags.key ?? null });
+  const { transport, run } = await transportToRun(shell, of);
+  const local = { agentOf: agentLoader(transport, run) };
+  const outcome = await transport.perform("signal", { run, event, detail, id: flags.key ?? null }, local);
   if (outcome.kind === "accepted" || outcome.kind === "duplicate") {
     const call = outcome.kind === "accepted" ? outcome.call : null;
     const first = outcome.kind === "accepted";
     const takes = call === null ? "no call waits for it yet, so it is kept" : `${call} waits for it`;
     const says = first ? `signalled: ${event} to ${run}; ${takes}` : `${event} was signalled to ${run} before`;
-    reportAccepted(shell, opened, { document: { run, event, call, delivered: first }, says });
+    await reportAccepted(shell, transport, { document: { run, event, call, delivered: first }, says });
     return 0;
   }
-  throw signalRefused(shell, opened, { run, event, outcome });
+  if (outcome.kind === "interim") {
+    const says = `${event} is an interim report for ${run}: the call waits on, and the run does not see it`;
+    await reportAccepted(shell, transport, { document: { run, event, call: null, delivered: false }, says });
+    return 0;
+  }
+  throw signalRefused(shell, transport, { run, event, outcome });
 }
 
 /** Loads the code of the run's agent, if it is here, so that what does not fit is refused before it is sent. */
-async function agentLoader(opened: Opened, run: string): Promise<() => ReturnType<typeof agentOf>> {
-  const shown = await show(opened.world, run);
-  return async () => (shown === null ? null : agentOf(opened, shown));
-}
+const agentLoader =
+  ({ opened, perform }: Transport, run: string) =>
+  async (name: string): ReturnType<typeof agentOf> => {
+    const found = opened === null ? null : await perform("show", { run });
+    return opened !== null && found?.kind === "shown" ? agentOf(opened, name, found.shown.agentVersion) : null;
+  };
 
 function answerRefused(
   shell: Shell,
-  { settings }: Opened,
+  transport: Transport,
   of: { readonly run: string; readonly call: string; readonly outcome: Exclude<Answered, { kind: "accepted" }> },
-): CliError {
+): UserError {
   const { run, call, outcome } = of;
-  const next = settings.command("show", run);
+  const next = transport.command("show", run);
   const refused = (words: { what: string; why: string; next?: string }) =>
     refusedAs(OPERATIONS.answer, outcome.kind, { next, ...words });
   switch (outcome.kind) {
@@ -98,21 +108,21 @@ function answerRefused(
     case "late":
       return refused({ what: `run ${run} has ended`, why: "an ended run accepts no answers" });
     case "missing":
-      return runGone(run, settings.command("list"));
+      return transport.gone(run);
   }
 }
 
 function signalRefused(
   shell: Shell,
-  { settings }: Opened,
+  transport: Transport,
   of: {
     readonly run: string;
     readonly event: string;
-    readonly outcome: Exclude<Signalled, { kind: "accepted" | "duplicate" }>;
+    readonly outcome: Exclude<Signalled, { kind: "accepted" | "duplicate" | "interim" }>;
   },
-): CliError {
+): UserError {
   const { run, event, outcome } = of;
-  const next = settings.command("show", run);
+  const next = transport.command("show", run);
   const refused = (words: { what: string; why: string; next?: string }) =>
     refusedAs(OPERATIONS.signal, outcome.kind, { next, ...words });
   switch (outcome.kind) {
@@ -129,6 +139,6 @@ function signalRefused(
     case "late":
       return refused({ what: `run ${run} has ended`, why: "an ended run takes no events" });
     case "missing":
-      return runGone(run, settings.command("list"));
+      return transport.gone(run);
   }
 }

@@ -1,6 +1,6 @@
 /**
  * `cairn approvals`, `approve` and `deny`: a human decides about calls that wait at a gate, and about requests for more
- * budget.
+ * budget. The list also has the questions to answer and the calls to reconcile.
  */
 import type { Grant } from "../../core/policy/budget.ts";
 import { BUDGET } from "../../core/policy/extension.ts";
@@ -9,22 +9,30 @@ import type { Agent } from "../../ports/agent.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { callOf } from "../../core/calls/ignored-decisions.ts";
 import type { Accepted, Decided } from "../../operations/decision-fate.ts";
-import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
-import type { RestoredRun, WaitingGate, WaitingPage, WaitingQuestion } from "../../operations/approvals.ts";
-import { type OpenGate, type Shown, show } from "../../operations/views.ts";
-import { reportAccepted } from "../render/accepted.ts";
-import { type GrantFlags, grantOf, grantWords } from "./budget.ts";
-import { CliError, EXIT } from "../errors.ts";
-import { readJson, retyped } from "../input.ts";
-import { locateNamed } from "../locate.ts";
-import { type Opened, attendantOf, openExisting } from "../open.ts";
-import { contextOf, refusedAs } from "../perform.ts";
-import { renderWait } from "../render/input-waits.ts";
-import { ignoredWords, renderGate } from "../render/run.ts";
-import { openRun, runGone } from "./runs.ts";
-import { timeOfDay } from "../render/words.ts";
-import { type Shell, type StoreFlags, printLines } from "../shell.ts";
+import type {
+  RestoredRun,
+  WaitingGate,
+  WaitingPage,
+  WaitingQuestion,
+  WaitingUnknown,
+} from "../../operations/approvals.ts";
+import type { OpenGate, Shown } from "../../operations/views.ts";
+import { reportAccepted } from "../accepted.ts";
+import { grantWords } from "../../render/grants.ts";
+import { type GrantFlags, grantOf } from "./budget.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
+import { readJson } from "../input.ts";
+import { locateNamed } from "../../compose/locate.ts";
+import type { Opened } from "../../compose/open.ts";
+import { refusedAs, unlessGone } from "../perform.ts";
+import { renderWait } from "../../render/input-waits.ts";
+import { ignoredWords, renderGate, renderUnknown } from "../../render/run.ts";
+import { retyped, timeOfDay } from "../../render/words.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import { type Shell, printLines } from "../shell.ts";
+import { transportTo, transportToRun } from "../choose-transport.ts";
+import type { Transport } from "../transport.ts";
 
 export interface DecisionFlags extends StoreFlags, GrantFlags {
   readonly note?: string;
@@ -46,23 +54,22 @@ export async function decideGate(
   const { flags } = of;
   const args = flags.args === undefined ? null : await readJson(shell, { option: "--args", text: flags.args });
   const more = of.approve ? grantOf(flags) : {};
-  const { opened, run } = await openRun(shell, of);
-  const { world, settings } = opened;
-  const shown = await show(world, run);
-  if (shown === null) throw runGone(run, settings.command("list"));
-  const { gate, call, tool } = gateMeant(opened, { shown, typed: of.gate });
+  const { transport, run } = await transportToRun(shell, of);
+  const { shown } = unlessGone(transport, { run, outcome: await transport.perform("show", { run }) });
+  const { gate, call, tool } = gateMeant(transport, { shown, typed: of.gate });
   const as = of.approve ? (flags.args === undefined ? "approve" : "edit") : "deny";
   // If a process drives the run, its next beat shows at once whether the decision took effect.
-  const waitMs = attendantOf(opened) === null ? 0 : TAKEN_IN_MS;
-  const context = contextOf(shell, opened, { agentOf: () => agentOf(opened, shown) });
+  const waitMs = (await transport.attendant()) === null ? 0 : TAKEN_IN_MS;
+  const { opened } = transport;
+  const local = opened === null ? {} : { agentOf: (name: string) => agentOf(opened, name, shown.agentVersion) };
   const said = { run, gate, note: flags.note ?? null, waitMs };
   const outcome =
     as === "approve" && grantWords(more) !== ""
-      ? await performOperation(OPERATIONS.budget, context, { ...said, more })
-      : await performOperation(OPERATIONS.decide, context, { ...said, as, args, more });
-  if (outcome.kind !== "accepted") throw refusal(shell, opened, { run, call, outcome });
+      ? await transport.perform("budget", { ...said, more }, local)
+      : await transport.perform("decide", { ...said, as, args, more }, local);
+  if (outcome.kind !== "accepted") throw refusal(shell, transport, { run, call, outcome });
   const { stage, dropped } = outcome;
-  report(shell, opened, {
+  await report(shell, transport, {
     ...{ run, call, tool, gate, as, args, stage },
     ...(dropped && { dropped: [...dropped] }),
     ...(grantWords(more) === "" ? {} : { more }),
@@ -73,73 +80,77 @@ export async function decideGate(
 const TAKEN_IN_MS = 5_000;
 
 /** Loads the agent's code, to check edited arguments and answers before they are sent. Null if the code is not available here. */
-export async function agentOf(
-  { settings, agentFiles }: Opened,
-  { agent: name, agentVersion }: Shown,
-): Promise<Agent | null> {
+export async function agentOf({ settings, agentFiles }: Opened, name: string, version: string): Promise<Agent | null> {
   registerResolution();
   try {
     const remembered = agentFiles?.find(name) ?? null;
     const { agent } = await locateNamed(name, { agentFiles: settings.agentFiles, remembered });
     // The deployed code may differ from these files. The beat checks the arguments again.
-    return settings.world.agents.kind === "files" || agent.version === agentVersion ? agent : null;
+    return settings.world.agents.kind === "files" || agent.version === version ? agent : null;
   } catch {
     return null;
   }
 }
 
-/** Lists every call of the store that waits for a decision or an answer. */
+/** Lists every call of the store that waits for a decision, an answer or a reconciliation. */
 export async function listApprovals(shell: Shell, flags: StoreFlags & { readonly tenant: string }): Promise<number> {
-  const opened = await openExisting(shell, flags);
-  const { world, settings } = opened;
-  const context = contextOf(shell, opened, { tenant: flags.tenant });
+  const transport = await transportTo(shell, flags);
+  const local = { tenant: flags.tenant };
   const open: WaitingGate[] = [];
   const questions: WaitingQuestion[] = [];
+  const unknown: WaitingUnknown[] = [];
   const restored: RestoredRun[] = [];
   let after: string | null = null;
   do {
-    const page: WaitingPage = await performOperation(OPERATIONS.approvals, context, { after });
+    const page: WaitingPage = await transport.perform("approvals", { after }, local);
     for (const { run, why } of page.unreadable) {
-      const next = settings.command("verify", run);
+      const next = transport.command("verify", run);
       shell.terminal.err(
         `run ${run} cannot be read (${why}), so cairn cannot tell whether it waits for approval: ${next}`,
       );
     }
     open.push(...page.gates);
     questions.push(...page.questions);
+    unknown.push(...page.unknown);
     restored.push(...page.restored);
     after = page.next;
   } while (after !== null);
   if (shell.json) {
-    printLines(shell, [...open, ...questions, ...restored.map((mark) => ({ ...mark, restored: true }))]);
+    const marked = [
+      ...unknown.map((call) => ({ ...call, unknown: true })),
+      ...restored.map((mark) => ({ ...mark, restored: true })),
+    ];
+    printLines(shell, [...open, ...questions, ...marked]);
     return EXIT.done;
   }
   const { paintOut: paint, width, out } = shell.terminal;
-  const style = { now: world.clock.now(), paint, width, command: settings.command };
-  if (open.length + questions.length === 0) out("no call waits for an approval or an answer");
+  const style = { now: transport.now(), paint, width, command: transport.command };
+  if (open.length + questions.length + unknown.length === 0)
+    out("no call waits for an approval, an answer or a reconciliation");
   for (const { run, agent, asOf } of restored) {
     const from = `restored from its state of ${timeOfDay(asOf, style.now)}; check what it did since, then`;
-    out(`${run}  ${agent}  ${from} ${paint("bold", settings.command("checked", run))}`);
+    out(`${run}  ${agent}  ${from} ${paint("bold", transport.command("checked", run))}`);
   }
-  for (const { run, agent, assigned, ...gate } of open) {
-    out(`${run}  ${agent}${assigned === null ? "" : `, assigned to ${assigned.to}`}${renderGate(run, gate, style)}\n`);
-  }
-  for (const { run, agent, assigned, ...question } of questions) {
-    const head = `${run}  ${agent}${assigned === null ? "" : `, assigned to ${assigned.to}`}`;
-    out(`${head}${renderWait(run, question, style)}\n`);
-  }
+  for (const gate of open) out(`${headOf(gate)}${renderGate(gate.run, gate, style)}\n`);
+  for (const question of questions) out(`${headOf(question)}${renderWait(question.run, question, style)}\n`);
+  for (const call of unknown) out(`${headOf(call)}${renderUnknown(call.run, call, style)}\n`);
   return EXIT.done;
 }
 
-function gateMeant({ settings }: Opened, of: { readonly shown: Shown; readonly typed: string | null }): OpenGate {
-  const { shown, typed } = of;
+const headOf = ({ run, agent, assigned }: Pick<WaitingGate, "run" | "agent" | "assigned">): string =>
+  `${run}  ${agent}${assigned === null ? "" : `, assigned to ${assigned.to}`}`;
+
+function gateMeant(
+  transport: Transport,
+  { shown, typed }: { readonly shown: Shown; readonly typed: string | null },
+): OpenGate {
   const found = shown.gates.filter(({ gate, call }) => typed === null || typed === gate || typed === call);
   const [only, ...others] = found;
   if (only !== undefined && others.length === 0) return only;
-  const next = settings.command("show", shown.run);
+  const next = transport.command("show", shown.run);
   if (only !== undefined) {
     const why = `name one of them: ${found.map(({ call, tool }) => `${call} (${tool})`).join(", ")}`;
-    throw new CliError({
+    throw new UserError({
       code: "GateAmbiguous",
       exit: EXIT.usage,
       what: `run ${shown.run} has several open gates`,
@@ -152,16 +163,16 @@ function gateMeant({ settings }: Opened, of: { readonly shown: Shown; readonly t
   const ignored = shown.ignoredDecision === null ? "" : `; ${ignoredWords(shown.ignoredDecision)}`;
   const closed = `it is ${shown.status}${ignored}; its timeline shows what was decided`;
   const why = open === "" ? closed : `the open gates are: ${open}${ignored}`;
-  throw new CliError({ code: "Stale", exit: EXIT.refused, what, why, next });
+  throw new UserError({ code: "Stale", exit: EXIT.refused, what, why, next });
 }
 
 function refusal(
   shell: Shell,
-  { settings }: Opened,
+  transport: Transport,
   of: { readonly run: string; readonly call: string; readonly outcome: Exclude<Decided, { kind: "accepted" }> },
-): CliError {
+): UserError {
   const { run, call, outcome } = of;
-  const next = settings.command("show", run);
+  const next = transport.command("show", run);
   const refused = (words: Partial<Parameters<typeof refusedAs>[2]> & { readonly what: string; readonly why: string }) =>
     refusedAs(OPERATIONS.decide, outcome.kind, { next, ...words });
   switch (outcome.kind) {
@@ -197,15 +208,15 @@ function refusal(
     case "late":
       return refused({ what: `run ${run} has ended`, why: "an ended run accepts no decisions" });
     case "missing":
-      return runGone(run, settings.command("list"));
+      return transport.gone(run);
   }
 }
 
 const DONE = { approve: "approved", edit: "approved with other arguments", deny: "denied" } as const;
 
-function report(
+async function report(
   shell: Shell,
-  opened: Opened,
+  transport: Transport,
   of: {
     readonly run: string;
     readonly call: string;
@@ -217,12 +228,12 @@ function report(
     readonly dropped?: string[];
     readonly more?: Grant;
   },
-): void {
+): Promise<void> {
   const { more, ...rest } = of;
   const document = more === undefined ? rest : { ...rest, more: { ...more } };
   const what = of.call === BUDGET ? "budget" : `${of.tool} (${of.call})`;
   const amount = more === undefined ? "" : `, ${grantWords(more)} more`;
-  reportAccepted(shell, opened, { document, says: `${DONE[of.as]}: ${what} of ${of.run}${amount}` });
+  await reportAccepted(shell, transport, { document, says: `${DONE[of.as]}: ${what} of ${of.run}${amount}` });
   if (shell.json) return;
   if (of.dropped !== undefined)
     shell.terminal.err(`${of.tool} does not get ${of.dropped.join(", ")}: its schema drops that`);

@@ -1,31 +1,30 @@
 /** `cairn assign RUN OPERATOR`: assigns a run to an operator. */
-import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
-import { CliError, EXIT } from "../errors.ts";
-import { contextOf, refusedAs, unlessGone } from "../perform.ts";
-import { openRun } from "./runs.ts";
-import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
+import { refusedAs, unlessGone } from "../perform.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import { type Shell, printDocument } from "../shell.ts";
+import { transportToRun } from "../choose-transport.ts";
 
 export async function assignRun(
   shell: Shell,
   of: { readonly run: string; readonly to: string; readonly flags: StoreFlags },
 ): Promise<number> {
-  const { opened, run } = await openRun(shell, of);
-  const { settings } = opened;
-  const next = settings.command("show", run);
+  const { transport, run } = await transportToRun(shell, of);
+  const next = transport.command("show", run);
   if (of.to.trim() === "") {
     const [what, why] = ["the operator's name is empty", "an assignment needs the name of an operator"];
-    throw new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: settings.command("assign", run, "NAME") });
+    throw new UserError({ code: "Usage", exit: EXIT.usage, what, why, next: transport.command("assign", run, "NAME") });
   }
-  const outcome = unlessGone(opened, {
+  const outcome = unlessGone(transport, {
     run,
-    outcome: await performOperation(OPERATIONS.assign, contextOf(shell, opened), { run, to: of.to }),
+    outcome: await transport.perform("assign", { run, to: of.to }),
   });
   switch (outcome.kind) {
     case "accepted":
     case "same": {
       const { to } = outcome;
-      if (shell.json) printDocument(shell, { run, assigned: to, by: shell.user() });
+      if (shell.json) printDocument(shell, { run, assigned: to, by: await transport.actor() });
       else shell.terminal.out(`${run} is assigned to ${to}${outcome.kind === "same" ? " already" : ""}`);
       return EXIT.done;
     }

@@ -3,18 +3,19 @@
  * it exits 1 if a declaration is missing.
  */
 import { registerResolution } from "../../sdk/resolution.ts";
-import { checkHere } from "../check-here.ts";
+import { checkHere } from "../../compose/check-here.ts";
 import { pricedBy } from "../../sdk/prices.ts";
 import { audit } from "../../doctor/audit.ts";
 import { changedWhileLoaded } from "../../doctor/audit-missing.ts";
 import { withListedTools } from "../../doctor/listed-tools.ts";
 import { IntrinsicsNoted } from "../../sdk/watched-intrinsics.ts";
 import type { ToolSecrets } from "../../ports/agent.ts";
-import { EXIT } from "../errors.ts";
-import { locateTyped, suggesting } from "../locate.ts";
-import { renderAudit, renderAuditMarkdown } from "../render/audit.ts";
-import { type Settings, settingsOf } from "../settings.ts";
-import { type BeatFlags, type Shell, printLines } from "../shell.ts";
+import { EXIT } from "../../compose/user-error.ts";
+import { locateTyped, suggesting } from "../../compose/locate.ts";
+import { renderAudit, renderAuditMarkdown } from "../../render/audit.ts";
+import { type Settings, settingsOf } from "../../compose/settings.ts";
+import type { BeatFlags } from "../../compose/surroundings.ts";
+import { type Shell, printLines } from "../shell.ts";
 
 export interface AuditFlags extends BeatFlags {
   readonly strict?: true;

@@ -6,14 +6,14 @@ import { OPERATIONS } from "../../operations/table.ts";
 import type { Damaged } from "../../ports/run-table.ts";
 import { BackupRefused, type Backups } from "../../ports/backups.ts";
 import type { World } from "../../ports/world.ts";
-import { CliError, EXIT } from "../errors.ts";
-import { retyped } from "../input.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
 import { contextOf } from "../perform.ts";
 import { whatFollows } from "./restored.ts";
-import { commandLine, count, grouped } from "../render/words.ts";
-import { sealKeysOf } from "../seal-keys.ts";
-import { type Settings, settingsOf } from "../settings.ts";
-import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
+import { commandLine, count, grouped, retyped } from "../../render/words.ts";
+import { sealKeysOf } from "../../compose/seal-keys.ts";
+import { type Settings, settingsOf } from "../../compose/settings.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import { type Shell, printDocument } from "../shell.ts";
 
 interface Asked {
   readonly file: string;
@@ -34,7 +34,7 @@ export async function backUp(shell: Shell, { file: typed, flags }: Asked): Promi
   if (!world.isThere()) {
     const what = `there is no store at ${world.place}`;
     const why = "only what exists can be backed up";
-    throw new CliError({ code: "StoreMissing", exit: EXIT.store, what, why, next: command("start", "AGENT") });
+    throw new UserError({ code: "StoreMissing", exit: EXIT.store, what, why, next: command("start", "AGENT") });
   }
   const { terminal } = shell;
   const what = `backing up ${world.place}`;
@@ -104,7 +104,7 @@ const PAUSE_MS = 1_000;
 
 function backupsOf({ world, command }: Settings): Backups {
   if (world.backups !== null) return world.backups;
-  throw new CliError({
+  throw new UserError({
     code: "Usage",
     exit: EXIT.usage,
     what: `${world.place} is not an embedded store`,
@@ -135,7 +135,7 @@ async function refusals<T>(
           : commandLine(["restore", "AN_EARLIER_BACKUP", "--store", "ANOTHER_DIRECTORY"]),
       RestoreRefused: () => retyped(shell, "--store", "ANOTHER_DIRECTORY"),
     }[code]();
-    throw new CliError({ code, exit: EXIT.refused, what, why, next }, { cause: error });
+    throw new UserError({ code, exit: EXIT.refused, what, why, next }, { cause: error });
   } finally {
     shell.terminal.waitFor(null);
   }

@@ -1,12 +1,9 @@
 /** `cairn cancel --all --agent AGENT`: cancels every live run of an agent, after it has shown them. */
 import type { RunToCancel } from "../../operations/cancel-all.ts";
-import { performOperation } from "../../operations/perform.ts";
-import { OPERATIONS } from "../../operations/table.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
-import { CliError, EXIT } from "../errors.ts";
-import { openExisting } from "../open.ts";
-import { contextOf } from "../perform.ts";
-import { commandLine, count } from "../render/words.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
+import { transportTo } from "../choose-transport.ts";
+import { commandLine, count } from "../../render/words.ts";
 import type { ReasonFlags } from "./steer.ts";
 import { type Shell, printDocument } from "../shell.ts";
 
@@ -22,14 +19,14 @@ const NAMED = 10;
 export async function cancelAllRuns(shell: Shell, flags: CancelAllFlags): Promise<number> {
   const { agent, why = "" } = flags;
   if (agent === undefined) throw noAgent(shell);
-  const opened = await openExisting(shell, flags);
-  const context = contextOf(shell, opened, { tenant: flags.tenant ?? DEFAULT_TENANT });
-  const seen = await performOperation(OPERATIONS.cancelAll, context, { agent });
+  const transport = await transportTo(shell, flags);
+  const local = { tenant: flags.tenant ?? DEFAULT_TENANT };
+  const seen = await transport.perform("cancelAll", { agent }, local);
   if (seen.runs.length > 0) await confirm(shell, { agent, ...seen, isSure: flags.yes === true });
   const cancelled: RunToCancel[] = [];
   const failed: string[] = [];
   for (let more = seen.runs.length > 0; more;) {
-    const outcome = await performOperation(OPERATIONS.cancelAll, context, { agent, confirmed: true, why });
+    const outcome = await transport.perform("cancelAll", { agent, confirmed: true, why }, local);
     if (outcome.kind === "notConfirmed") break;
     cancelled.push(...outcome.runs);
     failed.push(...outcome.failed);
@@ -41,7 +38,7 @@ export async function cancelAllRuns(shell: Shell, flags: CancelAllFlags): Promis
   else if (cancelled.length + unreached.length === 0) shell.terminal.out(`no live run of ${agent}`);
   else shell.terminal.out(`${count(cancelled.length, "run")} of ${agent} will end; they start no new call`);
   for (const run of shell.json ? [] : unreached)
-    shell.terminal.err(`run ${run} cannot be read; type \`${opened.settings.command("verify", run)}\``);
+    shell.terminal.err(`run ${run} cannot be read; type \`${transport.command("verify", run)}\``);
   return unreached.length === 0 ? EXIT.done : EXIT.failed;
 }
 
@@ -61,7 +58,7 @@ async function confirm(
   if (runs.length > NAMED || more) terminal.err(`and ${more ? "more than " : ""}${runs.length - NAMED} others`);
   const answer = ask === null ? null : await ask(`cancel ${terminal.paintErr("bold", many)}? type yes: `);
   if (answer?.trim().toLowerCase() === "yes") return;
-  throw new CliError({
+  throw new UserError({
     ...{ code: "NotConfirmed", exit: EXIT.usage, facts: { runs: runs.map(({ run }) => run) } },
     what: `nothing was cancelled: this cancels ${many}`,
     why: answer === null ? "there is no terminal to ask at" : "the answer was not yes",
@@ -69,8 +66,8 @@ async function confirm(
   });
 }
 
-function noAgent({ argv }: Shell): CliError {
-  return new CliError({
+function noAgent({ argv }: Shell): UserError {
+  return new UserError({
     ...{ code: "Usage", exit: EXIT.usage },
     what: "--all needs an agent",
     why: "it cancels the runs of one agent at a time",

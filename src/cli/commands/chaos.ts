@@ -27,16 +27,18 @@ import { isSound } from "../../chaos/figures.ts";
 import { type LoopSettings, STRATEGIES, type Starting, type Strategy, type TypedFlags } from "../../chaos/strategy.ts";
 import type { Json } from "../../core/json.ts";
 import type { Limits } from "../../protocol/limits.ts";
-import { CliError, EXIT } from "../errors.ts";
-import { readJson, retyped } from "../input.ts";
-import { locateTyped, suggesting } from "../locate.ts";
-import { renderChaos, renderMarkdown } from "../render/chaos.ts";
-import { type Settings, settingsOf } from "../settings.ts";
-import { type BeatFlags, type Shell, printDocument } from "../shell.ts";
-import { NO_WARNINGS } from "../supervise.ts";
-import type { ChaosWorkerSettings } from "../workers/chaos-worker.ts";
-import { commandLine, retryAfter } from "../render/words.ts";
-import { providerOf, worldThatCan } from "../worlds.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
+import { readJson } from "../input.ts";
+import { locateTyped, suggesting } from "../../compose/locate.ts";
+import { renderChaos, renderMarkdown } from "../chaos-report.ts";
+import { type Settings, settingsOf } from "../../compose/settings.ts";
+import type { BeatFlags } from "../../compose/surroundings.ts";
+import { type Shell, printDocument } from "../shell.ts";
+import { NO_WARNINGS } from "../../compose/supervise.ts";
+import type { ChaosWorkerSettings } from "../../chaos/chaos-worker.ts";
+import { readCatalogue } from "../../compose/catalogue.ts";
+import { commandLine, retryAfter, retyped } from "../../render/words.ts";
+import { providerOf, worldThatCan } from "../../compose/worlds.ts";
 
 export interface ChaosFlags extends BeatFlags {
   readonly tasks: number;
@@ -54,12 +56,12 @@ export interface ChaosFlags extends BeatFlags {
 export async function chaos(shell: Shell, of: { readonly agent: string; readonly flags: ChaosFlags }): Promise<number> {
   const { flags } = of;
   const wanted = strategiesIn(shell, flags.strategies);
+  registerResolution();
   // This check runs before the settings are read, because the stores of a world that cannot kill may not be named.
   const provider = await providerOf(shell, { flags, config: await loadConfig(shell.cwd) });
   if (!provider.can.kill) throw notOurs(shell, await worldThatCan(shell, "kill"));
   const settings = await settingsOf(shell, flags);
   shell.terminal.waitFor("loading the agent");
-  registerResolution();
   const { agent, file } = await locateTyped(shell, { name: of.agent, settings: suggesting(settings, "chaos") });
   const world = (await settingsOf(shell, flags, beatSecondsFor(agent))).limits;
   const limits = chaosLimits(world);
@@ -70,7 +72,13 @@ export async function chaos(shell: Shell, of: { readonly agent: string; readonly
   const strategies = isPlain ? wanted : wanted.filter((each) => each === "cairn");
   if (strategies.length === 0) throw noBaseline(shell, kind);
   const said = await chaosIn(file);
-  const family = { root: agent, others: await loadAgentFile(file) };
+  // As for any run, the agents of its child runs may also be those of other files of the config.
+  const agentFiles = [file, ...settings.agentFiles.filter((each) => each !== file)];
+  const others = [
+    ...(await loadAgentFile(file)),
+    ...(await readCatalogue(agentFiles.slice(1))).agents.map((each) => each.agent),
+  ];
+  const family = { root: agent, others };
   const typed: TypedFlags = { real: await realTools(shell, { family, said, flags }), gates: gatesTyped(shell, flags) };
   const casting = castingFor(family, { chaos: said, real: typed.real });
   const agents = familyOf(family) as readonly Agent[];
@@ -103,7 +111,7 @@ export async function chaos(shell: Shell, of: { readonly agent: string; readonly
       },
       leftOut: wanted.filter((each) => !strategies.includes(each)),
       inputOf: (task) => (inputs.length > 0 ? (inputs[(task - 1) % inputs.length] ?? null) : said?.input(task)),
-      starting: startingOf(shell, settings.prices),
+      starting: startingOf(shell, { prices: settings.prices, agentFiles }),
       onProgress: (what) => {
         if (shell.terminal.isLive) shell.terminal.waitFor(what);
       },
@@ -132,7 +140,7 @@ function strategiesIn(shell: Shell, text: string): readonly Strategy[] {
   if (unknown === undefined) return STRATEGIES.filter((strategy) => named.includes(strategy));
   const what = `there is no strategy ${unknown}`;
   const next = retyped(shell, "--strategies", STRATEGIES.join(","));
-  throw new CliError({ code: "Usage", exit: EXIT.usage, what, why: `there are: ${STRATEGIES.join(", ")}`, next });
+  throw new UserError({ code: "Usage", exit: EXIT.usage, what, why: `there are: ${STRATEGIES.join(", ")}`, next });
 }
 
 /**
@@ -161,16 +169,17 @@ const chaosLimits = ({ settleMs, skewMs, ...limits }: Limits): Limits => ({
   skewMs: Math.min(skewMs, SKEW_MS),
 });
 
-function startingOf({ env }: Shell, prices: Settings["prices"]): Starting {
+/** `agentFiles`: the file of the agent first. */
+function startingOf({ env }: Shell, configured: Pick<Settings, "prices" | "agentFiles">): Starting {
   const start = (module: string, settings: ChaosWorkerSettings | LoopSettings) => ({
-    module: new URL(import.meta.resolve(`#cli/workers/${module}`)),
+    module: new URL(import.meta.resolve(`#chaos/${module}`)),
     args: [JSON.stringify(settings)],
     execArgv: [NO_WARNINGS],
     // The user's `CAIRN_HOLD` must not hold the processes of this comparison.
     env: { ...env, CAIRN_HOLD: undefined, NODE_COMPILE_CACHE: getCompileCacheDir() },
   });
   return {
-    worker: (settings) => start("chaos-worker", { ...settings, prices, modelRates: {}, webhooks: [] }),
+    worker: (settings) => start("chaos-worker", { ...settings, ...configured, modelRates: {}, webhooks: [] }),
     loop: (settings) => start("loop-worker", settings),
   };
 }
@@ -219,10 +228,10 @@ function print(
   else shell.terminal.out(renderChaos(report, { ...of, paint: shell.terminal.paintOut, width: shell.terminal.width }));
 }
 
-function notOurs(shell: Shell, fit: string): CliError {
+function notOurs(shell: Shell, fit: string): UserError {
   const what = "chaos runs in the embedded world only";
   const why = "it kills the processes that run beats, and cairn cannot kill those of AWS Lambda";
-  return new CliError({
+  return new UserError({
     code: "WorldUnfit",
     exit: EXIT.usage,
     what,
@@ -254,7 +263,7 @@ async function realTools(
   const typed = text === true ? [] : text.split(/[\s,]+/).filter((name) => name !== "");
   const isConfirmed = typed.length === names.length && names.every((name) => typed.includes(name));
   if (isConfirmed) return names;
-  throw new CliError({
+  throw new UserError({
     ...{ code: "NotConfirmed", exit: EXIT.usage, facts: { tools: names } },
     what: `nothing was run: these tools would act for real: ${named || "none"}`,
     why: `each task runs several times, and processes are killed meanwhile; ${typed.length === 0 ? "no name was typed" : `the typed names are ${typed.join(",")}`}`,
@@ -272,7 +281,7 @@ function gatesTyped(shell: Shell, { gates }: ChaosFlags): GateDecision | null {
   if (gates === "approve" || gates === "deny") return gates;
   const what = `--gates takes approve or deny, and not ${gates}`;
   const why = "chaos does not decide by itself about calls that ask for approval";
-  throw new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: retyped(shell, "--gates", "deny") });
+  throw new UserError({ code: "Usage", exit: EXIT.usage, what, why, next: retyped(shell, "--gates", "deny") });
 }
 
 function refuseUnmade(
@@ -281,7 +290,7 @@ function refuseUnmade(
 ): void {
   if (names.length === 0) return;
   const lines = names.map((name) => `${JSON.stringify(name)}: (input) => RESULT`).join(", ");
-  throw new CliError({
+  throw new UserError({
     ...{ code: "StandInMissing", exit: EXIT.usage, facts: { tools: names } },
     what: `fakes replace the tools that act outside, and the fake of ${names.join(", ")} does not know what to return`,
     why: "no result could be made up that fits the output of the tool",
@@ -289,9 +298,9 @@ function refuseUnmade(
   });
 }
 
-function gateUndecided(shell: Shell, of: { readonly error: GateUndecided; readonly file: string }): CliError {
+function gateUndecided(shell: Shell, of: { readonly error: GateUndecided; readonly file: string }): UserError {
   const { error, file } = of;
-  return new CliError({
+  return new UserError({
     ...{ code: "GateUndecided", exit: EXIT.usage, facts: { tool: error.tool } },
     what: error.message,
     why: `a trial approves nothing by itself: write decide: (gate) => "approve" in chaos of ${file}, or type the decision`,
@@ -299,25 +308,25 @@ function gateUndecided(shell: Shell, of: { readonly error: GateUndecided; readon
   });
 }
 
-function noBaseline(shell: Shell, kind: string): CliError {
+function noBaseline(shell: Shell, kind: string): UserError {
   const what = `no plain loop can run this agent (topology ${kind})`;
   const why =
     "a plain loop knows ReAct and no waits, so it would leave out the gates, plans, rounds or waits and do another task";
   const next = retyped(shell, "--strategies", "cairn");
-  return new CliError({ code: "Usage", exit: EXIT.usage, what, why, next });
+  return new UserError({ code: "Usage", exit: EXIT.usage, what, why, next });
 }
 
-function inputMissing(shell: Shell, file: string): CliError {
+function inputMissing(shell: Shell, file: string): UserError {
   const what = "there is no task to run";
   const why = `neither is an input given, nor does ${file} export chaos = defineChaos({ input })`;
   const next = retyped(shell, "--input", '{"name": "value"}');
-  return new CliError({ code: "InputMissing", exit: EXIT.usage, what, why, next });
+  return new UserError({ code: "InputMissing", exit: EXIT.usage, what, why, next });
 }
 
 function referenceFailed(
   { message, run, dir: store }: ReferenceFailed,
   { dir, file, casting }: { readonly dir: string; readonly file: string; readonly casting: Casting },
-): CliError {
+): UserError {
   const what = `an uninterrupted task did not complete: ${message}`;
   const fakes =
     casting.faked.length === 0
@@ -325,5 +334,5 @@ function referenceFailed(
       : `; fakes replaced ${casting.faked.join(", ")}: if the agent needs other results, write standIns in chaos of ${file}`;
   const why = `chaos compares killed tasks with an uninterrupted one, so that task has to complete first${fakes}`;
   const next = run === null ? commandLine(["list", "--store", store]) : commandLine(["show", run, "--store", store]);
-  return new CliError({ code: "ReferenceFailed", exit: EXIT.failed, what, why, next, facts: { dir } });
+  return new UserError({ code: "ReferenceFailed", exit: EXIT.failed, what, why, next, facts: { dir } });
 }

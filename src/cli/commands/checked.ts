@@ -2,29 +2,27 @@
  * `cairn checked RUN` and `cairn checked --all`: an operator says that the external services were checked for what
  * restored runs did in the lost time. They ask no more then.
  */
-import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
-import { CliError, EXIT } from "../errors.ts";
-import { openExisting } from "../open.ts";
-import { contextOf } from "../perform.ts";
-import { reportRequested } from "../render/accepted.ts";
-import { commandLine, count } from "../render/words.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
+import { reportRequested } from "../accepted.ts";
+import { commandLine, count } from "../../render/words.ts";
 import { type Shell, printDocument } from "../shell.ts";
-import { openRun, runGone, runUnreadable } from "./runs.ts";
+import { runUnreadable } from "./runs.ts";
 import type { ReasonFlags } from "./steer.ts";
+import { transportTo, transportToRun } from "../choose-transport.ts";
 
 export async function checkOne(
   shell: Shell,
   of: { readonly run: string; readonly flags: ReasonFlags },
 ): Promise<number> {
-  const { opened, run } = await openRun(shell, of);
-  const { command } = opened.settings;
+  const { transport, run } = await transportToRun(shell, of);
+  const { command } = transport;
   const { why = "" } = of.flags;
-  const outcome = await performOperation(OPERATIONS.checked, contextOf(shell, opened), { run, why });
-  if (outcome.kind === "missing") throw runGone(run, command("list"));
+  const outcome = await transport.perform("checked", { run, why });
+  if (outcome.kind === "missing") throw transport.gone(run);
   if (outcome.kind === "unreadable") throw runUnreadable(run, command("show", run));
   const isChecked = outcome.kind === "checked";
-  reportRequested(shell, opened, {
+  await reportRequested(shell, transport, {
     document: { run, checked: isChecked },
     says: isChecked
       ? [`${run} asks no more about the time before its restore`]
@@ -37,14 +35,13 @@ export async function checkOne(
 const NAMED = 10;
 
 export async function checkWholeStore(shell: Shell, flags: ReasonFlags & { readonly yes?: boolean }): Promise<number> {
-  const opened = await openExisting(shell, flags);
-  const context = contextOf(shell, opened);
-  const seen = await performOperation(OPERATIONS.checkedAll, context, {});
+  const transport = await transportTo(shell, flags);
+  const seen = await transport.perform("checkedAll", {});
   const isOpen = seen.store !== null || seen.runs.length > 0;
   if (isOpen) await confirm(shell, { runs: seen.runs, isSure: flags.yes === true });
   const { why = "" } = flags;
   const outcome = isOpen
-    ? await performOperation(OPERATIONS.checkedAll, context, { confirmed: true, why })
+    ? await transport.perform("checkedAll", { confirmed: true, why })
     : { ...seen, kind: "checked" as const };
   const { runs, damaged, kind } = outcome;
   const { terminal } = shell;
@@ -52,9 +49,7 @@ export async function checkWholeStore(shell: Shell, flags: ReasonFlags & { reado
   else if (!isOpen) terminal.out("this store was not restored, or it was said before");
   else terminal.out(`${count(runs.length, "run")} ask no more; keyed starts and firings that waited go on`);
   for (const { run, why: says } of shell.json ? [] : damaged)
-    terminal.err(
-      `run ${run} is damaged (${says}) and still marked; type \`${opened.settings.command("verify", run)}\``,
-    );
+    terminal.err(`run ${run} is damaged (${says}) and still marked; type \`${transport.command("verify", run)}\``);
   return EXIT[OPERATIONS.checkedAll.outcomes[kind].exit];
 }
 
@@ -68,7 +63,7 @@ async function confirm(
   const what = `the external services were checked for ${count(runs.length, "restored run")}`;
   const answer = ask === null ? null : await ask(`${what}, and nothing will ask any more? type yes: `);
   if (answer?.trim().toLowerCase() === "yes") return;
-  throw new CliError({
+  throw new UserError({
     ...{ code: "NotConfirmed", exit: EXIT.usage, facts: { runs } },
     what: "nothing was changed: this says that all external services were checked",
     why: answer === null ? "there is no terminal to ask at" : "the answer was not yes",

@@ -11,14 +11,14 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { setTimeout as elapse } from "node:timers/promises";
-import { EXIT } from "../errors.ts";
-import { settingsOf } from "../settings.ts";
+import { EXIT } from "../../compose/user-error.ts";
+import { settingsOf } from "../../compose/settings.ts";
 import { type Shell, printLines } from "../shell.ts";
-import { NO_WARNINGS, STARTED_BY_DEV } from "../supervise.ts";
-import { readSchedules } from "./firing.ts";
+import { NO_WARNINGS } from "../../compose/supervise.ts";
+import { readSchedules } from "../../compose/schedules.ts";
 import type { ServeFlags } from "./serve.ts";
 import { type Sources, changedIn, sourcesUnder } from "../sources.ts";
-import { RELOAD } from "./work.ts";
+import { RELOAD, STARTED_BY_DEV } from "./work.ts";
 
 const LOOK_EVERY_MS = 300;
 /** Times in a row that the server may be killed before any code changes. */
@@ -39,6 +39,7 @@ type Happening =
   | ({ readonly kind: "gone" } & Gone);
 
 export async function dev(shell: Shell, flags: ServeFlags): Promise<number> {
+  shell.outliveOutput();
   const stop = shell.stopSignal();
   let sources = sourcesUnder(shell.cwd);
   let server: Server | null = startServer(shell, flags);

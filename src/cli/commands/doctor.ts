@@ -4,7 +4,9 @@
  *
  * Exits 1 if a check failed. A check that could not be made is `unknown`, which is not a failure.
  */
-import { checkHere } from "../check-here.ts";
+import { unsignedWebhooks } from "../../compose/webhook-secrets.ts";
+import { wrongWithCaps } from "../../compose/check-caps.ts";
+import { checkHere } from "../../compose/check-here.ts";
 import { isolatedOf } from "../../sdk/config.ts";
 import { AgentInvalid } from "../../ports/agent-invalid.ts";
 import { ModelNotReady, namedModelsOf } from "../../ports/named-models.ts";
@@ -13,18 +15,27 @@ import { registerResolution } from "../../sdk/resolution.ts";
 import { SECRET_CHARACTERS_MIN } from "../../codec/redaction/redaction.ts";
 import { pricedBy } from "../../sdk/prices.ts";
 import { sentenceOf } from "../../codec/value.ts";
-import { AGENT_CHECKS, AGENT_RULES, type AgentsCase, type SecretSeen, agentSeen } from "../../doctor/agents.ts";
+import {
+  AGENT_CHECKS,
+  AGENT_RULES,
+  WEBHOOK_CHECK,
+  type AgentsCase,
+  type SecretSeen,
+  agentSeen,
+} from "../../doctor/agents.ts";
 import { type Judged, judgeAll } from "../../ports/diagnosis.ts";
 import { checkBoundary } from "../../history/check-boundary.ts";
 import { judgeBoundary } from "../../doctor/boundary.ts";
 import { judgePoints } from "../../doctor/production.ts";
 import { StoreUnreachable } from "../../ports/world.ts";
-import { readWholeCatalogue } from "./agents.ts";
-import { type RunOf, find, present } from "./show.ts";
-import { EXIT } from "../errors.ts";
-import { type Examined, renderExamined } from "../render/doctor.ts";
-import { type Settings, settingsOf } from "../settings.ts";
-import { type BeatFlags, type Shell, printDocument } from "../shell.ts";
+import { readWholeCatalogue } from "../../compose/catalogue.ts";
+import type { RunOf } from "./show.ts";
+import { storeWithRun } from "../choose-transport.ts";
+import { EXIT } from "../../compose/user-error.ts";
+import { type Examined, renderExamined } from "../../render/doctor.ts";
+import { type Settings, settingsOf } from "../../compose/settings.ts";
+import type { BeatFlags } from "../../compose/surroundings.ts";
+import { type Shell, printDocument } from "../shell.ts";
 
 export interface DoctorFlags extends BeatFlags {
   readonly production?: boolean;
@@ -40,8 +51,9 @@ export async function doctor(
   const production = flags.production === true;
   terminal.waitFor("loading the agents");
   registerResolution();
-  const seen = await lookAtAgents(settings);
-  const agents = judgeAll(production ? [...AGENT_CHECKS, ...AGENT_RULES] : AGENT_CHECKS, { seen, production });
+  const seen = await lookAtAgents(shell, settings);
+  const always = seen.webhooks === undefined ? AGENT_CHECKS : [...AGENT_CHECKS, WEBHOOK_CHECK];
+  const agents = judgeAll(production ? [...always, ...AGENT_RULES] : always, { seen, production });
   const { provider, world, limits, command } = settings;
   const diagnosed = await world.diagnose({
     limits,
@@ -73,15 +85,19 @@ export async function doctor(
 
 /** Checks the stored fields of one run against the persistence boundary. */
 async function judgeStoredRun(shell: Shell, of: RunOf): Promise<readonly Judged[]> {
-  const { opened, run } = await find(shell, of);
+  const { transport, run } = await storeWithRun(shell, of);
+  const { opened } = transport;
   shell.terminal.waitFor(`reading ${run}`);
-  const checked = present(opened, { run, found: await checkBoundary(opened.world, run) });
+  const checked = await checkBoundary(opened.world, run);
+  if (checked === null) throw transport.gone(run);
   return judgeBoundary(checked, { verify: opened.settings.command("verify", run) });
 }
 
-async function lookAtAgents(settings: Settings): Promise<AgentsCase> {
-  const { agentFiles, exampleFiles, prices } = settings;
-  const { agents, broken } = await readWholeCatalogue([...agentFiles, ...exampleFiles]);
+async function lookAtAgents(shell: Shell, settings: Settings): Promise<AgentsCase> {
+  const { agentFiles, exampleFiles, prices, webhooks } = settings;
+  const catalogue = await readWholeCatalogue([...agentFiles, ...exampleFiles]);
+  const { agents, broken } = catalogue;
+  const wrongCap = await wrongWithCaps(shell, settings, catalogue);
   const priced = agents.map(({ agent }) => pricedBy(agent, prices));
   const unfit = async (agent: (typeof priced)[number]): Promise<string | null> => {
     try {
@@ -101,7 +117,10 @@ async function lookAtAgents(settings: Settings): Promise<AgentsCase> {
   return {
     node: process.version,
     agents: await Promise.all(priced.map(async (agent) => agentSeen(agent, await unfit(agent)))),
-    broken: broken.map(({ why }) => why),
+    broken: [...broken.map(({ why }) => why), ...(wrongCap === null ? [] : [wrongCap])],
+    ...(webhooks.length > 0 && {
+      webhooks: { count: webhooks.length, unsigned: await unsignedWebhooks(settings) },
+    }),
     secrets: await Promise.all(
       priced.flatMap((agent) => needed(agent).map((name) => lookAtSecret(settings, agent.name, name))),
     ),

@@ -8,16 +8,15 @@ import { resolve } from "node:path";
 import { member } from "../../codec/archive-bytes.ts";
 import { Unreadable } from "../../codec/canonical.ts";
 import type { Exported } from "../../history/export.ts";
-import { performOperation } from "../../operations/perform.ts";
-import { OPERATIONS } from "../../operations/table.ts";
-import { CliError, EXIT } from "../errors.ts";
-import { retyped } from "../input.ts";
-import { find } from "./show.ts";
-import type { Opened } from "../open.ts";
-import { contextOf, unlessGone } from "../perform.ts";
-import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
-import { tellSteps } from "../render/steps.ts";
-import { commandLine, count, grouped } from "../render/words.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
+import { isShortage } from "../errors.ts";
+import { unlessGone } from "../perform.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import { type Shell, printDocument } from "../shell.ts";
+import { tellSteps } from "../progress.ts";
+import { commandLine, count, grouped, retyped } from "../../render/words.ts";
+import { transportToReadRun } from "../choose-transport.ts";
+import type { Transport } from "../transport.ts";
 
 export interface ExportFlags extends StoreFlags {
   readonly out?: string;
@@ -29,15 +28,15 @@ interface Asked {
 }
 
 export async function exportToFile(shell: Shell, asked: Asked): Promise<number> {
-  const { opened, run } = await find(shell, asked);
+  const { transport, run } = await transportToReadRun(shell, asked);
   const { terminal } = shell;
   const { out = `${run}.jsonl.gz` } = asked.flags;
   if (out === "-") {
-    await exported(shell, { opened, run, write: (chunk) => terminal.out(chunk.trimEnd()) });
+    await exported(shell, { transport, run, write: (chunk) => terminal.out(chunk.trimEnd()) });
     return EXIT.done;
   }
   const file = resolve(shell.cwd, out);
-  const { found, bytes } = await writeExport(shell, { opened, run, file });
+  const { found, bytes } = await writeExport(shell, { transport, run, file });
   const { digest, counts, leftOut } = found;
   const { agent, status, version } = found.run;
   if (shell.json) printDocument(shell, { run, agent, status, version, file, bytes, ...counts, leftOut, digest });
@@ -48,7 +47,7 @@ export async function exportToFile(shell: Shell, asked: Asked): Promise<number> 
 /** Writes the export of a run to `file`, an absolute path. */
 export async function writeExport(
   shell: Shell,
-  { opened, run, file }: { readonly opened: Opened; readonly run: string; readonly file: string },
+  { transport, run, file }: { readonly transport: Transport; readonly run: string; readonly file: string },
 ): Promise<{ readonly found: Exported; readonly bytes: number }> {
   if (existsSync(file)) throw alreadyThere(shell, file);
   const part = `${file}.part-${process.pid}`;
@@ -59,10 +58,12 @@ export async function writeExport(
   const write = async (chunk: string): Promise<void> => {
     const some = file.endsWith(".gz") ? member(chunk) : Buffer.from(chunk, "utf8");
     bytes += some.byteLength;
-    await handle.writeFile(some);
+    await handle.writeFile(some).catch((cause: unknown) => {
+      throw unwritable(shell, { file, cause });
+    });
   };
   try {
-    const found = await exported(shell, { opened, run, write });
+    const found = await exported(shell, { transport, run, write });
     await handle.close();
     await rename(part, file);
     return { found, bytes };
@@ -75,22 +76,30 @@ export async function writeExport(
 
 async function exported(
   shell: Shell,
-  of: { readonly opened: Opened; readonly run: string; readonly write: (chunk: string) => void | Promise<void> },
+  of: { readonly transport: Transport; readonly run: string; readonly write: (chunk: string) => void | Promise<void> },
 ): Promise<Exported> {
-  const { opened, run, write } = of;
-  const onStep = tellSteps(shell, { clock: opened.world.clock, what: `reading ${run}` });
+  const { transport, run, write } = of;
+  const onStep = tellSteps(shell, { now: transport.now, what: `reading ${run}` });
   try {
-    const outcome = await performOperation(OPERATIONS.export, contextOf(shell, opened, { write, onStep }), { run });
-    return unlessGone(opened, { run, outcome }).exported;
+    const outcome = await transport.perform("export", { run }, { write, onStep });
+    return unlessGone(transport, { run, outcome }).exported;
   } catch (error) {
-    if (!(error instanceof Unreadable)) throw error;
-    const what = `run ${run} cannot be exported: ${error.message}`;
+    const found = unreadableIn(error);
+    if (found === null) throw error;
+    const what = `run ${run} cannot be exported: ${found.says}`;
     const why = "an incomplete export would look complete to its reader, so cairn wrote nothing";
-    const next = opened.settings.command("verify", run);
-    throw new CliError({ code: error.code, exit: EXIT.failed, what, why, next }, { cause: error });
+    const next = transport.command("verify", run);
+    throw new UserError({ code: found.code, exit: EXIT.failed, what, why, next }, { cause: error });
   } finally {
     shell.terminal.waitFor(null);
   }
+}
+
+/** What of the stored data cannot be read, as the store or an API says it; null: the error is another one. */
+function unreadableIn(error: unknown): { readonly code: string; readonly says: string } | null {
+  if (error instanceof Unreadable) return { code: error.code, says: error.message };
+  if (!(error instanceof UserError) || error.trouble.code !== "Unreadable") return null;
+  return { code: error.trouble.code, says: error.trouble.what };
 }
 
 function inWords(
@@ -120,19 +129,20 @@ function inWords(
   ].join("\n");
 }
 
-export function alreadyThere(shell: Shell, file: string, instead = "ANOTHER.jsonl.gz"): CliError {
+export function alreadyThere(shell: Shell, file: string, instead = "ANOTHER.jsonl.gz"): UserError {
   const why = "an export never replaces a file; delete that file, or name another one";
   const next = retyped(shell, "--out", instead);
-  return new CliError({ code: "FileExists", exit: EXIT.refused, what: `${file} already exists`, why, next });
+  return new UserError({ code: "FileExists", exit: EXIT.refused, what: `${file} already exists`, why, next });
 }
 
 export function unwritable(
   shell: Shell,
   of: { readonly file: string; readonly cause: unknown; readonly instead?: string },
-): CliError {
+): UserError {
   const { file, cause, instead = "ANOTHER.jsonl.gz" } = of;
   const why = cause instanceof Error ? cause.message : String(cause);
   const next = retyped(shell, "--out", instead);
   const what = `${file} cannot be written`;
-  return new CliError({ code: "FileUnwritable", exit: EXIT.usage, what, why, next }, { cause });
+  const exit = isShortage(cause) ? EXIT.store : EXIT.usage;
+  return new UserError({ code: "FileUnwritable", exit, what, why, next }, { cause });
 }

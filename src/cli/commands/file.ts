@@ -3,14 +3,14 @@ import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { Unreadable } from "../../codec/canonical.ts";
 import { fileJson } from "../../codec/file.ts";
-import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
-import { CliError, EXIT } from "../errors.ts";
-import { contextOf, refusedAs, unlessGone } from "../perform.ts";
-import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
-import { grouped } from "../render/words.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
+import { refusedAs, unlessGone } from "../perform.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import { type Shell, printDocument } from "../shell.ts";
+import { grouped } from "../../render/words.ts";
 import { alreadyThere, unwritable } from "./export.ts";
-import { openRun } from "./runs.ts";
+import { transportToRun } from "../choose-transport.ts";
 
 export interface FileFlags extends StoreFlags {
   readonly out?: string;
@@ -20,11 +20,11 @@ export async function writeFileOf(
   shell: Shell,
   of: { readonly run: string; readonly file: string; readonly flags: FileFlags },
 ): Promise<number> {
-  const { opened, run } = await openRun(shell, of);
-  const { command } = opened.settings;
+  const { transport, run } = await transportToRun(shell, of);
+  const { command } = transport;
   const given = { run, file: of.file };
-  const outcome = await performOperation(OPERATIONS.file, contextOf(shell, opened), given);
-  const found = unlessGone(opened, { run, outcome });
+  const outcome = await transport.perform("file", given);
+  const found = unlessGone(transport, { run, outcome });
   if (found.kind === "fileUnknown") {
     const why = "a file is named by its digest, at least 8 characters of it, or by its name if no other file has it";
     throw refusedAs(OPERATIONS.file, "fileUnknown", {
@@ -36,7 +36,7 @@ export async function writeFileOf(
     if (!(cause instanceof Unreadable)) throw cause;
     const what = `the file cannot be read: ${cause.message}`;
     const why = "the store lost it, or it was changed";
-    throw new CliError({ code: cause.code, exit: EXIT.failed, what, why, next: command("verify", run) }, { cause });
+    throw new UserError({ code: cause.code, exit: EXIT.failed, what, why, next: command("verify", run) }, { cause });
   });
   const { out = found.file.name } = of.flags;
   const path = resolve(shell.cwd, out);

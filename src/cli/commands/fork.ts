@@ -4,18 +4,19 @@
  */
 import { pricedBy } from "../../sdk/prices.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
-import type { ForkEffects, Forkable, Forked } from "../../operations/fork.ts";
-import { performOperation } from "../../operations/perform.ts";
+import type { ForkEffects, Forkable } from "../../operations/fork.ts";
 import { OPERATIONS } from "../../operations/table.ts";
-import { type CliError, EXIT } from "../errors.ts";
+import type { OutcomeOf } from "../../operations/caller-outcome.ts";
+import { type UserError, EXIT } from "../../compose/user-error.ts";
 import { readJson } from "../input.ts";
-import { keepFile, locateTyped } from "../locate.ts";
-import type { Opened } from "../open.ts";
-import { contextOf, refusedAs } from "../perform.ts";
-import { reportRequested } from "../render/accepted.ts";
-import type { Shell, StoreFlags } from "../shell.ts";
-import { commandLine } from "../render/words.ts";
-import { openRun, runGone } from "./runs.ts";
+import { keepFile, locateTyped } from "../../compose/locate.ts";
+import { refusedAs } from "../perform.ts";
+import { reportRequested } from "../accepted.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import type { Shell } from "../shell.ts";
+import { commandLine } from "../../render/words.ts";
+import { transportToRun } from "../choose-transport.ts";
+import type { Transport } from "../transport.ts";
 
 export interface ForkFlags extends StoreFlags {
   readonly at: number;
@@ -30,42 +31,43 @@ export async function forkTyped(
 ): Promise<number> {
   const { at, key = null, yes = false, input: text } = of.flags;
   const input = text === undefined ? undefined : await readJson(shell, { option: "--input", text });
-  const { opened, run } = await openRun(shell, of);
+  const { transport, run } = await transportToRun(shell, of);
   registerResolution();
   const by = `${shell.user()}@${shell.host()}`;
+  const { opened } = transport;
   const agentOf = async (name: string) => {
+    if (opened === null) return null;
     const located = await locateTyped(shell, { name, settings: opened.settings });
     await keepFile(opened, located);
     return pricedBy(located.agent, opened.settings.prices);
   };
-  const context = contextOf(shell, opened, { by, agentOf });
   const said = { run, at, key, confirmed: yes, ...(input !== undefined && { input }) };
-  const outcome = await performOperation(OPERATIONS.fork, context, said);
-  if (outcome.kind !== "started" && outcome.kind !== "exists") throw refusal(shell, opened, { run, at, outcome });
-  const { row } = outcome;
+  const outcome = await transport.perform("fork", said, { by, agentOf });
+  if (outcome.kind !== "started" && outcome.kind !== "exists") throw refusal(shell, transport, { run, at, outcome });
+  const { summary } = outcome;
   const isFirst = outcome.kind === "started";
-  reportRequested(shell, opened, {
+  await reportRequested(shell, transport, {
     document: {
-      run: row.run,
-      agent: row.agent,
-      status: row.status,
+      run: outcome.run,
+      agent: summary.agent,
+      status: summary.status,
       started: isFirst,
       forkedFrom: { run, version: at },
     },
-    says: [`${row.run} ${isFirst ? "is" : "was already"} forked from ${run} at version ${at}`],
+    says: [`${outcome.run} ${isFirst ? "is" : "was already"} forked from ${run} at version ${at}`],
   });
   return EXIT.done;
 }
 
-type Refusal = Exclude<Forked, { readonly kind: "started" | "exists" }>;
+type Refusal = Exclude<OutcomeOf<"fork">, { readonly kind: "started" | "exists" }>;
 
 function refusal(
   shell: Shell,
-  { settings: { command } }: Opened,
+  { command, gone }: Transport,
   of: { readonly run: string; readonly at: number; readonly outcome: Refusal },
-): CliError {
+): UserError {
   const { run, at, outcome } = of;
-  if (outcome.kind === "missing") return runGone(run, command("list"));
+  if (outcome.kind === "missing") return gone(run);
   if (outcome.kind === "notConfirmed") {
     return refusedAs(OPERATIONS.fork, outcome.kind, {
       facts: { ...outcome.effects },

@@ -14,7 +14,7 @@ import {
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { sentenceOf } from "../../codec/value.ts";
-import { CliError, EXIT } from "../errors.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
 import { type Shell, printDocument } from "../shell.ts";
 import { dependencyOnCairn } from "./init-dependency.ts";
 
@@ -59,7 +59,7 @@ function refuseUnlessFree(
   const found = statSync(dir).isDirectory() ? readdirSync(dir).filter((name) => !MAY_BE_THERE.has(name)) : null;
   if (found?.length === 0) return;
   const more = found !== null && found.length > 3 ? ` and ${found.length - 3} more` : "";
-  throw new CliError({
+  throw new UserError({
     code: "FolderNotEmpty",
     exit: EXIT.refused,
     what: found === null ? `${dir} is a file` : `${dir} is not empty: it has ${found.slice(0, 3).join(", ")}${more}`,
@@ -74,7 +74,7 @@ function written(dir: string, template: string): readonly string[] {
     return write(dir, { from: ["shared", template].map((name) => join(home, "templates", name)), home });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
-    throw new CliError({
+    throw new UserError({
       code: "FolderUnwritable",
       exit: EXIT.usage,
       what: `the project cannot be written to ${dir}`,

@@ -12,20 +12,16 @@ import { ownVersion } from "../../mcp/version.ts";
 import { SCOPES } from "../../operations/operation.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { nextFirings } from "../../sdk/schedule/firing-times.ts";
-import { agentToStart } from "../agent-to-start.ts";
-import { CliError, EXIT } from "../errors.ts";
-import { attendantOf, openSettled } from "../open.ts";
-import { settingsOf } from "../settings.ts";
-import type { Shell, StoreFlags } from "../shell.ts";
-import { catalogueOf } from "./agent-list.ts";
-
-export interface McpFlags extends StoreFlags {
-  /** The URL of an API, whose agents are served instead of those of the project. */
-  readonly api?: string;
-}
+import { agentToStart } from "../../compose/agent-to-start.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
+import { attendantOf, openSettled } from "../../compose/open.ts";
+import { settingsOf } from "../../compose/settings.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import type { Shell } from "../shell.ts";
+import { catalogueOf } from "../../compose/catalogue.ts";
 
 /** Ends when the client closes its end, or at a signal. Runs go on. */
-export async function mcp(shell: Shell, flags: McpFlags): Promise<number> {
+export async function mcp(shell: Shell, flags: StoreFlags): Promise<number> {
   const stop = shell.stopSignal();
   const { serveClient } = await loadMcp(() => import("../../mcp/stdio.ts")).catch((error: unknown) => {
     throw error instanceof CairnError ? packageMissing(error) : error;
@@ -43,7 +39,7 @@ const clientOfApi = ({ env }: Shell, api: string): Promise<Client> => {
 };
 
 /** The client has the rights of the operator at this machine, who started this process. */
-async function clientOfStore(shell: Shell, flags: McpFlags): Promise<Client> {
+async function clientOfStore(shell: Shell, flags: StoreFlags): Promise<Client> {
   registerResolution();
   const settings = await settingsOf(shell, flags);
   const opened = await openSettled(shell, settings, { create: true });
@@ -75,8 +71,8 @@ const outputOf = ({ terminal }: Shell): Writable =>
     },
   });
 
-const packageMissing = ({ message }: CairnError): CliError =>
-  new CliError({
+const packageMissing = ({ message }: CairnError): UserError =>
+  new UserError({
     code: "PackageMissing",
     exit: EXIT.refused,
     what: "cairn cannot speak MCP here",

@@ -9,14 +9,15 @@ import { hasEnded } from "../../protocol/row.ts";
 import { importFile } from "../../sdk/import-file.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { type Pinned, recordedRun } from "../../testing/kit/recorded-run.ts";
-import { CliError, EXIT } from "../errors.ts";
-import { locateTyped } from "../locate.ts";
-import { commandLine, count } from "../render/words.ts";
-import { settingsOf } from "../settings.ts";
-import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
-import type { Located } from "./agents.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
+import { locateTyped } from "../../compose/locate.ts";
+import { commandLine, count } from "../../render/words.ts";
+import { settingsOf } from "../../compose/settings.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import { type Shell, printDocument } from "../shell.ts";
+import type { Located } from "../../compose/catalogue.ts";
 import { alreadyThere, unwritable, writeExport } from "./export.ts";
-import { find, present } from "./show.ts";
+import { storeWithRun } from "../choose-transport.ts";
 
 export interface PinFlags extends StoreFlags {
   readonly out: string;
@@ -29,16 +30,18 @@ interface Asked {
 
 export async function pinRun(shell: Shell, asked: Asked): Promise<number> {
   registerResolution();
-  const { opened, run } = await find(shell, asked);
-  const row = present(opened, { run, found: await opened.world.table.read(run, opened.world.clock.now()) });
-  if (!hasEnded(row)) throw notEnded(run, opened.settings.command("watch", run));
+  const { transport, run } = await storeWithRun(shell, asked);
+  const { opened } = transport;
+  const row = await opened.world.table.read(run, transport.now());
+  if (row === null) throw transport.gone(run);
+  if (!hasEnded(row)) throw notEnded(run, transport.command("watch", run));
   const located = await locateTyped(shell, { name: row.agent, settings: await settingsOf(shell, asked.flags) });
   const folder = resolve(shell.cwd, asked.flags.out);
   const [file, test] = [join(folder, `${run}.jsonl.gz`), join(folder, `${run}.test.ts`)];
   const taken = [file, test].find((each) => existsSync(each));
   if (taken !== undefined) throw alreadyThere(shell, taken, "ANOTHER-FOLDER");
   makeFolder(shell, folder);
-  await writeExport(shell, { opened, run, file });
+  await writeExport(shell, { transport, run, file });
   const { pinned } = repeatable(run, file);
   writeFileSync(test, testOf({ run, located, pinned, folder, exported: await exportedName(located) }), { flag: "wx" });
   if (shell.json) printDocument(shell, { run, agent: row.agent, test, recording: file, ...pinned });
@@ -67,7 +70,7 @@ function repeatable(run: string, file: string): { readonly pinned: Pinned } {
     if (!(error instanceof Unreadable)) throw error;
     const what = `run ${run} cannot be pinned`;
     const next = commandLine(["export", run]);
-    throw new CliError({ code: error.code, exit: EXIT.refused, what, why: error.message, next }, { cause: error });
+    throw new UserError({ code: error.code, exit: EXIT.refused, what, why: error.message, next }, { cause: error });
   }
 }
 
@@ -108,8 +111,8 @@ ${calls}    ],
 `;
 }
 
-function notEnded(run: string, next: string): CliError {
+function notEnded(run: string, next: string): UserError {
   const what = `run ${run} has not ended`;
   const why = "a test needs to know what the run came to";
-  return new CliError({ code: "NotEnded", exit: EXIT.refused, what, why, next });
+  return new UserError({ code: "NotEnded", exit: EXIT.refused, what, why, next });
 }

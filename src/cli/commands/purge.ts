@@ -3,16 +3,16 @@
  * retention expires. Its idempotency key stays reserved, unless the operator passes `--forget-key`.
  */
 import { isRunId } from "../../core/ids.ts";
-import { type Row, hasEnded } from "../../protocol/row.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
-import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
-import { CliError, EXIT } from "../errors.ts";
-import { type Opened, attendantOf, openExisting } from "../open.ts";
-import { contextOf, refusedAs } from "../perform.ts";
-import { resolveRun, runGone, runUnreadable } from "./runs.ts";
-import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
-import { commandLine, count, relative, timeOfDay } from "../render/words.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
+import { refusedAs } from "../perform.ts";
+import { runUnreadable } from "./runs.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import { type Shell, printDocument } from "../shell.ts";
+import { commandLine, count, relative, timeOfDay } from "../../render/words.ts";
+import { transportTo } from "../choose-transport.ts";
+import type { BriefRun, Transport } from "../transport.ts";
 
 export interface PurgeFlags extends StoreFlags {
   readonly keepArchive?: boolean;
@@ -24,31 +24,26 @@ export async function purgeRun(
   shell: Shell,
   { run: text, flags }: { readonly run: string; readonly flags: PurgeFlags },
 ): Promise<number> {
-  const opened = await openExisting(shell, flags);
-  const { world, settings } = opened;
-  const { command } = settings;
+  const transport = await transportTo(shell, flags);
+  const { command } = transport;
   const { keepArchive = false, forgetKey = false } = flags;
-  const run = forgetKey && isRunId(text) ? text : await resolveRun(world, { text, command });
-  const found = await world.table.read(run, world.clock.now());
-  // The data of a run may be gone while its idempotency key is still reserved.
-  if (found === null && !forgetKey) throw runGone(run, command("list"));
-  // A purge that will be refused does not ask the user to confirm it first.
-  if (found !== null && !hasEnded(found)) throw stillLive(opened, found);
-  if (found !== null && flags.yes !== true) await confirm(shell, opened, found);
-  const outcome = await performOperation(OPERATIONS.purge, contextOf(shell, opened), { run, keepArchive, forgetKey });
-  if (outcome.kind === "missing") throw runGone(run, command("list"));
+  const run = forgetKey && isRunId(text) ? text : await transport.resolve(text);
+  if (flags.yes !== true) await confirmPurge(shell, transport, { run, forgetKey });
+  const outcome = await transport.perform("purge", { run, keepArchive, forgetKey });
+  if (outcome.kind === "missing") throw transport.gone(run);
   if (outcome.kind === "unreadable") throw runUnreadable(run, command("verify", run));
-  if (outcome.kind === "live") throw stillLive(opened, outcome.row);
-  if (outcome.kind === "tooEarly") throw tooEarly(opened, { run, from: outcome.from });
-  if (outcome.kind === "forgotten") return reportForgotten(shell, opened, outcome.tombstone);
-  const { row } = outcome;
-  opened.finishRemoval(row);
-  const { agent, status, statusSince, version } = row;
+  if (outcome.kind === "live")
+    throw await stillLive(transport, { ...outcome.summary, isCancelled: outcome.isCancelled });
+  if (outcome.kind === "tooEarly") throw tooEarly(transport, { run, from: outcome.from });
+  if (outcome.kind === "forgotten") return reportForgotten(shell, transport, outcome.tombstone);
+  const { agent, status, statusSince, version } = outcome.summary;
   if (shell.json) printDocument(shell, { run, agent, status, version, purged: true, keyForgotten: forgetKey });
   else {
-    const ended = `${status} ${relative(statusSince, world.clock.now())}`;
+    const ended = `${status} ${relative(statusSince, transport.now())}`;
     const kept = keepArchive ? "; its archive is kept, if it has one" : "";
-    shell.terminal.out(`removed ${shell.terminal.paintOut("bold", run)}  ${agent}: ${ended}, ${contentOf(row)}${kept}`);
+    shell.terminal.out(
+      `removed ${shell.terminal.paintOut("bold", run)}  ${agent}: ${ended}, ${contentOf(version)}${kept}`,
+    );
     shell.terminal.out(
       forgetKey ? KEY_FREE : `its idempotency key stays reserved; to free it: ${command("purge", run, "--forget-key")}`,
     );
@@ -59,11 +54,11 @@ export async function purgeRun(
 const KEY_FREE = "its idempotency key is free: a start with it does the work again";
 
 /** Reports that only the idempotency key was removed: the data was gone before. */
-function reportForgotten(shell: Shell, { world }: Opened, tombstone: Tombstone): number {
+function reportForgotten(shell: Shell, { now }: Transport, tombstone: Tombstone): number {
   const { run, agent, status, endedAt } = tombstone;
   if (shell.json) printDocument(shell, { run, agent, status, purged: false, keyForgotten: true });
   else {
-    const ended = `${status} ${relative(endedAt, world.clock.now())}`;
+    const ended = `${status} ${relative(endedAt, now())}`;
     const bold = shell.terminal.paintOut("bold", run);
     shell.terminal.out(`freed the idempotency key of ${bold}  ${agent}: ${ended}, its data was removed before`);
     shell.terminal.out(KEY_FREE);
@@ -71,15 +66,29 @@ function reportForgotten(shell: Shell, { world }: Opened, tombstone: Tombstone):
   return EXIT.done;
 }
 
+/** A confirmed purge looks at nothing before: a damaged run is purged as well, and with no other right than that. */
+async function confirmPurge(
+  shell: Shell,
+  transport: Transport,
+  { run, forgetKey }: { readonly run: string; readonly forgetKey: boolean },
+): Promise<void> {
+  const found = await transport.summary(run);
+  // The data of a run may be gone while its idempotency key is still reserved.
+  if (found === null && !forgetKey) throw transport.gone(run);
+  // A purge that will be refused does not ask the user to confirm it first.
+  if (found?.inProgress === true) throw await stillLive(transport, found);
+  if (found !== null) await confirm(shell, transport, found);
+}
+
 /** Shows the user which run will be deleted, and asks for a `yes`: a purge cannot be reversed. `--yes` skips this. */
-async function confirm({ ask, terminal, argv }: Shell, { world }: Opened, row: Row): Promise<void> {
-  const { run, agent, status, statusSince } = row;
-  const what = `${run}  ${agent}: ${status} ${relative(statusSince, world.clock.now())}`;
+async function confirm({ ask, terminal, argv }: Shell, transport: Transport, ended: BriefRun): Promise<void> {
+  const { run, agent, status, statusSince, version } = ended;
+  const what = `${run}  ${agent}: ${status} ${relative(statusSince, transport.now())}`;
   const answer =
-    ask === null ? null : await ask(`remove ${terminal.paintErr("bold", what)}, ${contentOf(row)}? type yes: `);
+    ask === null ? null : await ask(`remove ${terminal.paintErr("bold", what)}, ${contentOf(version)}? type yes: `);
   if (answer?.trim().toLowerCase() === "yes") return;
   const isAsked = answer !== null;
-  throw new CliError({
+  throw new UserError({
     ...{ code: "NotConfirmed", exit: EXIT.usage, facts: { run } },
     what: isAsked ? `nothing was removed: the answer was not yes` : `a purge permanently removes ${what}`,
     why: isAsked ? "a purge cannot be taken back" : "there is no terminal to ask at, and a purge cannot be taken back",
@@ -87,38 +96,38 @@ async function confirm({ ask, terminal, argv }: Shell, { world }: Opened, row: R
   });
 }
 
-const contentOf = ({ version }: Row): string =>
+const contentOf = (version: number): string =>
   `with the snapshots and the transcript of ${count(version, "checkpoint")}, its ledger and its messages`;
 
 /**
  * The refusal while the archive may still be written. A process that found `endNotified` unset may still be alive, and
  * would write the archive again after its deletion.
  */
-function tooEarly(
-  { settings, world }: Opened,
-  { run, from }: { readonly run: string; readonly from: number },
-): CliError {
-  const now = world.clock.now();
+function tooEarly(transport: Transport, { run, from }: { readonly run: string; readonly from: number }): UserError {
+  const now = transport.now();
   return refusedAs(OPERATIONS.purge, "tooEarly", {
     facts: { from },
     what: `the archive of run ${run} cannot be removed yet`,
     why: `until ${timeOfDay(from, now)} (${relative(from, now)}) a process may still write it; --keep-archive removes the run now`,
-    next: settings.command("purge", run, "--keep-archive", "--yes"),
+    next: transport.command("purge", run, "--keep-archive", "--yes"),
   });
 }
 
 /** The refusal for a run that has not ended: a process may be working on it. */
-function stillLive(opened: Opened, { run, status, cancel }: Row): CliError {
-  const { settings } = opened;
+async function stillLive(
+  transport: Transport,
+  { run, status, isCancelled }: Pick<BriefRun, "run" | "status" | "isCancelled">,
+): Promise<UserError> {
+  const { command } = transport;
   const what = `run ${run} has not ended, it is ${status}`;
-  if (!cancel) {
+  if (!isCancelled) {
     const why = "only ended runs are removed; cancel it, and purge it when it has ended";
-    return refusedAs(OPERATIONS.purge, "live", { what, why, next: settings.command("cancel", run) });
+    return refusedAs(OPERATIONS.purge, "live", { what, why, next: command("cancel", run) });
   }
-  const isAttended = attendantOf(opened) !== null;
+  const isAttended = (await transport.attendant()) !== null;
   const why = isAttended
     ? "only ended runs are removed; it was cancelled and is about to end"
     : "only ended runs are removed; it was cancelled, and no process works on this store to end it";
-  const next = isAttended ? settings.command("watch", run) : settings.command("work");
+  const next = isAttended ? command("watch", run) : command("work");
   return refusedAs(OPERATIONS.purge, "live", { what, why, next });
 }

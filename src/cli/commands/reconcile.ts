@@ -1,17 +1,17 @@
 /** `cairn reconcile RUN CALL`: the operator decides the result of a call whose outcome is unknown. */
 import type { Answer } from "../../core/event.ts";
-import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { Reconciled } from "../../operations/reconcile.ts";
-import { ledger } from "../../operations/views.ts";
-import { CliError, EXIT } from "../errors.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
 import { readJson } from "../input.ts";
-import { reportAccepted } from "../render/accepted.ts";
-import type { Opened } from "../open.ts";
-import { contextOf, refusedAs } from "../perform.ts";
-import { openRun, runGone } from "./runs.ts";
-import type { Shell, StoreFlags } from "../shell.ts";
-import { commandLine, relative, timeOfDay } from "../render/words.ts";
+import { reportAccepted } from "../accepted.ts";
+import { refusedAs } from "../perform.ts";
+import { readLedger } from "./show.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import type { Shell } from "../shell.ts";
+import { commandLine, relative, timeOfDay } from "../../render/words.ts";
+import { transportToRun } from "../choose-transport.ts";
+import type { Transport } from "../transport.ts";
 
 export interface ReconcileFlags extends StoreFlags {
   readonly as: Answer["as"];
@@ -26,28 +26,28 @@ export async function reconcileCall(
   const { call, flags } = of;
   if (flags.result !== undefined && flags.as !== "succeeded") throw resultWithout(shell, flags.as);
   const result = flags.result === undefined ? null : await readJson(shell, { option: "--result", text: flags.result });
-  const { opened, run } = await openRun(shell, of);
+  const { transport, run } = await transportToRun(shell, of);
   const { as, note = null } = flags;
-  const outcome = await performOperation(OPERATIONS.reconcile, contextOf(shell, opened), {
+  const outcome = await transport.perform("reconcile", {
     run,
     call,
     as,
     result,
     note,
   });
-  if (outcome.kind === "stale") throw await stale(opened, { run, call, unknown: outcome.unknown });
-  if (outcome.kind !== "accepted") throw refusal({ opened, run, call, outcome });
-  report(shell, { opened, run, call, as });
+  if (outcome.kind === "stale") throw await stale(transport, { run, call, unknown: outcome.unknown });
+  if (outcome.kind !== "accepted") throw refusal({ transport, run, call, outcome });
+  await report(shell, { transport, run, call, as });
   return EXIT.done;
 }
 
-function report(
+async function report(
   shell: Shell,
-  of: { readonly opened: Opened; readonly run: string; readonly call: string; readonly as: Answer["as"] },
-): void {
-  const { opened, run, call, as } = of;
+  of: { readonly transport: Transport; readonly run: string; readonly call: string; readonly as: Answer["as"] },
+): Promise<void> {
+  const { transport, run, call, as } = of;
   const says = `accepted: ${call} of ${run} ${COMES_TO[as]}`;
-  reportAccepted(shell, opened, { document: { run, call, as }, says });
+  await reportAccepted(shell, transport, { document: { run, call, as }, says });
 }
 
 const COMES_TO: { readonly [A in Answer["as"]]: string } = {
@@ -56,16 +56,16 @@ const COMES_TO: { readonly [A in Answer["as"]]: string } = {
 };
 
 interface Refusal {
-  readonly opened: Opened;
+  readonly transport: Transport;
   readonly run: string;
   readonly call: string;
   readonly outcome: Exclude<Reconciled, { readonly kind: "accepted" | "stale" }>;
 }
 
-function refusal({ opened, run, call, outcome }: Refusal): CliError {
-  const now = opened.world.clock.now();
-  const look = opened.settings.command("show", run);
-  const refused = (words: Parameters<typeof refusedAs>[2]): CliError =>
+function refusal({ transport, run, call, outcome }: Refusal): UserError {
+  const now = transport.now();
+  const look = transport.command("show", run);
+  const refused = (words: Parameters<typeof refusedAs>[2]): UserError =>
     refusedAs(OPERATIONS.reconcile, outcome.kind, words);
   switch (outcome.kind) {
     case "tooEarly": {
@@ -81,7 +81,7 @@ function refusal({ opened, run, call, outcome }: Refusal): CliError {
       const what = `${outcome.tool} (${call}) has no undo, so cairn cannot compensate it`;
       const why =
         "its tool declares none; reconcile the call as succeeded or failed, or restart the run and repeat its cost";
-      return refused({ what, why, next: opened.settings.command("restart", run) });
+      return refused({ what, why, next: transport.command("restart", run) });
     }
     case "refused":
       return refused({ what: "the result cannot be kept", why: outcome.why, next: look });
@@ -97,7 +97,7 @@ function refusal({ opened, run, call, outcome }: Refusal): CliError {
       return refused({ what: `run ${run} has ended`, why, next: look });
     }
     case "missing":
-      return runGone(run, opened.settings.command("list"));
+      return transport.gone(run);
   }
 }
 
@@ -106,28 +106,28 @@ function refusal({ opened, run, call, outcome }: Refusal): CliError {
  * included.
  */
 async function stale(
-  { world, settings }: Opened,
+  transport: Transport,
   of: { readonly run: string; readonly call: string; readonly unknown: readonly string[] },
-): Promise<CliError> {
+): Promise<UserError> {
   const { run, call, unknown } = of;
-  const calls = (await ledger(world, run)) ?? [];
+  const calls = await readLedger(transport, run);
   const entry = calls.find((each) => each.call === call);
-  const next = settings.command("ledger", run);
+  const next = transport.command("ledger", run);
   if (entry === undefined) {
     const known = calls.map((each) => each.call);
     const why = known.length === 0 ? "it has not called any tool" : `its calls are: ${known.join(", ")}`;
     const what = `run ${run} has no call ${call}`;
-    return new CliError({ code: "CallUnknown", exit: EXIT.notFound, what, why, next, facts: { known } });
+    return new UserError({ code: "CallUnknown", exit: EXIT.notFound, what, why, next, facts: { known } });
   }
   const what = `${call} does not wait for a reconciliation`;
   const why = `the status of ${entry.tool} (${call}) is ${entry.status}, and the evidence is: ${entry.evidence}`;
   return refusedAs(OPERATIONS.reconcile, "stale", { what, why, next, facts: { unknown } });
 }
 
-function resultWithout(shell: Shell, as: string): CliError {
+function resultWithout(shell: Shell, as: string): UserError {
   const what = `--result gives what a successful call returned, so it does not go with --as ${as}`;
   const at = shell.argv.findIndex((word) => word.startsWith("--result"));
   const words = shell.argv.filter((_, index) => index !== at && index !== at + (shell.argv[at] === "--result" ? 1 : 0));
   const why = "only --as succeeded takes a result";
-  return new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: commandLine(words) });
+  return new UserError({ code: "Usage", exit: EXIT.usage, what, why, next: commandLine(words) });
 }

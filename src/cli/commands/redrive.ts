@@ -1,14 +1,15 @@
 /** `cairn redrive RUN`: retries a run that failed for a reason of infrastructure, from its last checkpoint. */
 import { INFRASTRUCTURE } from "../../core/policy/infrastructure.ts";
-import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
-import type { Redrove } from "../../operations/redrive.ts";
-import { type CliError, EXIT } from "../errors.ts";
-import type { Opened } from "../open.ts";
-import { contextOf, refusedAs } from "../perform.ts";
-import { reportRequested } from "../render/accepted.ts";
-import { openRun, runGone, runUnreadable } from "./runs.ts";
-import type { Shell, StoreFlags } from "../shell.ts";
+import type { OutcomeOf } from "../../operations/caller-outcome.ts";
+import { type UserError, EXIT } from "../../compose/user-error.ts";
+import { refusedAs } from "../perform.ts";
+import { reportRequested } from "../accepted.ts";
+import { runUnreadable } from "./runs.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import type { Shell } from "../shell.ts";
+import { transportToRun } from "../choose-transport.ts";
+import type { Transport } from "../transport.ts";
 
 export interface RedriveFlags extends StoreFlags {
   readonly by?: string;
@@ -19,12 +20,13 @@ export async function redriveRun(
   shell: Shell,
   of: { readonly run: string; readonly flags: RedriveFlags },
 ): Promise<number> {
-  const { opened, run } = await openRun(shell, of);
-  const { by = shell.user(), why = "" } = of.flags;
-  const outcome = await performOperation(OPERATIONS.redrive, contextOf(shell, opened, { by }), { run, why });
-  if (outcome.kind !== "redriven") throw refusal(opened, { run, outcome });
+  const { transport, run } = await transportToRun(shell, of);
+  const { by: typed, why = "" } = of.flags;
+  const outcome = await transport.perform("redrive", { run, why }, typed === undefined ? {} : { by: typed });
+  if (outcome.kind !== "redriven") throw refusal(transport, { run, outcome });
+  const by = transport.opened?.operator ?? typed ?? (await transport.actor());
   const { failure, from } = outcome;
-  reportRequested(shell, opened, {
+  await reportRequested(shell, transport, {
     document: { run, redriven: true, failure: failure.code, phase: from, by },
     says: [
       `${run} continues from its last checkpoint, where it failed with ${failure.code} (${from})`,
@@ -34,13 +36,13 @@ export async function redriveRun(
   return EXIT.done;
 }
 
-type Refusal = Exclude<Redrove, { readonly kind: "redriven" }>;
+type Refusal = Exclude<OutcomeOf<"redrive">, { readonly kind: "redriven" }>;
 
 function refusal(
-  { settings: { command } }: Opened,
+  { command, gone }: Transport,
   { run, outcome }: { readonly run: string; readonly outcome: Refusal },
-): CliError {
-  if (outcome.kind === "missing") return runGone(run, command("list"));
+): UserError {
+  if (outcome.kind === "missing") return gone(run);
   if (outcome.kind === "unreadable") return runUnreadable(run, command("show", run));
   const { what, why, next } = WORDS[outcome.kind](run, outcome);
   return refusedAs(OPERATIONS.redrive, outcome.kind, { what, why, next: command(...next) });
@@ -62,7 +64,7 @@ type Words = { readonly [K in Exclude<Refusal["kind"], "missing" | "unreadable">
 
 const WORDS: Words = {
   NotFailed: (run, of) => ({
-    what: `run ${run} has not failed${"row" in of ? `, it is ${of.row.status}` : ""}`,
+    what: `run ${run} has not failed${"summary" in of ? `, it is ${of.summary.status}` : ""}`,
     why: "only a failed run can be redriven",
     next: ["show", run],
   }),

@@ -5,22 +5,24 @@
  * `--against` if a model request would differ.
  */
 import type { Agent } from "../../ports/agent.ts";
-import { modelOf } from "../../providers/model.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
-import type { Archive } from "../../codec/archive.ts";
 import { replayRecording } from "../../operations/replay.ts";
-import { type Recording, RecordingDamaged, recordingIn, wrongWithFile } from "../../history/recording.ts";
+import { OPERATIONS } from "../../operations/table.ts";
+import type { OutcomeOf } from "../../operations/caller-outcome.ts";
+import { wrongWithFile } from "../../history/recording.ts";
 import type { Difference, Replayed } from "../../history/replay.ts";
-import { CliError, EXIT } from "../errors.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
 import { isFile, readExport, recordingFrom } from "../export-file.ts";
-import { retyped } from "../input.ts";
-import { locateTyped } from "../locate.ts";
-import { find, present } from "./show.ts";
-import { renderReplay } from "../render/replay.ts";
-import { settingsOf } from "../settings.ts";
-import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
-import { tellSteps } from "../render/steps.ts";
-import { commandLine } from "../render/words.ts";
+import { locateTyped } from "../../compose/locate.ts";
+import { retyped } from "../../render/words.ts";
+import { refusedAs } from "../perform.ts";
+import { renderReplay } from "../../render/replay.ts";
+import { settingsOf } from "../../compose/settings.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import { type Shell, printDocument } from "../shell.ts";
+import { tellSteps } from "../progress.ts";
+import { commandLine } from "../../render/words.ts";
+import { transportToReadRun } from "../choose-transport.ts";
 
 export interface ReplayFlags extends StoreFlags {
   readonly at?: number;
@@ -34,43 +36,47 @@ interface Asked {
 }
 
 export async function replayRun(shell: Shell, asked: Asked): Promise<number> {
-  const { at = null, against } = asked.flags;
-  const agent = against === undefined ? null : await agentTyped(shell, { ...asked, name: against });
-  const source = await read(shell, asked);
-  if (source.kind === "damaged") return tellDamaged(shell, source);
-  const { recording, archive } = source;
-  const check = archive === null ? {} : { check: ({ state }: Replayed) => wrongWithFile(archive, state) };
-  const outcome = await replayRecording(recording, { at, against: agent, ...check });
-  if (outcome.kind === "versionUnknown") throw noSuchVersion(shell, recording);
-  if (outcome.kind === "unrecorded") throw nothingToCompare(shell, { recording, replies: outcome.replies });
+  const { run, outcome, verify } = await (isFile(asked.run) ? replayedFile(shell, asked) : replayedRun(shell, asked));
+  if (outcome.kind === "damaged") return tellDamaged(shell, { run, differs: outcome.differs, verify });
+  if (outcome.kind === "versionUnknown") throw noSuchVersion(shell, { run, newest: outcome.of });
+  if (outcome.kind === "unrecorded") throw nothingToCompare(shell, { run, replies: outcome.replies });
   const { shown } = outcome;
-  const model = agent === null ? "" : modelOf(agent.model).name;
-  const told = { ...shown, against: shown.against === null ? null : { ...shown.against, model } };
-  if (shell.json) printDocument(shell, told);
-  else shell.terminal.out(renderReplay(told, { paint: shell.terminal.paintOut }));
-  return outcome.kind === "identical" ? EXIT.done : EXIT.failed;
+  if (shell.json) printDocument(shell, shown);
+  else shell.terminal.out(renderReplay(shown, { paint: shell.terminal.paintOut }));
+  return EXIT[OPERATIONS.replay.outcomes[outcome.kind].exit];
 }
 
-type Source =
-  | { readonly kind: "recording"; readonly recording: Recording; readonly archive: Archive | null }
-  | { readonly kind: "damaged"; readonly run: string; readonly differs: Difference };
+interface ReplayedRun {
+  readonly run: string;
+  readonly outcome: Exclude<OutcomeOf<"replay">, { readonly kind: "missing" | "agentUnknown" }>;
+  /** The command that lists all damage, in the same place. */
+  readonly verify: string;
+}
 
-async function read(shell: Shell, asked: Asked): Promise<Source> {
-  if (isFile(asked.run)) {
-    const archive = readExport(shell, asked.run);
-    return { kind: "recording", recording: recordingFrom(shell, { archive, file: asked.run }), archive };
-  }
-  const { opened, run } = await find(shell, asked);
-  const onStep = tellSteps(shell, { clock: opened.world.clock, what: `reading ${run}` });
-  try {
-    const recording = present(opened, { run, found: await recordingIn(opened.world, { run, onStep }) });
-    return { kind: "recording", recording, archive: null };
-  } catch (error) {
-    if (!(error instanceof RecordingDamaged)) throw error;
-    return { kind: "damaged", run, differs: { version: error.version, what: error.message } };
-  } finally {
-    shell.terminal.waitFor(null);
-  }
+/** The history in a file. Its states are compared with its facts as well. */
+async function replayedFile(shell: Shell, asked: Asked): Promise<ReplayedRun> {
+  const { at = null, against } = asked.flags;
+  const agent = against === undefined ? null : await agentTyped(shell, { ...asked, name: against });
+  const archive = readExport(shell, asked.run);
+  const recording = recordingFrom(shell, { archive, file: asked.run });
+  const check = ({ state }: Replayed): string | null => wrongWithFile(archive, state);
+  const outcome = await replayRecording(recording, { at, against: agent, check });
+  return { run: recording.run.run, outcome, verify: commandLine(["verify", asked.run]) };
+}
+
+async function replayedRun(shell: Shell, asked: Asked): Promise<ReplayedRun> {
+  const { at = null, against = null, api } = asked.flags;
+  const agent = against === null || api !== undefined ? null : await agentTyped(shell, { ...asked, name: against });
+  const { transport, run } = await transportToReadRun(shell, asked);
+  const onStep = tellSteps(shell, { now: transport.now, what: `reading ${run}` });
+  const said = { run, at, against: agent?.name ?? against };
+  const outcome = await transport.perform("replay", said, { onStep, agentOf: async () => agent });
+  shell.terminal.waitFor(null);
+  if (outcome.kind === "missing") throw transport.gone(run);
+  if (outcome.kind !== "agentUnknown") return { run, outcome, verify: transport.command("verify", run) };
+  const what = `there is no agent named ${JSON.stringify(against)}`;
+  const next = transport.command("agents");
+  throw refusedAs(OPERATIONS.replay, outcome.kind, { what, why: "the server has none", next });
 }
 
 async function agentTyped(shell: Shell, { name, flags }: Asked & { readonly name: string }): Promise<Agent> {
@@ -79,33 +85,36 @@ async function agentTyped(shell: Shell, { name, flags }: Asked & { readonly name
   return (await locateTyped(shell, { name, settings })).agent;
 }
 
-function tellDamaged(shell: Shell, { run, differs }: Extract<Source, { readonly kind: "damaged" }>): number {
+function tellDamaged(
+  shell: Shell,
+  { run, differs, verify }: Pick<ReplayedRun, "run" | "verify"> & { readonly differs: Difference },
+): number {
   if (shell.json) printDocument(shell, { run, identical: false, differs });
   else {
     const { paintOut } = shell.terminal;
     shell.terminal.out(paintOut("bold", run));
     shell.terminal.out(`${paintOut("red", "✖")} version ${differs.version} cannot be read: ${differs.what}`);
-    shell.terminal.out(`to list all damage: ${paintOut("bold", commandLine(["verify", run]))}`);
+    shell.terminal.out(`to list all damage: ${paintOut("bold", verify)}`);
   }
   return EXIT.failed;
 }
 
-function noSuchVersion(shell: Shell, { run }: Recording): CliError {
-  const what = `run ${run.run} has no such version`;
-  const why = `its newest one is ${run.version}`;
-  return new CliError({
+function noSuchVersion(shell: Shell, { run, newest }: { readonly run: string; readonly newest: number }): UserError {
+  const what = `run ${run} has no such version`;
+  const why = `its newest one is ${newest}`;
+  return new UserError({
     ...{ code: "VersionUnknown", exit: EXIT.notFound, what, why },
-    next: retyped(shell, "--at", String(run.version)),
+    next: retyped(shell, "--at", String(newest)),
   });
 }
 
 function nothingToCompare(
   shell: Shell,
-  { recording, replies }: { readonly recording: Recording; readonly replies: number },
-): CliError {
-  const what = `none of the ${replies} replies of run ${recording.run.run} has a digest of its request`;
+  { run, replies }: { readonly run: string; readonly replies: number },
+): UserError {
+  const what = `none of the ${replies} replies of run ${run} has a digest of its request`;
   const why = "none of them came from a request of its own, so there is nothing to compare";
-  return new CliError({
+  return new UserError({
     ...{ code: "RequestsUnrecorded", exit: EXIT.refused, what, why },
     next: commandLine(shell.argv.filter((word, index) => !isAgainst(word) && !isAgainst(shell.argv[index - 1] ?? ""))),
   });

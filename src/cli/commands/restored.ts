@@ -1,11 +1,10 @@
 /** `cairn restored`: fences and pauses every run that has not ended, after a store was restored from a backup. */
-import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
-import { EXIT } from "../errors.ts";
-import { openExisting } from "../open.ts";
-import { contextOf } from "../perform.ts";
-import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
-import { type Command, count, relative } from "../render/words.ts";
+import { EXIT } from "../../compose/user-error.ts";
+import { transportTo } from "../choose-transport.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import { type Shell, printDocument } from "../shell.ts";
+import { type Command, count, relative } from "../../render/words.ts";
 
 /** What an operator has to know and to do after a restore. */
 export const whatFollows = (command: Command): readonly string[] => [
@@ -18,10 +17,9 @@ export const whatFollows = (command: Command): readonly string[] => [
 ];
 
 export async function fenceStore(shell: Shell, flags: StoreFlags): Promise<number> {
-  const opened = await openExisting(shell, flags);
-  const { world, settings } = opened;
-  const { command } = settings;
-  const { kind, restored } = await performOperation(OPERATIONS.restored, contextOf(shell, opened), {});
+  const transport = await transportTo(shell, flags);
+  const { command } = transport;
+  const { kind, restored } = await transport.perform("restored", {});
   const { asOf, runs, held, damaged } = restored;
   const exit = EXIT[OPERATIONS.restored.outcomes[kind].exit];
   if (shell.json) {
@@ -34,7 +32,7 @@ export async function fenceStore(shell: Shell, flags: StoreFlags): Promise<numbe
   );
   for (const run of runs) terminal.out(`  ${run}  ${command("show", run)}`);
   for (const { run, until } of held) {
-    const when = relative(until, world.clock.now());
+    const when = relative(until, transport.now());
     terminal.out(`not fenced: ${run} is held by an invocation; run ${command("restored")} again ${when}`);
   }
   for (const { run, why } of damaged)

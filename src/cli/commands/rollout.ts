@@ -11,12 +11,13 @@
 import { setTimeout as elapse } from "node:timers/promises";
 import type { Json } from "../../core/json.ts";
 import type { BeatFunction, Rollout, RolloutPort, Shares } from "../../ports/rollout.ts";
-import { CliError, EXIT } from "../errors.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
 import { SIGNAL_EXITS } from "../terminal/follow.ts";
-import { type Settings, settingsOf } from "../settings.ts";
-import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
-import { retyped } from "../input.ts";
-import { worldThatCan } from "../worlds.ts";
+import { type Settings, settingsOf } from "../../compose/settings.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import { type Shell, printDocument } from "../shell.ts";
+import { retyped } from "../../render/words.ts";
+import { worldThatCan } from "../../compose/worlds.ts";
 
 export interface RolloutFlags extends StoreFlags {
   readonly to?: number;
@@ -87,8 +88,8 @@ function meant(
 const namesOf = (functions: readonly BeatFunction[]): string =>
   functions.map(({ agent }) => agent ?? "all agents").join(", ") || "no agent";
 
-const agentNeeded = ({ settings }: Rolling, functions: readonly BeatFunction[]): CliError =>
-  new CliError({
+const agentNeeded = ({ settings }: Rolling, functions: readonly BeatFunction[]): UserError =>
+  new UserError({
     code: "AgentNeeded",
     exit: EXIT.usage,
     what: "a rollout moves the function of one agent",
@@ -139,6 +140,8 @@ async function stepwise(
   const { shell, port, lookMs } = rolling;
   const { target, flags, steps } = of;
   const before = backOf(of.read);
+  // A rollout that its reader could stop half-way would leave two versions at work.
+  shell.outliveOutput();
   const stop = shell.stopSignal();
   const standing = await port.alarms();
   if (standing.length > 0) {
@@ -173,10 +176,10 @@ async function rolledBack(
     readonly before: Shares;
     readonly alarms: readonly string[];
   },
-): Promise<CliError> {
+): Promise<UserError> {
   rolling.shell.terminal.waitFor(null);
   const now = await move(rolling, { read: of.read, to: of.before });
-  return new CliError({
+  return new UserError({
     code: "RolledBack",
     exit: EXIT.failed,
     what: `the rollout was rolled back, since an alarm went off: ${of.alarms.join(", ")}`,
@@ -240,10 +243,10 @@ const about = ({ agent }: BeatFunction): readonly string[] => (agent === null ? 
 const refused = (
   { settings }: Rolling,
   of: { readonly code: string; readonly what: string; readonly why: string },
-): CliError => new CliError({ ...of, exit: EXIT.refused, next: settings.command("rollout") });
+): UserError => new UserError({ ...of, exit: EXIT.refused, next: settings.command("rollout") });
 
-const usage = ({ settings }: Rolling, what: string): CliError =>
-  new CliError({
+const usage = ({ settings }: Rolling, what: string): UserError =>
+  new UserError({
     code: "Usage",
     exit: EXIT.usage,
     what,
@@ -253,7 +256,7 @@ const usage = ({ settings }: Rolling, what: string): CliError =>
 
 async function portOf(shell: Shell, { provider, world }: Settings): Promise<RolloutPort> {
   if (world.rollout !== null) return world.rollout();
-  throw new CliError({
+  throw new UserError({
     code: "WorldWithoutVersions",
     exit: EXIT.refused,
     what: `a rollout needs a world with function versions, and ${provider.name} has none`,

@@ -7,10 +7,8 @@
 import { DEFAULT_TENANT, isRunId } from "../../core/ids.ts";
 import type { World } from "../../ports/world.ts";
 import { findRow } from "../../history/damage.ts";
-import { CliError, EXIT } from "../errors.ts";
-import { type Opened, openExisting } from "../open.ts";
-import type { BeatFlags, Shell } from "../shell.ts";
-import { shortRun } from "../render/words.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
+import { shortRun } from "../../render/words.ts";
 
 const PAGE = 500;
 /** The minimum length of a typed prefix, not counting the tenant. */
@@ -18,74 +16,103 @@ const TYPED_MIN = 6;
 const CANDIDATES_SHOWN = 5;
 const CANDIDATES_LISTED = 20;
 
-/** Resolves a typed text to a run ID. `of.command` builds a command for the same store. */
-export async function resolveRun(
-  world: World,
-  of: { readonly text: string; readonly command: (...words: readonly string[]) => string },
-): Promise<string> {
-  const text = of.text.toLowerCase();
+/** Where the runs are among which one is meant. */
+interface Runs {
+  readonly isThere: (run: string) => Promise<boolean>;
+  /** The tenant of an ID that names none. */
+  readonly tenant: () => Promise<string>;
+  /** The IDs of the runs of a tenant, page by page. */
+  readonly pages: (
+    tenant: string,
+    after: string | null,
+  ) => Promise<{ readonly runs: readonly string[]; readonly next: string | null }>;
+}
+
+interface TypedRun {
+  readonly text: string;
+  /** Builds a command for the same place. */
+  readonly command: (...words: readonly string[]) => string;
+}
+
+/** Resolves a typed text to the ID of a run of a store. */
+export const resolveRun = (world: World, typed: TypedRun): Promise<string> =>
+  resolveIn(
+    {
+      isThere: async (run) => (await findRow(world, run, world.clock.now())) !== null,
+      tenant: async () => DEFAULT_TENANT,
+      pages: async (tenant, after) => {
+        const page = await world.table.list({ tenant, status: null, limit: PAGE, after, now: world.clock.now() });
+        return { runs: [...page.rows, ...page.damaged].map(({ run }) => run), next: page.next };
+      },
+    },
+    typed,
+  );
+
+/** Resolves a typed text to a run ID. */
+export async function resolveIn(runs: Runs, typedRun: TypedRun): Promise<string> {
+  const text = typedRun.text.toLowerCase();
   const isWhole = isRunId(text);
-  if (isWhole && (await findRow(world, text, world.clock.now())) !== null) return text;
+  if (isWhole && (await runs.isThere(text))) return text;
   const dash = text.indexOf("-");
-  const tenant = dash < 0 ? DEFAULT_TENANT : text.slice(0, dash);
   const typed = text.slice(dash + 1);
-  if (typed.length < TYPED_MIN) throw tooShort(of.text, of.command("list"));
-  const found = isWhole ? [] : await runsWith(world, { tenant, prefix: `${tenant}-${typed}` });
+  if (typed.length < TYPED_MIN) throw tooShort(typedRun.text, typedRun.command("list"));
+  const tenant = dash < 0 ? await runs.tenant() : text.slice(0, dash);
+  const found = isWhole ? [] : await runsWith(runs, { tenant, prefix: `${tenant}-${typed}` });
   const [only] = found;
   if (only !== undefined && found.length === 1) return only;
-  if (only !== undefined) throw ambiguous({ text, found, next: of.command("list") });
-  throw new CliError({
+  if (only !== undefined) throw ambiguous({ text, found, next: typedRun.command("list") });
+  throw unknownRun(typedRun.text, typedRun.command("list"));
+}
+
+/** The error for a text that names no run. */
+export const unknownRun = (text: string, next: string): UserError =>
+  new UserError({
     code: "RunUnknown",
     exit: EXIT.notFound,
-    what: `there is no run ${of.text}`,
+    what: `there is no run ${text}`,
     why: "no run ID in this store has this prefix; ended runs are kept for a day, or as long as their agent says",
-    next: of.command("list"),
+    next,
   });
-}
-
-/** Opens an existing store, and resolves the run that the user typed. */
-export async function openRun(
-  shell: Shell,
-  of: { readonly run: string; readonly flags: BeatFlags },
-): Promise<{ readonly opened: Opened; readonly run: string }> {
-  const opened = await openExisting(shell, of.flags);
-  const { command } = opened.settings;
-  return { opened, run: await resolveRun(opened.world, { text: of.run, command }) };
-}
 
 /** The error for a run that disappeared between two reads, because its retention expired or an operator purged it. */
-export function runGone(run: string, next: string): CliError {
+export function runGone(run: string, next: string): UserError {
   const why =
     "its retention expired, or an operator purged it: ended runs are kept for a day, or as long as their agent says";
-  return new CliError({ code: "RunUnknown", exit: EXIT.notFound, what: `run ${run} was removed`, why, next });
+  return new UserError({ code: "RunUnknown", exit: EXIT.notFound, what: `run ${run} was removed`, why, next });
 }
 
 /** The error for a run whose row cannot be decoded. */
-export function runUnreadable(run: string, next: string): CliError {
+export function runUnreadable(run: string, next: string): UserError {
   const why = "its row is damaged, or another version of cairn wrote it; nothing was changed";
-  return new CliError({ code: "Unreadable", exit: EXIT.store, what: `run ${run} cannot be read`, why, next });
+  return new UserError({ code: "Unreadable", exit: EXIT.store, what: `run ${run} cannot be read`, why, next });
 }
 
 async function runsWith(
-  world: World,
+  runs: Runs,
   { tenant, prefix }: { readonly tenant: string; readonly prefix: string },
 ): Promise<string[]> {
-  const isMeant = (run: string): boolean => run.startsWith(prefix);
   const found: string[] = [];
   let after: string | null = null;
   do {
-    const page = await world.table.list({ tenant, status: null, limit: PAGE, after, now: world.clock.now() });
-    found.push(...[...page.rows, ...page.damaged].map(({ run }) => run).filter(isMeant));
+    const page: Awaited<ReturnType<Runs["pages"]>> = await runs.pages(tenant, after);
+    found.push(...page.runs.filter((run) => run.startsWith(prefix)));
     after = page.next;
   } while (after !== null);
   return found.toSorted();
 }
 
-function ambiguous(of: { readonly text: string; readonly found: readonly string[]; readonly next: string }): CliError {
-  const { text, found, next } = of;
+function ambiguous({
+  text,
+  found,
+  next,
+}: {
+  readonly text: string;
+  readonly found: readonly string[];
+  readonly next: string;
+}): UserError {
   const shown = found.slice(0, CANDIDATES_SHOWN).map((run) => shortRun(run, found));
   const more = found.length > shown.length ? ", ..." : "";
-  return new CliError({
+  return new UserError({
     code: "RunAmbiguous",
     exit: EXIT.usage,
     what: `${found.length} runs begin with ${text}`,
@@ -95,8 +122,8 @@ function ambiguous(of: { readonly text: string; readonly found: readonly string[
   });
 }
 
-function tooShort(text: string, next: string): CliError {
+function tooShort(text: string, next: string): UserError {
   const what = text === "" ? "the run ID is empty" : `${text} is too short to name a run`;
   const why = `type at least ${TYPED_MIN} characters of it, its tenant not counted: a shorter prefix may match the wrong run`;
-  return new CliError({ code: "RunTooShort", exit: EXIT.usage, what, why, next });
+  return new UserError({ code: "RunTooShort", exit: EXIT.usage, what, why, next });
 }

@@ -13,14 +13,16 @@ import type { Authenticate } from "../../api/access/caller.ts";
 import type { AccessOptions } from "../../sdk/access.ts";
 import { SCOPES } from "../../operations/operation.ts";
 import { createLocalServer } from "../../server/app.ts";
+import type { UnreadStream } from "../../server/open-streams.ts";
 import { type Listening, listen } from "../../server/listen.ts";
-import { catalogueOf } from "./agent-list.ts";
-import { CliError, EXIT } from "../errors.ts";
-import { retyped } from "../input.ts";
-import type { Settings } from "../settings.ts";
-import { agentToStart } from "../agent-to-start.ts";
-import { type BeatFlags, type Shell, printLines } from "../shell.ts";
-import { STARTED_BY_DEV } from "../supervise.ts";
+import { catalogueOf } from "../../compose/catalogue.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
+import { retyped } from "../../render/words.ts";
+import type { Settings } from "../../compose/settings.ts";
+import { agentToStart } from "../../compose/agent-to-start.ts";
+import type { BeatFlags } from "../../compose/surroundings.ts";
+import { type Shell, printLines } from "../shell.ts";
+import { STARTED_BY_DEV } from "./work.ts";
 import { type ToSupervise, openToSupervise, supervised } from "./work.ts";
 
 export interface ServeFlags extends BeatFlags {
@@ -32,19 +34,29 @@ export interface ServeFlags extends BeatFlags {
 const GRACE_MS = 2_000;
 
 export async function serve(shell: Shell, flags: ServeFlags): Promise<number> {
+  shell.outliveOutput();
   const stop = shell.stopSignal();
   registerResolution();
   const opened = await openToSupervise(shell, flags);
   const { world, settings } = opened;
   const isDev = shell.env[STARTED_BY_DEV] !== undefined;
   const login = isDev ? async () => null : loginOf(world, settings.access);
+  const onUnread = ({ run, seconds }: UnreadStream): void => {
+    if (shell.json) return printLines(shell, [{ at: world.clock.now(), kind: "readerClosed", run, seconds }]);
+    const of = run === null ? "an answer" : `run ${run}`;
+    shell.terminal.out(`closed a reader of ${of}: it took nothing of what it asked for in ${seconds} seconds`);
+  };
   const server = createLocalServer({
     login,
+    onUnread,
+    readers: settings.readers,
     ...(settings.access.limits !== undefined && { limits: settings.access.limits }),
+    lostOutput: () => shell.lostOutput(),
     world,
     agentOf: (name) => agentToStart(shell, opened, name),
     agents: () => catalogueOf(settings),
     firingsOf: nextFirings,
+    attendant: () => opened.attendant(),
     caller: { tenant: DEFAULT_TENANT, actor: `${shell.user()}@${shell.host()}`, scopes: SCOPES, isOperator: true },
   });
   const listening = await listen(server, { ...flags, clock: world.clock }).catch((cause: unknown) => {
@@ -110,10 +122,10 @@ const PAGE = 500;
 function portTaken(
   shell: Shell,
   { flags, cause, dev }: { readonly flags: ServeFlags; readonly cause: unknown; readonly dev: Settings | null },
-): CliError {
+): UserError {
   const why = cause instanceof Error ? cause.message : String(cause);
   const what = `cairn cannot listen at port ${flags.port} of ${flags.host}`;
   const port = String(flags.port + 1);
   const next = dev === null ? retyped(shell, "--port", port) : dev.command("dev", "--port", port);
-  return new CliError({ code: "PortUnavailable", exit: EXIT.refused, what, why, next }, { cause });
+  return new UserError({ code: "PortUnavailable", exit: EXIT.refused, what, why, next }, { cause });
 }

@@ -1,29 +1,31 @@
 /** Commands that read the store and change nothing: `list`, `show`, `timeline`, `ledger`, `watch`. */
+import { describeDoubt } from "../../ports/clock-doubt.ts";
+import type { ClockDoubt } from "../../protocol/steadiness.ts";
 import type { Crack } from "../../core/crack.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
 import type { Phase, Status } from "../../core/phases.ts";
 import { ensure } from "../../core/ensure.ts";
+import type { EventPage } from "../../operations/event-page.ts";
 import type { Listed } from "../../operations/list.ts";
-import type { OperationContext } from "../../operations/operation.ts";
-import type { Summary } from "../../operations/views.ts";
+import type { OutcomeOf } from "../../operations/caller-outcome.ts";
+import type { LedgerEntry, Summary, TimelineEntry } from "../../operations/views.ts";
 import type { Damaged } from "../../ports/run-table.ts";
-import { performOperation } from "../../operations/perform.ts";
-import { OPERATIONS } from "../../operations/table.ts";
-import { EXIT } from "../errors.ts";
-import { exitOf, follow } from "../terminal/follow.ts";
+import { EXIT } from "../../compose/user-error.ts";
+import { exitOf } from "../terminal/follow.ts";
 import { liveView } from "../terminal/live.ts";
-import { type Opened, attendantOf, openToRead } from "../open.ts";
-import { contextOf, unlessGone } from "../perform.ts";
-import type { Style } from "../terminal/paint.ts";
-import { renderDamaged, renderList, renderRun } from "../render/run.ts";
-import { renderLedger } from "../render/ledger.ts";
+import { styleOf } from "../style.ts";
+import { unlessGone } from "../perform.ts";
+import { renderDamaged, renderList, renderRun } from "../../render/run.ts";
+import { renderLedger } from "../../render/ledger.ts";
 import { receiptOfRun } from "../../history/run-receipt.ts";
-import { receiptLine, renderReceipt } from "../render/receipt.ts";
-import { UNTOLD } from "../render/story.ts";
-import { tell } from "../render/timeline.ts";
+import { receiptLine, renderReceipt } from "../../render/receipt.ts";
+import { UNTOLD } from "../../render/story.ts";
+import { tell } from "../../render/timeline.ts";
 import { sinceOf } from "./audit-log.ts";
-import { resolveRun, runGone } from "./runs.ts";
-import { type Shell, type StoreFlags, printDocument, printLines } from "../shell.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import { type Shell, printDocument, printLines } from "../shell.ts";
+import { transportToRead, transportToReadRun } from "../choose-transport.ts";
+import type { Transport } from "../transport.ts";
 
 export interface ListFlags extends StoreFlags {
   readonly status?: Status;
@@ -45,12 +47,11 @@ export interface RunOf {
 
 /** `cairn list`: prints the runs of the store, also those whose row is damaged. */
 export async function list(shell: Shell, flags: ListFlags): Promise<number> {
-  const opened = await openToRead(shell, flags);
-  const context = contextOf(shell, opened, { tenant: flags.tenant ?? DEFAULT_TENANT });
-  const since = sinceOf(shell, flags.since, context.world.clock.now());
-  const { runs, damaged, more } = await listed(context, { ...flags, since });
-  const { command } = opened.settings;
-  const style = styleOf(shell, opened);
+  const transport = await transportToRead(shell, flags);
+  const { command, now } = transport;
+  const since = sinceOf(shell, flags.since, now());
+  const { runs, damaged, more } = await listed(transport, { ...flags, since });
+  const style = styleOf(shell, transport);
   if (shell.json) printLines(shell, [...runs, ...damaged.map(({ run, why }) => ({ run, damaged: why }))]);
   else if (runs.length > 0) shell.terminal.out(renderList(runs, style));
   else if (damaged.length === 0) shell.terminal.out(`no run matches; start one: ${command("start", "AGENT")}`);
@@ -61,21 +62,17 @@ export async function list(shell: Shell, flags: ListFlags): Promise<number> {
 
 /** The runs, in as many lists as it takes to find `limit` of them. */
 async function listed(
-  context: OperationContext,
-  of: Omit<ListFlags, "since"> & { readonly since: number | null },
+  { perform }: Transport,
+  filters: Omit<ListFlags, "since"> & { readonly since: number | null },
 ): Promise<Omit<Listed, "kind" | "next">> {
-  const { status = null, agent = null, agentVersion = null, phase = null, limit, since } = of;
-  const { schedule = null, crack = null, above: usdAbove = null } = of;
+  const { status = null, agent = null, agentVersion = null, phase = null, limit, since } = filters;
+  const { schedule = null, crack = null, above: usdAbove = null, tenant = DEFAULT_TENANT } = filters;
   const runs: Summary[] = [];
   const damaged: Damaged[] = [];
   for (let after: string | null = null; ;) {
     const wanted = { status, agent, agentVersion, phase, schedule, crack, since, usdAbove };
-    const limitLeft = limit - runs.length;
-    const part: Awaited<ReturnType<typeof OPERATIONS.list.run>> = await performOperation(OPERATIONS.list, context, {
-      ...wanted,
-      after,
-      limit: limitLeft,
-    });
+    const left = limit - runs.length;
+    const part: OutcomeOf<"list"> = await perform("list", { ...wanted, after, limit: left }, { tenant });
     // The context names the tenant, so the list asks for no other.
     ensure(part.kind === "listed", "a list of the own tenant is refused");
     runs.push(...part.runs);
@@ -87,80 +84,93 @@ async function listed(
 
 /** `cairn show RUN`: prints the state of a run, and what a human can do about it. */
 export async function showRun(shell: Shell, of: RunOf): Promise<number> {
-  const { opened, run } = await find(shell, of);
-  const outcome = await performOperation(OPERATIONS.show, contextOf(shell, opened), { run });
-  const { shown } = unlessGone(opened, { run, outcome });
-  const style = styleOf(shell, opened);
+  const { transport, run } = await transportToReadRun(shell, of);
+  const outcome = await transport.perform("show", { run });
+  const { shown } = unlessGone(transport, { run, outcome });
+  const style = styleOf(shell, transport);
   if (shell.json) printDocument(shell, shown);
-  else shell.terminal.out(renderRun(shown, { ...style, command: opened.settings.command }));
+  else shell.terminal.out(renderRun(shown, { ...style, command: transport.command }));
+  const doubt = transport.opened?.world.clock.doubt?.() ?? null;
+  if (doubt !== null) shell.terminal.err(doubtLine(doubt));
   return EXIT.done;
+}
+
+/** The times of the run are shown by a clock that is doubted, and what waits for every clock ends later. */
+function doubtLine(doubt: ClockDoubt): string {
+  const { what, why, mend } = describeDoubt(doubt);
+  return `${what}; ${why}; ${mend}`;
 }
 
 /** `cairn timeline RUN`: prints the events of a run. */
 export async function showTimeline(shell: Shell, of: RunOf): Promise<number> {
-  const { opened, run } = await find(shell, of);
-  const outcome = await performOperation(OPERATIONS.timeline, contextOf(shell, opened), { run });
-  const { entries } = unlessGone(opened, { run, outcome });
+  const { transport, run } = await transportToReadRun(shell, of);
+  const entries = await timelineOf(transport, run);
   if (shell.json) printLines(shell, entries);
   else if (entries.length === 0)
-    shell.terminal.out(`the run has not started yet; type \`${opened.settings.command("work")}\``);
-  for (const line of shell.json ? [] : tell(UNTOLD, entries, styleOf(shell, opened)).lines) shell.terminal.out(line);
+    shell.terminal.out(`the run has not started yet; type \`${transport.command("work")}\``);
+  for (const line of shell.json ? [] : tell(UNTOLD, entries, styleOf(shell, transport)).lines) shell.terminal.out(line);
   if (!shell.json && entries.length > 0) shell.terminal.out(receiptLine(receiptOfRun(entries)));
   return EXIT.done;
 }
 
 /** `cairn ledger RUN`: prints every tool call of a run, with its outcome and the evidence for it. */
 export async function showLedger(shell: Shell, of: RunOf): Promise<number> {
-  const { opened, run } = await find(shell, of);
-  const outcome = await performOperation(OPERATIONS.ledger, contextOf(shell, opened), { run });
-  const { calls } = unlessGone(opened, { run, outcome });
+  const { transport, run } = await transportToReadRun(shell, of);
+  const calls = await readLedger(transport, run);
   if (shell.json) printLines(shell, calls);
   else if (calls.length === 0) shell.terminal.out("the model has not called a tool yet");
-  else shell.terminal.out(renderLedger(calls, styleOf(shell, opened)));
+  else shell.terminal.out(renderLedger(calls, styleOf(shell, transport)));
   return EXIT.done;
+}
+
+/** All events until now, in as many pages as it takes. */
+async function timelineOf(transport: Transport, run: string): Promise<readonly TimelineEntry[]> {
+  const entries: TimelineEntry[] = [];
+  for (let after: number | null = 0; after !== null;) {
+    const outcome: OutcomeOf<"timeline"> = await transport.perform("timeline", { run, after });
+    const { entries: some, next, more }: EventPage = unlessGone(transport, { run, outcome });
+    entries.push(...some);
+    after = more ? next : null;
+  }
+  return entries;
+}
+
+/** All calls, in as many pages as it takes. */
+export async function readLedger(transport: Transport, run: string): Promise<readonly LedgerEntry[]> {
+  const calls: LedgerEntry[] = [];
+  for (let after: number | null = 0; after !== null;) {
+    const outcome: OutcomeOf<"ledger"> = await transport.perform("ledger", { run, after });
+    const page: Exclude<OutcomeOf<"ledger">, { readonly kind: "missing" }> = unlessGone(transport, { run, outcome });
+    calls.push(...page.calls);
+    after = page.next;
+  }
+  return calls;
 }
 
 /** `cairn cost RUN`: prints what the run spent on what. */
 export async function showCost(shell: Shell, of: RunOf): Promise<number> {
-  const { opened, run } = await find(shell, of);
-  const outcome = await performOperation(OPERATIONS.cost, contextOf(shell, opened), { run });
-  const { receipt } = unlessGone(opened, { run, outcome });
+  const { transport, run } = await transportToReadRun(shell, of);
+  const outcome = await transport.perform("cost", { run });
+  const { receipt } = unlessGone(transport, { run, outcome });
   if (shell.json) printDocument(shell, receipt);
-  else shell.terminal.out(renderReceipt(receipt, styleOf(shell, opened)));
+  else shell.terminal.out(renderReceipt(receipt, styleOf(shell, transport)));
   return EXIT.done;
 }
 
 /** `cairn watch` does not drive the run. If no process drives it, it says so. */
 export async function watch(shell: Shell, of: RunOf): Promise<number> {
-  const { opened, run } = await find(shell, of);
+  const { transport, run } = await transportToReadRun(shell, of);
   const stop = shell.stopSignal();
-  const live = liveView(shell, opened);
-  const end = await follow(opened.world, {
-    ...{ run, stop, lookEveryMs: opened.pollMs },
+  const live = liveView(shell, transport);
+  const end = await transport.follow({
+    run,
+    stop,
     onEntries: (entries) => (shell.json ? printLines(shell, entries) : live.onEntries(entries)),
     onLost: (why) => live.onLost(run, why),
-    onLook: (row) => live.onLook(row, attendantOf(opened) !== null),
+    onLook: live.onLook,
     ...(shell.json ? {} : { onLive: live.onLive }),
   });
-  live.end(present(opened, { run, found: end.shown }));
+  if (end.shown !== null) live.end(end.shown);
+  else if (end.kind !== "stopped" || transport.opened !== null) throw transport.gone(run);
   return exitOf(end, stop);
 }
-
-/** Opens the store to read, and resolves the run that the user typed. */
-export async function find(shell: Shell, { run: text, flags }: RunOf): Promise<{ opened: Opened; run: string }> {
-  const opened = await openToRead(shell, flags);
-  const run = await resolveRun(opened.world, { text, command: opened.settings.command });
-  return { opened, run };
-}
-
-/** The value, or the error that the run is gone if it is null. */
-export function present<T>({ settings }: Opened, of: { readonly run: string; readonly found: T | null }): T {
-  if (of.found === null) throw runGone(of.run, settings.command("list"));
-  return of.found;
-}
-
-const styleOf = ({ terminal }: Shell, { world }: Opened): Style => ({
-  now: world.clock.now(),
-  paint: terminal.paintOut,
-  width: terminal.width,
-});

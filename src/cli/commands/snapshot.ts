@@ -1,11 +1,11 @@
 /** `cairn snapshot RUN VERSION`: prints the whole state of a run at one of its versions, as JSON. */
-import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
-import { CliError, EXIT } from "../errors.ts";
-import { contextOf, refusedAs, unlessGone } from "../perform.ts";
-import type { Shell, StoreFlags } from "../shell.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
+import { refusedAs, unlessGone } from "../perform.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import type { Shell } from "../shell.ts";
 import { printDocument } from "../shell.ts";
-import { find } from "./show.ts";
+import { transportToReadRun } from "../choose-transport.ts";
 
 export async function showVersion(
   shell: Shell,
@@ -13,15 +13,15 @@ export async function showVersion(
 ): Promise<number> {
   if (!/^\d{1,15}$/.test(of.version)) {
     const [what, why] = [`${of.version} is no version`, "a version is the number of commits of the run, such as 4"];
-    throw new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: "npx cairn timeline RUN" });
+    throw new UserError({ code: "Usage", exit: EXIT.usage, what, why, next: "npx cairn timeline RUN" });
   }
-  const { opened, run } = await find(shell, of);
+  const { transport, run } = await transportToReadRun(shell, of);
   const version = Number(of.version);
-  const outcome = await performOperation(OPERATIONS.snapshot, contextOf(shell, opened), { run, version });
-  const shown = unlessGone(opened, { run, outcome });
+  const outcome = await transport.perform("snapshot", { run, version });
+  const shown = unlessGone(transport, { run, outcome });
   if (shown.kind === "versionUnknown") {
     const [what, why] = [`run ${run} has no version ${version}`, `its newest one is ${shown.of}`];
-    const next = opened.settings.command("snapshot", run, String(shown.of));
+    const next = transport.command("snapshot", run, String(shown.of));
     throw refusedAs(OPERATIONS.snapshot, shown.kind, { what, why, next });
   }
   const { kind: _, ...document } = shown;

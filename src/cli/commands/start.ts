@@ -1,31 +1,29 @@
 /** `cairn start AGENT`: starts a run. With `--wait` it stays until the run has ended or needs a human. */
-import * as z from "zod";
 import { requireProviders } from "../../providers/named-model.ts";
-import { checkHere } from "../check-here.ts";
+import { checkHere, requireGatewayKey } from "../../compose/check-here.ts";
 import type { Agent } from "../../ports/agent.ts";
 import { pricedBy } from "../../sdk/prices.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { DEFAULT_TENANT, isTenant, wrongWithKey } from "../../core/ids.ts";
 import type { Json } from "../../core/json.ts";
-import { hasEnded } from "../../protocol/row.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
 import { capWords } from "../../history/spend-today.ts";
-import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
+import type { OutcomeOf } from "../../operations/caller-outcome.ts";
 import type { SentFile } from "../../codec/file.ts";
-import type { Started } from "../../operations/start.ts";
-import { CliError, EXIT } from "../errors.ts";
-import { readJson, retyped } from "../input.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
+import { readJson } from "../input.ts";
 import { fileRefused, readFiles } from "../files.ts";
-import { keepFile, locateTyped } from "../locate.ts";
-import { type Opened, openSettled } from "../open.ts";
-import { contextOf, refusedAs } from "../perform.ts";
-import { exampleOf } from "../render/example.ts";
-import { inked } from "../render/run.ts";
-import { settingsOf } from "../settings.ts";
-import { type BeatFlags, type Shell, printDocument } from "../shell.ts";
+import { keepFile, locateTyped } from "../../compose/locate.ts";
+import { refusedAs } from "../perform.ts";
+import { inked } from "../../render/run.ts";
+import { settingsOf } from "../../compose/settings.ts";
+import type { BeatFlags } from "../../compose/surroundings.ts";
+import { type Shell, printDocument } from "../shell.ts";
+import { overHttp, transportFor } from "../choose-transport.ts";
+import type { Transport } from "../transport.ts";
 import { waitForRun } from "./wait.ts";
-import { relative } from "../render/words.ts";
+import { relative, retyped } from "../../render/words.ts";
 
 export interface StartFlags extends BeatFlags {
   readonly input?: string;
@@ -42,28 +40,53 @@ export async function start(shell: Shell, of: { readonly agent: string; readonly
   checkNames(shell, flags);
   const input = flags.input === undefined ? {} : await readJson(shell, { option: "--input", text: flags.input });
   const files = readFiles(shell, flags.file);
+  const { transport, name, agentOf } =
+    flags.api === undefined ? await withAgent(shell, of) : await atApi(shell, flags.api, of.agent);
+  const started = await startOrRefuse(shell, transport, { agent: name, agentOf, input, files, flags });
+  warnOfDropped(shell, name, started);
+  if (flags.wait !== true) return report(shell, transport, started);
+  if (!shell.json) shell.terminal.out(headline(shell, transport, started));
+  return waitForRun(shell, { transport, run: started.run });
+}
+
+/** Where the run is started, and the agent as it is named there. */
+interface Place {
+  readonly transport: Transport;
+  readonly name: string;
+  readonly agentOf: () => Promise<Agent | null>;
+}
+
+/** The store, which remembers the file of the agent. */
+async function withAgent(
+  shell: Shell,
+  { agent: typed, flags }: { readonly agent: string; readonly flags: StartFlags },
+): Promise<Place> {
   const settings = await settingsOf(shell, flags);
   shell.terminal.waitFor("loading the agent");
   registerResolution();
-  const located = await locateTyped(shell, { name: of.agent, settings });
+  const located = await locateTyped(shell, { name: typed, settings });
   const agent = pricedBy(located.agent, settings.prices);
   checkHere(agent, settings);
   await requireProviders(agent);
+  await requireGatewayKey(agent, settings);
   shell.terminal.waitFor(null);
-  const opened = await openSettled(shell, settings, { create: true });
-  await keepFile(opened, located);
-  const started = await startOrRefuse(shell, opened, { agent, input, files, flags });
-  warnOfDropped(shell, agent, started);
-  if (flags.wait !== true) return report(shell, opened, started);
-  if (!shell.json) shell.terminal.out(headline(shell, opened, started));
-  return waitForRun(shell, { opened, run: started.row.run });
+  const transport = await transportFor(shell, settings, { create: true });
+  await keepFile(transport.opened, located);
+  return { transport, name: agent.name, agentOf: async () => agent };
 }
+
+/** The API has the agent. */
+const atApi = async (shell: Shell, api: string, name: string): Promise<Place> => ({
+  transport: await overHttp(shell, api),
+  name,
+  agentOf: async () => null,
+});
 
 function checkNames(shell: Shell, { tenant, key }: StartFlags): void {
   const wrong = key === undefined ? null : wrongWithKey(key);
   if (wrong !== null) {
     const next = retyped(shell, "--key", "order-42");
-    throw new CliError({
+    throw new UserError({
       code: "Usage",
       exit: EXIT.usage,
       what: "the idempotency key cannot be used",
@@ -74,42 +97,46 @@ function checkNames(shell: Shell, { tenant, key }: StartFlags): void {
   if (tenant === undefined || isTenant(tenant)) return;
   const why = "a tenant is 1 to 24 lower-case letters and digits";
   const next = retyped(shell, "--tenant", DEFAULT_TENANT);
-  throw new CliError({ code: "Usage", exit: EXIT.usage, what: `${tenant} is not a tenant`, why, next });
+  throw new UserError({ code: "Usage", exit: EXIT.usage, what: `${tenant} is not a tenant`, why, next });
 }
 
-type Accepted = Extract<Started, { readonly kind: "started" | "exists" }>;
+type Accepted = Extract<OutcomeOf<"start">, { readonly kind: "started" | "exists" }>;
 
 async function startOrRefuse(
   shell: Shell,
-  opened: Opened,
-  of: { readonly agent: Agent; readonly input: Json; readonly files: SentFile[]; readonly flags: StartFlags },
+  transport: Transport,
+  of: {
+    readonly agent: string;
+    readonly agentOf: Place["agentOf"];
+    readonly input: Json;
+    readonly files: SentFile[];
+    readonly flags: StartFlags;
+  },
 ): Promise<Accepted> {
-  const { agent, input, files, flags } = of;
-  const { settings } = opened;
+  const { agent, agentOf, input, files, flags } = of;
+  const { command } = transport;
   const { tenant = DEFAULT_TENANT, key = null } = flags;
   const by = `${shell.user()}@${shell.host()}`;
-  const context = contextOf(shell, opened, { by, tenant, agentOf: async () => agent });
-  const started = await performOperation(OPERATIONS.start, context, { agent: agent.name, input, files, key });
-  // Cannot happen: the command has loaded the agent itself.
-  if (started.kind === "agentUnknown") throw new Error(`no agent is named ${agent.name}`);
-  if (started.kind === "invalid") throw inputInvalid(shell, { agent, why: started.why });
+  const started = await transport.perform("start", { agent, input, files, key }, { by, tenant, agentOf });
+  if (started.kind === "agentUnknown") throw agentUnknown(transport, agent);
+  if (started.kind === "invalid") throw inputInvalid(shell, transport, { agent, ...started });
   if (started.kind === "fileInvalid") throw fileRefused(shell, OPERATIONS.start, started.why);
-  if (started.kind === "ended") throw keyEnded(shell, opened, started.tombstone);
+  if (started.kind === "ended") throw keyEnded(shell, transport, started.tombstone);
   if (started.kind === "limitReached" || started.kind === "budgetMissing") {
-    const what = `${agent.name} starts no run for the tenant ${tenant}`;
+    const what = `${agent} starts no run for the tenant ${tenant}`;
     const why = OPERATIONS.start.outcomes[started.kind].says;
-    throw refusedAs(OPERATIONS.start, started.kind, { what, why, next: settings.command("list") });
+    throw refusedAs(OPERATIONS.start, started.kind, { what, why, next: command("list") });
   }
   if (started.kind === "spendCapReached") {
     const what = "no run was started: the spend cap of the day is reached";
-    throw refusedAs(OPERATIONS.start, started.kind, { what, why: capWords(started), next: settings.command("list") });
+    throw refusedAs(OPERATIONS.start, started.kind, { what, why: capWords(started), next: command("list") });
   }
   if (started.kind !== "conflict") return started;
   const { run } = started;
   throw refusedAs(OPERATIONS.start, "conflict", {
     what: `the key ${key} belongs to run ${run}, which was started with another input or other files`,
     why: "one key names one run; repeat the old input and files to get that run, or use another key for a new run",
-    next: settings.command("show", run),
+    next: command("show", run),
     facts: { run },
   });
 }
@@ -120,12 +147,12 @@ async function startOrRefuse(
  */
 function keyEnded(
   shell: Shell,
-  { world, settings }: Pick<Opened, "world" | "settings">,
+  { command, now: clock }: Transport,
   { run, status, endedAt, inputDigest, expiresAtSec }: Tombstone,
-): CliError {
-  const now = world.clock.now();
+): UserError {
+  const now = clock();
   const keptUntil = expiresAtSec * 1_000;
-  const forget = settings.command("purge", run, "--forget-key");
+  const forget = command("purge", run, "--forget-key");
   return refusedAs(OPERATIONS.start, "ended", {
     facts: { run, status, endedAt, keptUntil, inputDigest },
     what: `this key was used before: its run ${run} ${status} ${relative(endedAt, now)}, and the data of that run is removed`,
@@ -134,22 +161,34 @@ function keyEnded(
   });
 }
 
-function inputInvalid(shell: Shell, { agent, why }: { readonly agent: Agent; readonly why: string }): CliError {
-  const schema = z.toJSONSchema(agent.task, { unrepresentable: "any", io: "input" }) as Json;
-  const next = retyped(shell, "--input", JSON.stringify(exampleOf(schema)));
-  const what = `the input does not match the task schema of ${agent.name}`;
+/** The agent is the server's: a store loads it before. */
+function agentUnknown({ command }: Transport, agent: string): UserError {
+  const what = `there is no agent named ${JSON.stringify(agent)}`;
+  return refusedAs(OPERATIONS.start, "agentUnknown", { what, why: "the server has none", next: command("agents") });
+}
+
+/** `example`: an input that the task takes; null where none was found. */
+function inputInvalid(
+  shell: Shell,
+  { command }: Transport,
+  { agent, why, example = null }: { readonly agent: string; readonly why: string; readonly example?: Json },
+): UserError {
+  // The list has the schema of each task.
+  const next = example === null ? command("agents", "--json") : retyped(shell, "--input", JSON.stringify(example));
+  const what = `the input does not match the task schema of ${agent}`;
   return refusedAs(OPERATIONS.start, "invalid", { what, why, next });
 }
 
 /** An unknown name is often a typing error: the agent would silently work with a default instead. */
-function warnOfDropped({ terminal }: Shell, { name }: Agent, { dropped = [] }: Accepted): void {
+function warnOfDropped({ terminal }: Shell, name: string, { dropped = [] }: Accepted): void {
   if (dropped.length === 0) return;
   terminal.err(`${name} does not get ${dropped.join(", ")}: its task schema has no such names, and drops them`);
 }
 
-function report(shell: Shell, opened: Opened, started: Accepted): number {
-  const { run, agent, status } = started.row;
-  const attendant = opened.attendant();
+async function report(shell: Shell, transport: Transport, started: Accepted): Promise<number> {
+  const { agent, status } = started.summary;
+  const { run } = started;
+  const attendant = await transport.attendant();
   if (shell.json) {
     printDocument(shell, {
       run,
@@ -161,18 +200,20 @@ function report(shell: Shell, opened: Opened, started: Accepted): number {
     });
     return EXIT.done;
   }
-  const { command } = opened.settings;
-  shell.terminal.out(headline(shell, opened, started));
-  if (hasEnded(started.row)) shell.terminal.out(`to see it: ${command("show", run)}`);
+  const { command } = transport;
+  shell.terminal.out(headline(shell, transport, started));
+  if (ENDED.has(status)) shell.terminal.out(`to see it: ${command("show", run)}`);
   else if (attendant === null) shell.terminal.out(`${status}; run \`${command("work")}\``);
   else shell.terminal.out(`${attendant.name} works on it; watch it: ${command("watch", run)}`);
   return EXIT.done;
 }
 
-function headline({ terminal }: Shell, { world }: Opened, { kind, row }: Accepted): string {
-  const { run, agent, status, statusSince } = row;
+const ENDED: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"]);
+
+function headline({ terminal }: Shell, { now }: Transport, { kind, run, summary }: Accepted): string {
+  const { agent, status, statusSince } = summary;
   const bold = terminal.paintOut("bold", run);
   if (kind === "started") return `started ${bold}  ${agent}`;
-  const since = relative(statusSince, world.clock.now());
+  const since = relative(statusSince, now());
   return `exists  ${bold}  ${agent}: same key, same input; ${inked(status, terminal.paintOut)} ${since}`;
 }

@@ -1,13 +1,15 @@
 /** `cairn schedules pause|resume|run AGENT`: pauses a schedule, lets it go on, or starts a scheduled run now. */
 import { registerResolution } from "../../sdk/resolution.ts";
-import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
-import { CliError, EXIT } from "../errors.ts";
-import { locateTyped } from "../locate.ts";
-import { type Opened, openSettled } from "../open.ts";
-import { contextOf, refusedAs } from "../perform.ts";
-import { settingsOf } from "../settings.ts";
-import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
+import type { OutcomeOf } from "../../operations/caller-outcome.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
+import { locateTyped } from "../../compose/locate.ts";
+import { refusedAs } from "../perform.ts";
+import { settingsOf } from "../../compose/settings.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import { type Shell, printDocument } from "../shell.ts";
+import { overHttp, transportFor } from "../choose-transport.ts";
+import type { Transport } from "../transport.ts";
 
 interface Asked {
   readonly action: string;
@@ -23,33 +25,47 @@ const ROWS = {
 
 export async function steerSchedule(shell: Shell, { action, agent: name, flags }: Asked): Promise<number> {
   if (!(action in ROWS) || name === undefined) throw usage(action);
-  const settings = await settingsOf(shell, flags);
-  registerResolution();
-  const { agent } = await locateTyped(shell, { name, settings });
-  const opened = await openSettled(shell, settings, { create: action === "run" });
-  const context = contextOf(shell, opened, { agentOf: async () => agent });
-  const said = { agent: agent.name };
+  const { transport, agent, local } = await scheduled(shell, { action, name, flags });
   if (action === "run") {
-    const outcome = await performOperation(ROWS.run, context, { ...said, key: flags.key ?? null });
-    return started(shell, opened, { agent: agent.name, outcome });
+    const outcome = await transport.perform("runSchedule", { agent, key: flags.key ?? null }, local);
+    return started(shell, transport, { agent, outcome });
   }
-  const { kind } = await performOperation(action === "pause" ? ROWS.pause : ROWS.resume, context, said);
-  if (kind === "agentUnknown" || kind === "notScheduled") throw notScheduled(opened, agent.name);
-  if (shell.json) printDocument(shell, { agent: agent.name, outcome: kind });
-  else shell.terminal.out(`${agent.name}: ${ROWS.pause.outcomes[kind].says}`);
+  const { kind } = await transport.perform(ROW_NAMES[action === "pause" ? "pause" : "resume"], { agent }, local);
+  if (kind === "agentUnknown" || kind === "notScheduled") throw notScheduled(transport, agent);
+  if (shell.json) printDocument(shell, { agent, outcome: kind });
+  else shell.terminal.out(`${agent}: ${ROWS.pause.outcomes[kind].says}`);
   return EXIT.done;
 }
 
-type Outcome = Awaited<ReturnType<typeof OPERATIONS.runSchedule.run>>;
+const ROW_NAMES = { pause: "pauseSchedule", resume: "resumeSchedule" } as const;
 
-function started(shell: Shell, opened: Opened, of: { readonly agent: string; readonly outcome: Outcome }): number {
+/** Where the schedule is, and its agent as it is named there. */
+async function scheduled(
+  shell: Shell,
+  { action, name, flags }: { readonly action: string; readonly name: string; readonly flags: StoreFlags },
+) {
+  if (flags.api !== undefined) return { transport: await overHttp(shell, flags.api), agent: name, local: {} };
+  const settings = await settingsOf(shell, flags);
+  registerResolution();
+  const { agent } = await locateTyped(shell, { name, settings });
+  const transport = await transportFor(shell, settings, { create: action === "run" });
+  return { transport, agent: agent.name, local: { agentOf: async () => agent } };
+}
+
+type Outcome = OutcomeOf<"runSchedule">;
+
+function started(
+  shell: Shell,
+  transport: Transport,
+  of: { readonly agent: string; readonly outcome: Outcome },
+): number {
   const { agent, outcome } = of;
-  const { command } = opened.settings;
+  const { command } = transport;
   const what = `the schedule of ${agent} starts no run now`;
   switch (outcome.kind) {
     case "started":
     case "exists": {
-      const { run } = outcome.row;
+      const { run } = outcome;
       const isFirst = outcome.kind === "started";
       if (shell.json) printDocument(shell, { run, agent, started: isFirst });
       else shell.terminal.out(`${run} ${isFirst ? "is started" : "was started before under this key"}`);
@@ -70,16 +86,16 @@ function started(shell: Shell, opened: Opened, of: { readonly agent: string; rea
     }
     case "agentUnknown":
     case "notScheduled":
-      throw notScheduled(opened, agent);
+      throw notScheduled(transport, agent);
   }
 }
 
-function notScheduled({ settings: { command } }: Opened, agent: string): CliError {
+function notScheduled({ command }: Transport, agent: string): UserError {
   const why = 'its code declares none: write schedule: { every: "rate(1 day)" }';
   return refusedAs(ROWS.run, "notScheduled", { what: `${agent} has no schedule`, why, next: command("schedules") });
 }
 
-function usage(action: string): CliError {
+function usage(action: string): UserError {
   const [what, why] = [`cairn cannot ${action} a schedule`, "name an action and the agent"];
-  return new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: "npx cairn schedules pause AGENT" });
+  return new UserError({ code: "Usage", exit: EXIT.usage, what, why, next: "npx cairn schedules pause AGENT" });
 }

@@ -2,19 +2,19 @@
 import { randomUUID } from "node:crypto";
 import { SIZES } from "../../codec/limits.ts";
 import type { Request } from "../../protocol/row.ts";
-import { performOperation } from "../../operations/perform.ts";
-import type { OperationContext } from "../../operations/operation.ts";
 import { hasText } from "../../core/message.ts";
 import { OPERATIONS } from "../../operations/table.ts";
-import { CliError, EXIT } from "../errors.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
 import { fileRefused, readFiles } from "../files.ts";
-import { retyped } from "../input.ts";
-import type { Opened } from "../open.ts";
-import { contextOf, refusedAs } from "../perform.ts";
-import { reportRequested } from "../render/accepted.ts";
-import { openRun, runGone, runUnreadable } from "./runs.ts";
-import type { Shell, StoreFlags } from "../shell.ts";
-import { commandLine, short } from "../render/words.ts";
+import { refusedAs } from "../perform.ts";
+import { retyped } from "../../render/words.ts";
+import { reportRequested } from "../accepted.ts";
+import { runUnreadable } from "./runs.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import type { Shell } from "../shell.ts";
+import { commandLine, short } from "../../render/words.ts";
+import { transportToRun } from "../choose-transport.ts";
+import type { Transport } from "../transport.ts";
 
 export interface SendFlags extends StoreFlags {
   readonly key?: string;
@@ -29,17 +29,17 @@ export async function sendWords(
 ): Promise<number> {
   if (!hasText(of.text)) throw noText(of.run);
   const files = readFiles(shell, of.flags.file);
-  const { opened, run } = await openRun(shell, of);
+  const { transport, run } = await transportToRun(shell, of);
   const id = of.flags.key ?? randomUUID();
-  const outcome = await performOperation(OPERATIONS.send, contextOf(shell, opened), { run, text: of.text, files, id });
+  const outcome = await transport.perform("send", { run, text: of.text, files, id });
   if (outcome.kind === "fileInvalid") throw fileRefused(shell, OPERATIONS.send, outcome.why);
   if (outcome.kind === "tooLarge") throw tooLarge(outcome.bytes);
   if (outcome.kind === "conflict") throw otherWords(shell, { run, id });
   const first = outcome.kind === "delivered";
   if (!first && outcome.kind !== "duplicate")
-    throw steeringRefused(opened, { run, outcome: outcome.kind, what: "accepts no more messages" });
+    throw steeringRefused(transport, { run, outcome: outcome.kind, what: "accepts no more messages" });
   const says = [first ? "sent" : "already sent before"];
-  reportRequested(shell, opened, { document: { run, message: id, delivered: first }, says });
+  await reportRequested(shell, transport, { document: { run, message: id, delivered: first }, says });
   return EXIT.done;
 }
 
@@ -60,17 +60,6 @@ export interface ReasonFlags extends StoreFlags {
   readonly why?: string;
 }
 
-type Performed = (
-  context: OperationContext,
-  of: { readonly run: string; readonly why: string },
-) => Promise<{ readonly kind: string }>;
-
-const PERFORMED: { readonly [W in Request["want"]]: Performed } = {
-  pause: (context, of) => performOperation(OPERATIONS.pause, context, of),
-  resume: (context, of) => performOperation(OPERATIONS.resume, context, of),
-  cancel: (context, of) => performOperation(OPERATIONS.cancel, context, of),
-};
-
 /** `cairn pause|resume|cancel RUN`: requests a change, which takes effect at the next beat. */
 export async function steerRun(
   shell: Shell,
@@ -78,27 +67,39 @@ export async function steerRun(
 ): Promise<number> {
   const { want, flags } = of;
   const { why = "" } = flags;
-  const { opened, run } = await openRun(shell, of);
-  const { kind: outcome } = await PERFORMED[want](contextOf(shell, opened), { run, why });
-  if (outcome !== "requested") throw steeringRefused(opened, { run, outcome, what: REFUSED[want] });
-  reportRequested(shell, opened, { document: { run, want, requested: true }, says: [`${run} ${WISHES[want]}`] });
+  const { transport, run } = await transportToRun(shell, of);
+  const { kind: outcome } = await requested(transport, want, { run, why });
+  if (outcome !== "requested") throw steeringRefused(transport, { run, outcome, what: REFUSED[want] });
+  await reportRequested(shell, transport, {
+    document: { run, want, requested: true },
+    says: [`${run} ${WISHES[want]}`],
+  });
   return EXIT.done;
 }
 
+const requested = (
+  { perform }: Transport,
+  want: Request["want"],
+  said: { readonly run: string; readonly why: string },
+): Promise<{ readonly kind: string }> => {
+  if (want === "pause") return perform("pause", said);
+  return want === "resume" ? perform("resume", said) : perform("cancel", said);
+};
+
 /** The error for an operation that the run refused. */
 export function steeringRefused(
-  opened: Opened,
+  transport: Transport,
   of: { readonly run: string; readonly outcome: string; readonly what: string },
-): CliError {
+): UserError {
   const { run, outcome, what } = of;
-  const { command } = opened.settings;
-  if (outcome === "missing") return runGone(run, command("list"));
+  const { command } = transport;
+  if (outcome === "missing") return transport.gone(run);
   if (outcome === "unreadable") return runUnreadable(run, command("verify", run));
   const why = "it has ended; its timeline shows how";
   return refusedAs(OPERATIONS.cancel, "late", { what: `run ${run} ${what}`, why, next: command("timeline", run) });
 }
 
-function otherWords(shell: Shell, { run, id }: { readonly run: string; readonly id: string }): CliError {
+function otherWords(shell: Shell, { run, id }: { readonly run: string; readonly id: string }): UserError {
   return refusedAs(OPERATIONS.send, "conflict", {
     facts: { run },
     what: `the key ${short(id, 60)} was already used for another message to run ${run}`,
@@ -107,13 +108,13 @@ function otherWords(shell: Shell, { run, id }: { readonly run: string; readonly 
   });
 }
 
-function noText(run: string): CliError {
+function noText(run: string): UserError {
   const what = "the message cannot be sent";
   const next = commandLine(["send", run, "no flights before nine"]);
-  return new CliError({ code: "Usage", exit: EXIT.usage, what, why: "it has no text", next });
+  return new UserError({ code: "Usage", exit: EXIT.usage, what, why: "it has no text", next });
 }
 
-function tooLarge(bytes: number): CliError {
+function tooLarge(bytes: number): UserError {
   const why = `a message has ${SIZES.messageBytesMax} bytes at most`;
   const next = "npx cairn send RUN 'a shorter text, or where to find the full one'";
   return refusedAs(OPERATIONS.send, "tooLarge", { what: `the message has ${bytes} bytes`, why, next });

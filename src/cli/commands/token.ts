@@ -1,18 +1,18 @@
 /** `cairn token`: makes, lists and revokes access tokens. A token is printed once; the store keeps only its digest. */
 import { isTenant } from "../../core/ids.ts";
 import type { ShownToken } from "../../operations/access/check-token.ts";
-import { performOperation } from "../../operations/perform.ts";
 import type { Scope } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { durationMs } from "../../sdk/duration.ts";
-import { CliError, EXIT } from "../errors.ts";
-import { retyped } from "../input.ts";
-import { openExisting, openSettled } from "../open.ts";
-import { contextOf, refusedAs } from "../perform.ts";
-import { settingsOf } from "../settings.ts";
-import { type Shell, type StoreFlags, printDocument, printLines } from "../shell.ts";
-import { relative } from "../render/words.ts";
-import { fittedTable } from "../terminal/paint.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
+import { refusedAs } from "../perform.ts";
+import { settingsOf } from "../../compose/settings.ts";
+import { retyped } from "../../render/words.ts";
+import { transportFor, transportTo } from "../choose-transport.ts";
+import type { StoreFlags } from "../../compose/surroundings.ts";
+import { type Shell, printDocument, printLines } from "../shell.ts";
+import { relative } from "../../render/words.ts";
+import { fittedTable } from "../../render/paint.ts";
 
 interface TokenFlags extends StoreFlags {
   readonly tenant: string;
@@ -28,17 +28,21 @@ export async function createAccess(
   if (lifeMs === null && expires !== "never") {
     const why = "it is a whole number with s, m, h or d, such as 30d, or the word never";
     const next = retyped(shell, "--expires", "30d");
-    throw new CliError({ code: "Usage", exit: EXIT.usage, what: `${expires} is no time`, why, next });
+    throw new UserError({ code: "Usage", exit: EXIT.usage, what: `${expires} is no time`, why, next });
   }
   // The first token may be made before the first run.
   const settings = await settingsOf(shell, flags);
-  const opened = await openSettled(shell, settings, { create: true });
-  const context = contextOf(shell, opened, { tenant, by: `${shell.user()}@${shell.host()}` });
-  const { secret, token } = await performOperation(OPERATIONS.tokenCreate, context, {
-    scopes: [...scopes],
-    lifeMs,
-    name,
-  });
+  const transport = await transportFor(shell, settings, { create: true });
+  const local = { tenant, by: `${shell.user()}@${shell.host()}` };
+  const { secret, token } = await transport.perform(
+    "tokenCreate",
+    {
+      scopes: [...scopes],
+      lifeMs,
+      name,
+    },
+    local,
+  );
   if (shell.json) printDocument(shell, { secret, ...token });
   else {
     const until =
@@ -51,15 +55,15 @@ export async function createAccess(
 }
 
 export async function listAccess(shell: Shell, flags: TokenFlags): Promise<number> {
-  const opened = await openExisting(shell, flags);
-  const context = contextOf(shell, opened, { tenant: flags.tenant });
+  const transport = await transportTo(shell, flags);
+  const local = { tenant: flags.tenant };
   const tokens: ShownToken[] = [];
   const damaged: string[] = [];
   for (let after: string | null = null, isMore = true; isMore;) {
-    const page: Awaited<ReturnType<(typeof OPERATIONS)["tokenList"]["run"]>> = await performOperation(
-      OPERATIONS.tokenList,
-      context,
+    const page: Awaited<ReturnType<(typeof OPERATIONS)["tokenList"]["run"]>> = await transport.perform(
+      "tokenList",
       { after },
+      local,
     );
     tokens.push(...page.tokens);
     damaged.push(...page.damaged);
@@ -70,9 +74,9 @@ export async function listAccess(shell: Shell, flags: TokenFlags): Promise<numbe
     printLines(shell, [...tokens, ...damaged.map((token) => ({ token, damaged: "it cannot be read" }))]);
     return EXIT.done;
   }
-  if (tokens.length > 0) shell.terminal.out(tableOf(shell, tokens, opened.world.clock.now()));
+  if (tokens.length > 0) shell.terminal.out(tableOf(shell, tokens, transport.now()));
   else if (damaged.length === 0) shell.terminal.out("there is no token");
-  const another = opened.settings.command("token", "create", "--tenant", flags.tenant, "--scopes", "SCOPES");
+  const another = transport.command("token", "create", "--tenant", flags.tenant, "--scopes", "SCOPES");
   for (const token of damaged)
     shell.terminal.out(`${token} cannot be read, so it lets no request in; make another one: ${another}`);
   return EXIT.done;
@@ -96,12 +100,12 @@ export async function revokeAccess(
   shell: Shell,
   { id, flags }: { readonly id: string; readonly flags: TokenFlags },
 ): Promise<number> {
-  const opened = await openExisting(shell, flags);
+  const transport = await transportTo(shell, flags);
   const { tenant } = flags;
-  const context = contextOf(shell, opened, { tenant, by: `${shell.user()}@${shell.host()}` });
-  const outcome = await performOperation(OPERATIONS.tokenRevoke, context, { id });
+  const local = { tenant, by: `${shell.user()}@${shell.host()}` };
+  const outcome = await transport.perform("tokenRevoke", { id }, local);
   if (outcome.kind === "unknown") {
-    const next = opened.settings.command("token", "list", "--tenant", tenant);
+    const next = transport.command("token", "list", "--tenant", tenant);
     const [what, why] = [`tenant ${tenant} has no token ${id}`, "write the ID of the token, not its text"];
     throw refusedAs(OPERATIONS.tokenRevoke, "unknown", { what, why, next });
   }
@@ -116,5 +120,5 @@ function checkTenant(shell: Shell, tenant: string): void {
   if (isTenant(tenant)) return;
   const why = "a tenant is 1 to 24 lower-case letters and digits";
   const next = retyped(shell, "--tenant", "acme");
-  throw new CliError({ code: "Usage", exit: EXIT.usage, what: `${tenant} is not a tenant`, why, next });
+  throw new UserError({ code: "Usage", exit: EXIT.usage, what: `${tenant} is not a tenant`, why, next });
 }

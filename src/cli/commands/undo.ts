@@ -6,16 +6,15 @@
  */
 import { usd } from "../../core/policy/spending.ts";
 import type { Effects } from "../../operations/compensate.ts";
-import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
-import { type CliError, EXIT } from "../errors.ts";
-import type { Opened } from "../open.ts";
-import { contextOf, refusedAs } from "../perform.ts";
-import { reportRequested } from "../render/accepted.ts";
-import { openRun } from "./runs.ts";
+import { type UserError, EXIT } from "../../compose/user-error.ts";
+import { refusedAs } from "../perform.ts";
+import { reportRequested } from "../accepted.ts";
 import type { Shell } from "../shell.ts";
 import { type ReasonFlags, steeringRefused } from "./steer.ts";
-import { commandLine, count } from "../render/words.ts";
+import { commandLine, count } from "../../render/words.ts";
+import { transportToRun } from "../choose-transport.ts";
+import type { Transport } from "../transport.ts";
 
 export interface RestartFlags extends ReasonFlags {
   readonly yes?: boolean;
@@ -26,13 +25,16 @@ export async function cancelAndUndo(
   shell: Shell,
   of: { readonly run: string; readonly flags: ReasonFlags },
 ): Promise<number> {
-  const { opened, run } = await openRun(shell, of);
+  const { transport, run } = await transportToRun(shell, of);
   const { why = "" } = of.flags;
-  const outcome = await performOperation(OPERATIONS.cancel, contextOf(shell, opened), { run, compensate: true, why });
-  if (outcome.kind !== "accepted") throw refusal(opened, { run, kind: outcome.kind, next: "cancel" });
+  const outcome = await transport.perform("cancel", { run, compensate: true, why });
+  if (outcome.kind !== "accepted") throw refusal(transport, { run, kind: outcome.kind, next: "cancel" });
   const { effects } = outcome;
   const says = [`${run} will end after its effects are undone`, ...wordsOn(effects, "they stay as they are")];
-  reportRequested(shell, opened, { document: { run, want: "cancel", compensate: true, ...factsOf(effects) }, says });
+  await reportRequested(shell, transport, {
+    document: { run, want: "cancel", compensate: true, ...factsOf(effects) },
+    says,
+  });
   return EXIT.done;
 }
 
@@ -41,9 +43,9 @@ export async function restartRun(
   shell: Shell,
   of: { readonly run: string; readonly flags: RestartFlags },
 ): Promise<number> {
-  const { opened, run } = await openRun(shell, of);
+  const { transport, run } = await transportToRun(shell, of);
   const { yes: confirmed = false, why = "" } = of.flags;
-  const outcome = await performOperation(OPERATIONS.restart, contextOf(shell, opened), { run, confirmed, why });
+  const outcome = await transport.perform("restart", { run, confirmed, why });
   if (outcome.kind === "notConfirmed") {
     throw refusedAs(OPERATIONS.restart, outcome.kind, {
       facts: factsOf(outcome.effects),
@@ -52,10 +54,10 @@ export async function restartRun(
       next: `${commandLine(shell.argv)} --yes`,
     });
   }
-  if (outcome.kind !== "accepted") throw refusal(opened, { run, kind: outcome.kind, next: "restart" });
+  if (outcome.kind !== "accepted") throw refusal(transport, { run, kind: outcome.kind, next: "restart" });
   const { effects } = outcome;
   const says = [`${run} will begin again from its task after its effects are undone`, ...wordsOn(effects, AGAIN)];
-  reportRequested(shell, opened, { document: { run, want: "restart", ...factsOf(effects) }, says });
+  await reportRequested(shell, transport, { document: { run, want: "restart", ...factsOf(effects) }, says });
   return EXIT.done;
 }
 
@@ -65,11 +67,11 @@ const REFUSED = {
 } as const;
 
 function refusal(
-  opened: Opened,
+  transport: Transport,
   of: { readonly run: string; readonly kind: string; readonly next: "cancel" | "restart" },
-): CliError {
+): UserError {
   const { run, kind, next } = of;
-  const { command } = opened.settings;
+  const { command } = transport;
   if (kind === "notStarted") {
     const what = `run ${run} has not started, so it cannot be restarted`;
     return refusedAs(OPERATIONS[next], kind, { what, why: "no process has claimed it yet", next: command("work") });
@@ -78,7 +80,7 @@ function refusal(
     const what = `this was requested before, and it is under way`;
     return refusedAs(OPERATIONS[next], kind, { what, why: "the first request counts", next: command("timeline", run) });
   }
-  return steeringRefused(opened, { run, outcome: kind, what: REFUSED[next] });
+  return steeringRefused(transport, { run, outcome: kind, what: REFUSED[next] });
 }
 
 const factsOf = ({ spent, undoable, standing }: Effects) => ({

@@ -1,37 +1,36 @@
 /** `cairn resume RUN --upgrade`: lets a pinned run continue under the new version that it waits for. */
-import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { Upgraded } from "../../operations/upgrade.ts";
-import { reportAccepted } from "../render/accepted.ts";
-import { type CliError, EXIT } from "../errors.ts";
-import type { Opened } from "../open.ts";
-import { contextOf, refusedAs } from "../perform.ts";
-import { openRun, runGone } from "./runs.ts";
+import { reportAccepted } from "../accepted.ts";
+import { type UserError, EXIT } from "../../compose/user-error.ts";
+import { refusedAs } from "../perform.ts";
 import type { Shell } from "../shell.ts";
 import type { ReasonFlags } from "./steer.ts";
+import { transportToRun } from "../choose-transport.ts";
+import type { Transport } from "../transport.ts";
 
 export async function upgradeRun(
   shell: Shell,
   of: { readonly run: string; readonly flags: ReasonFlags },
 ): Promise<number> {
-  const { opened, run } = await openRun(shell, of);
-  const outcome = await performOperation(OPERATIONS.upgrade, contextOf(shell, opened), {
+  const { transport, run } = await transportToRun(shell, of);
+  const outcome = await transport.perform("upgrade", {
     run,
     why: of.flags.why ?? "",
   });
-  if (outcome.kind !== "accepted") throw refusal(opened, { run, outcome });
+  if (outcome.kind !== "accepted") throw refusal(transport, { run, outcome });
   const { from, to } = outcome;
   const says = `accepted: ${run} continues with agent version ${to} instead of ${from}`;
-  reportAccepted(shell, opened, { document: { run, upgrade: { from, to } }, says });
+  await reportAccepted(shell, transport, { document: { run, upgrade: { from, to } }, says });
   return EXIT.done;
 }
 
 function refusal(
-  { settings }: Opened,
+  transport: Transport,
   of: { readonly run: string; readonly outcome: Exclude<Upgraded, { readonly kind: "accepted" }> },
-): CliError {
+): UserError {
   const { run, outcome } = of;
-  const next = settings.command("show", run);
+  const next = transport.command("show", run);
   switch (outcome.kind) {
     case "stale": {
       const what = `run ${run} waits for no upgrade`;
@@ -47,6 +46,6 @@ function refusal(
       return refusedAs(OPERATIONS.upgrade, outcome.kind, { what: `run ${run} has ended`, why, next });
     }
     case "missing":
-      return runGone(run, settings.command("list"));
+      return transport.gone(run);
   }
 }

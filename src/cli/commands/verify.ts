@@ -8,30 +8,30 @@ import type { Archive } from "../../codec/archive.ts";
 import { wrongWithFile } from "../../history/recording.ts";
 import { replay } from "../../history/replay.ts";
 import type { SealVerdict } from "../../history/verify-seals.ts";
-import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { SealKeys } from "../../ports/seal-keys.ts";
 import { judgeSeal } from "../../history/vouch.ts";
-import { EXIT } from "../errors.ts";
+import { EXIT } from "../../compose/user-error.ts";
 import { isFile, readExport, recordingFrom } from "../export-file.ts";
-import { contextOf, unlessGone } from "../perform.ts";
-import { type RunOf, find } from "./show.ts";
-import { renderVerified, sealLine } from "../render/verified.ts";
-import { sealKeysOf } from "../seal-keys.ts";
+import { unlessGone } from "../perform.ts";
+import type { RunOf } from "./show.ts";
+import { renderVerified, sealLine } from "../../render/verified.ts";
+import { sealKeysOf } from "../../compose/seal-keys.ts";
 import { type Shell, printDocument } from "../shell.ts";
-import { tellSteps } from "../render/steps.ts";
+import { tellSteps } from "../progress.ts";
+import { transportToReadRun } from "../choose-transport.ts";
 
 export async function verifyTyped(shell: Shell, of: RunOf): Promise<number> {
   return isFile(of.run) ? verifyFile(shell, of.run) : verifyRun(shell, of);
 }
 
 async function verifyRun(shell: Shell, of: RunOf): Promise<number> {
-  const { opened, run } = await find(shell, of);
+  const { transport, run } = await transportToReadRun(shell, of);
   const { terminal } = shell;
-  const onStep = tellSteps(shell, { clock: opened.world.clock, what: `verifying ${run}` });
-  const outcome = await performOperation(OPERATIONS.verify, contextOf(shell, opened, { onStep }), { run });
+  const onStep = tellSteps(shell, { now: transport.now, what: `verifying ${run}` });
+  const outcome = await transport.perform("verify", { run }, { onStep });
   terminal.waitFor(null);
-  const { kind, verified } = unlessGone(opened, { run, outcome });
+  const { kind, verified } = unlessGone(transport, { run, outcome });
   if (shell.json) printDocument(shell, verified);
   else terminal.out(renderVerified(verified, { paint: terminal.paintOut }));
   return EXIT[OPERATIONS.verify.outcomes[kind].exit];

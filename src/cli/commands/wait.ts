@@ -4,39 +4,43 @@
  */
 import { StoreSupervised, type Supervision, type Supervisor } from "../../ports/supervision.ts";
 import type { SupervisorEvent } from "../../ports/supervisor-events.ts";
-import { exitOf, follow } from "../terminal/follow.ts";
+import { exitOf } from "../terminal/follow.ts";
 import { liveView } from "../terminal/live.ts";
-import type { Opened } from "../open.ts";
-import { renderSupervision } from "../render/supervision.ts";
-import { runGone } from "./runs.ts";
+import type { Opened } from "../../compose/open.ts";
+import { renderSupervision } from "../../render/supervision.ts";
 import { type Shell, printDocument } from "../shell.ts";
-import { supervise } from "../supervise.ts";
+import { supervise } from "../../compose/supervise.ts";
+import type { Transport } from "../transport.ts";
 
 /** Follows the run and prints its timeline. Returns the exit code for how it ended. */
 export async function waitForRun(
   shell: Shell,
-  { opened, run }: { readonly opened: Opened; readonly run: string },
+  { transport, run }: { readonly transport: Transport; readonly run: string },
 ): Promise<number> {
-  const { world, settings } = opened;
+  const { opened } = transport;
   const stop = shell.stopSignal();
-  const live = liveView(shell, opened);
+  const live = liveView(shell, transport);
   const supervision =
-    opened.supervision === null ? UNATTENDED : foreground(shell, { opened, supervision: opened.supervision });
+    opened === null || opened.supervision === null
+      ? UNATTENDED
+      : foreground(shell, { opened, supervision: opened.supervision });
   try {
-    const end = await follow(world, {
-      ...{ run, stop, lookEveryMs: opened.pollMs, onEntries: live.onEntries },
+    const end = await transport.follow({
+      run,
+      stop,
+      onEntries: live.onEntries,
       onLost: (why) => live.onLost(run, why),
-      onLook: (row) => {
+      onLook: (label) => {
         supervision.attend();
-        live.onLook(row, true);
+        live.onLook(label, true);
       },
     });
     shell.terminal.waitFor("waiting for the workers to finish");
     await supervision.drain();
-    if (end.shown === null) throw runGone(run, settings.command("list"));
-    live.end(end.shown);
-    if (shell.json) printDocument(shell, end.shown);
-    if (end.kind === "stopped") shell.terminal.err(`stopped; ${goesOn(opened)}`);
+    if (end.shown === null && (end.kind !== "stopped" || opened !== null)) throw transport.gone(run);
+    if (end.shown !== null) live.end(end.shown);
+    if (end.shown !== null && shell.json) printDocument(shell, end.shown);
+    if (end.kind === "stopped") shell.terminal.err(`stopped; ${goesOn(transport)}`);
     return exitOf(end, stop);
   } finally {
     shell.terminal.waitFor(null);
@@ -44,10 +48,11 @@ export async function waitForRun(
   }
 }
 
-const goesOn = ({ settings: { provider, command } }: Opened): string =>
-  provider.driver === null
-    ? `to continue the run, type \`${command("work")}\``
-    : `${provider.driver} continues the run`;
+function goesOn({ opened, command }: Transport): string {
+  if (opened === null) return "the server continues the run";
+  const { driver } = opened.settings.provider;
+  return driver === null ? `to continue the run, type \`${command("work")}\`` : `${driver} continues the run`;
+}
 
 /** For a world whose service drives the runs: this process has nothing to supervise. */
 const UNATTENDED: Foreground = { attend: () => {}, drain: async () => {} };

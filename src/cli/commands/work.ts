@@ -2,26 +2,33 @@
 import { once } from "node:events";
 import type { ScheduledAgent, Supervision } from "../../ports/supervision.ts";
 import type { SupervisorEvent } from "../../ports/supervisor-events.ts";
-import { CliError, EXIT } from "../errors.ts";
-import { readSchedules, toFire } from "./firing.ts";
-import { type Opened, openSettled } from "../open.ts";
-import { nextTime } from "../render/schedules.ts";
-import { renderSupervision } from "../render/supervision.ts";
-import { type Settings, settingsOf } from "../settings.ts";
-import { type BeatFlags, type Shell, printLines } from "../shell.ts";
-import { supervise } from "../supervise.ts";
-import { duration } from "../render/words.ts";
+import { checkCapsApart } from "../../compose/check-caps.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
+import { readSchedules, toFire } from "../../compose/schedules.ts";
+import { type Opened, openSettled } from "../../compose/open.ts";
+import { firingsInWords } from "../../render/schedules.ts";
+import { surpriseIn } from "../../sdk/schedule/cron.ts";
+import { renderSupervision } from "../../render/supervision.ts";
+import { type Settings, settingsOf } from "../../compose/settings.ts";
+import type { BeatFlags } from "../../compose/surroundings.ts";
+import { type Shell, printLines } from "../shell.ts";
+import { supervise } from "../../compose/supervise.ts";
+import { duration } from "../../render/words.ts";
 
 /** The signal with which `cairn dev` stops a server to start it with new code. */
 export const RELOAD = "SIGHUP";
 
-function drivenElsewhere({ provider, command }: Settings): CliError {
+/** Set by `cairn dev` for its server, so that the server names the command that the user typed. */
+export const STARTED_BY_DEV = "CAIRN_STARTED_BY_DEV";
+
+function drivenElsewhere({ provider, command }: Settings): UserError {
   const what = `there is nothing to supervise in the world ${provider.name}`;
   const why = `${provider.driver ?? "a service"} drives every run there, and a scheduled sweeper recovers abandoned runs`;
-  return new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: command("list") });
+  return new UserError({ code: "Usage", exit: EXIT.usage, what, why, next: command("list") });
 }
 
 export async function work(shell: Shell, flags: BeatFlags): Promise<number> {
+  shell.outliveOutput();
   const stop = shell.stopSignal();
   const opened = await openToSupervise(shell, flags);
   await supervised(shell, opened, { stop, command: "work" }).end();
@@ -35,6 +42,7 @@ export type ToSupervise = Opened & { readonly supervision: Supervision };
 export async function openToSupervise(shell: Shell, flags: BeatFlags): Promise<ToSupervise> {
   const settings = await settingsOf(shell, flags);
   if (settings.provider.driver !== null) throw drivenElsewhere(settings);
+  await checkCapsApart(shell, settings);
   const opened = await openSettled(shell, settings, { create: true, check: "supervisor" });
   const { supervision } = opened;
   if (supervision === null) throw drivenElsewhere(settings);
@@ -64,6 +72,7 @@ export function supervised(
   const supervisor = supervise({
     ...{ shell, settings, supervision, onEvent },
     schedules: () => schedules,
+    lostOutput: () => shell.lostOutput(),
   });
   const { pid } = process;
   const { limits } = settings;
@@ -86,22 +95,27 @@ export function supervised(
         [...scheduled, ...broken].map((each) => ({ at: now, kind: "schedule", ...each })),
       );
     for (const { agent, every, timezone, next } of scheduled) {
-      const when = next[0] === undefined ? "never again" : `next ${nextTime(next[0], now)}`;
-      terminal.out(`schedule of ${agent}: ${every} ${timezone}, ${when}`);
+      terminal.out(`schedule of ${agent}: ${every} ${timezone}, ${firingsInWords({ next, timezone }, now)}`);
+      const surprise = surpriseIn({ agent, every });
+      if (surprise !== null) terminal.out(terminal.paintOut("yellow", surprise));
     }
     for (const { why } of broken)
       terminal.out(terminal.paintOut("yellow", `the schedules of this agent file do not fire: ${why}`));
   });
+  const drain = (): Promise<void> => {
+    if (stop.reason !== RELOAD) return supervisor.drain();
+    // The signal that follows a reload is the first that asks to stop.
+    shell.stopSignal().addEventListener("abort", () => void supervisor.drain(), { once: true });
+    // A beat under way ends in its own time when only its code is replaced.
+    return supervisor.drain(limits.beatMs, "finish");
+  };
   const end = async (): Promise<void> => {
     await Promise.race([supervisor.stopped, stop.aborted ? null : once(stop, "abort")]);
-    terminal.waitFor("waiting for the workers to finish");
     const since = clock.now();
-    if (stop.reason === RELOAD) {
-      // The signal that follows a reload is the first that asks to stop.
-      shell.stopSignal().addEventListener("abort", () => void supervisor.drain(), { once: true });
-      // A beat under way ends in its own time when only its code is replaced.
-      await supervisor.drain(limits.beatMs, "finish");
-    } else await supervisor.drain();
+    const drained = drain();
+    // Said once the workers are asked: a reader of this line knows that no worker begins another beat.
+    terminal.waitFor("waiting for the workers to finish");
+    await drained;
     terminal.waitFor(null);
     const tookMs = clock.now() - since;
     if (json) return printLines(shell, [{ at: clock.now(), kind: "drained", tookMs }]);

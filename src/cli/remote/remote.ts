@@ -1,111 +1,75 @@
 /**
- * The command line over HTTP: `--api URL`, as the owner of the access token in `CAIRN_TOKEN`. Each command that has a
- * route performs it through the client; every other command is refused by its name, with the reason.
+ * The command line with `--api URL`: a command without a route is refused by its name, with the reason. Every other one
+ * performs its operations over HTTP (`http-transport.ts`).
  */
 import type { Command } from "commander";
-import { createClient } from "../../client/client.ts";
-import { performAt } from "../../client/perform.ts";
-import { CairnError } from "../../client/errors.ts";
-import { OPERATIONS } from "../../operations/table.ts";
-import type { Into } from "../arguments.ts";
-import { CliError, EXIT, type ExitCode } from "../errors.ts";
-import { commandLine } from "../render/words.ts";
-import { type Shell, printDocument, printLines } from "../shell.ts";
-import { REMOTE } from "./commands.ts";
-import { type Answer, type RemoteFlags } from "./command.ts";
+import { ROWS } from "../../operations/table.ts";
+import { commandLine } from "../../render/words.ts";
+import { UserError, EXIT } from "../../compose/user-error.ts";
 
-/** Replaces the action of every command, except that `mcp` speaks to the API itself, for as long as its client does. */
-export function speakHttp(program: Command, into: Into): void {
-  for (const command of leavesOf(program).filter((each) => nameOf(each) !== "mcp")) {
-    command.action(async () => into.ends(speak(into.shell, command)));
-  }
-}
+const HERE = "it works on this machine";
+const STORE = "it needs the store itself, or the settings of the deployment";
 
-const leavesOf = (command: Command): readonly Command[] =>
-  command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
-
-/** The words of a command, such as `token create`. */
-const nameOf = (command: Command): string =>
-  command.parent === null || command.parent.parent === null
-    ? command.name()
-    : `${nameOf(command.parent)} ${command.name()}`;
-
-async function speak(shell: Shell, command: Command): Promise<number> {
-  const flags = command.optsWithGlobals<RemoteFlags>();
-  const name = nameOf(command);
-  const api = urlIn(shell, flags.api);
-  const next = (...words: readonly string[]): string => commandLine([...words, "--api", flags.api]);
-  const remote = REMOTE[name] ?? "it has no route";
-  if (typeof remote === "string") {
-    const what = `\`cairn ${name}\` does not work over HTTP`;
-    const why = `${remote}; type it without --api, where the store is`;
-    throw new CliError({ code: "NoRoute", exit: EXIT.usage, what, why, next: commandLine([name, "--help"]) });
-  }
-  refuseOthers(command, next);
-  const token = shell.env["CAIRN_TOKEN"] ?? "";
-  const headers = (): Readonly<Record<string, string>> => (token === "" ? {} : { authorization: `Bearer ${token}` });
-  const endpoint = { url: api, send: (request: Request) => fetch(request), headers };
-  const [client, perform] = [createClient(endpoint), performAt(endpoint)];
-  const { terminal } = shell;
-  const style = { now: Date.now(), paint: terminal.paintOut, width: terminal.width };
-  try {
-    const words = command.processedArgs as readonly (string | undefined)[];
-    return print(shell, await remote({ shell, client, perform, flags, words, command: next, style }));
-  } catch (error) {
-    throw error instanceof CairnError ? refused(error, { api, hasToken: token !== "", next }) : error;
-  }
-}
-
-function print(shell: Shell, { document, lines, text, exit = EXIT.done }: Answer): number {
-  if (shell.json && lines !== undefined) printLines(shell, lines);
-  else if (shell.json && document !== undefined) printDocument(shell, document);
-  else if (!shell.json && text !== "") shell.terminal.out(text);
-  return exit;
-}
-
-function urlIn(shell: Shell, text: string): string {
-  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
-  const why = "an API has a URL such as http://127.0.0.1:7420 or https://ID.execute-api.REGION.amazonaws.com/prod";
-  const next = commandLine([...shell.argv.filter((word) => word !== text), "http://127.0.0.1:7420"]);
-  throw new CliError({ code: "Usage", exit: EXIT.usage, what: `${text || "nothing"} is no URL of an API`, why, next });
-}
-
-/** Options that say where the store is, or whose runs are meant, do not count for an API: its token says that. */
-function refuseOthers(command: Command, next: (...words: readonly string[]) => string): void {
-  const given = ["store", "world", "tenant", "beatSeconds", "by"].find(
-    (name) => command.getOptionValueSourceWithGlobals(name) === "cli",
-  );
-  if (given === undefined) return;
-  const option = `--${given.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-  const what = `${option} cannot be used with --api`;
-  const why = "the server knows the store, and the token says whose runs are meant and who asks";
-  throw new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: next(nameOf(command)) });
-}
-
-/** The exit code of each code that the operation table gives. */
-const EXITS: ReadonlyMap<string, ExitCode> = new Map(
-  Object.values(OPERATIONS).flatMap(({ outcomes }) =>
-    Object.values(outcomes).flatMap(({ code, exit }) => (code === null ? [] : [[code, EXIT[exit]] as const])),
+/** Operations that only the store reaches say why in their own files. */
+const OF_OPERATIONS = Object.fromEntries(
+  Object.values(ROWS).flatMap(({ typed, storeOnly }) =>
+    storeOnly === undefined ? [] : typed.map(({ command, option = "" }) => [`${command} ${option}`.trim(), storeOnly]),
   ),
 );
 
-function refused(
-  error: CairnError,
-  of: { readonly api: string; readonly hasToken: boolean; readonly next: (...words: readonly string[]) => string },
-): CliError {
-  const { code, status, message } = error;
-  const [what = "", ...rest] = message.split(": ");
-  const isLoginMissing = status === 401 && !of.hasToken;
-  const why = isLoginMissing
-    ? "CAIRN_TOKEN is not set"
-    : rest.join(": ") || `${of.api} answered ${status ?? "nothing"}`;
-  const next = status === 401 ? "export CAIRN_TOKEN=cairn_ID_SECRET" : of.next("list");
-  const exit = EXITS.get(code) ?? exitFor(status);
-  return new CliError({ code, exit, what, why, next }, { cause: error });
+/** Commands that work only where the store is, and why. */
+export const WITHOUT_ROUTE: Readonly<Record<string, string>> = {
+  ...OF_OPERATIONS,
+  init: HERE,
+  dev: HERE,
+  serve: HERE,
+  work: STORE,
+  pin: `${HERE}: export the run, and pin where its agent is`,
+  chaos: HERE,
+  audit: STORE,
+  doctor: STORE,
+  rollout: STORE,
+  backup: STORE,
+  restore: STORE,
+};
+
+/**
+ * Refuses a command that has no route, and options that mean nothing to an API. `mcp` speaks to the API itself. `argv` is
+ * what the user typed.
+ */
+export function refuseHere(command: Command, argv: readonly string[]): void {
+  const words = wordsOf(command);
+  const name = words.join(" ");
+  if (name === "mcp") return;
+  const typed = command.optsWithGlobals<{ readonly all?: boolean }>().all === true ? `${name} --all` : name;
+  const refused = [typed, name].find((each) => WITHOUT_ROUTE[each] !== undefined);
+  if (refused !== undefined) {
+    const what = `\`cairn ${refused}\` does not work over HTTP`;
+    const why = `${WITHOUT_ROUTE[refused] ?? ""}; type it without --api, where the store is`;
+    throw new UserError({ code: "NoRoute", exit: EXIT.usage, what, why, next: commandLine([...words, "--help"]) });
+  }
+  // They say where the store is, or whose runs are meant: for an API, its token says that.
+  const given = ["store", "world", "tenant", "beatSeconds", "by"].find(
+    (option) => command.getOptionValueSourceWithGlobals(option) === "cli",
+  );
+  if (given === undefined) return;
+  const option = `--${given.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  throw new UserError({
+    code: "Usage",
+    exit: EXIT.usage,
+    what: `${option} cannot be used with --api`,
+    why: "the server knows the store, and the token says whose runs are meant and who asks",
+    next: commandLine(argv.filter((word, at) => !isOf(option, word) && argv[at - 1] !== option).map(withoutPassword)),
+  });
 }
 
-function exitFor(status: number | null): ExitCode {
-  if (status === null || status >= 500) return EXIT.store;
-  if (status === 404) return EXIT.notFound;
-  return [400, 413, 415, 422].includes(status) ? EXIT.usage : EXIT.refused;
-}
+const isOf = (option: string, word: string): boolean => word === option || word.startsWith(`${option}=`);
+
+/** The URL of the API is not checked yet. */
+const withoutPassword = (word: string): string => word.replace(/\/\/[^/@\s]*@/, "//");
+
+/** The words of a command, such as `token` and `create`. */
+const wordsOf = (command: Command): readonly string[] =>
+  command.parent === null || command.parent.parent === null
+    ? [command.name()]
+    : [...wordsOf(command.parent), command.name()];

@@ -3,36 +3,45 @@
  * may die at any moment.
  */
 import { setTimeout as elapse } from "node:timers/promises";
+import type { Status } from "../../core/phases.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import type { World } from "../../ports/world.ts";
+import { labelOfRow } from "../../operations/labels.ts";
 import { attachReader } from "../../operations/attach.ts";
 import { type LiveCursor, parseCursor } from "../../operations/live-cursor.ts";
 import { type Live, cursorBehind, liveOf } from "../../operations/live-page.ts";
 import { type Shown, type TimelineEntry, readableTimeline, show } from "../../operations/views.ts";
-import { EXIT } from "../errors.ts";
+import { EXIT } from "../../compose/user-error.ts";
 
 export interface FollowOptions {
   readonly run: string;
   readonly stop: AbortSignal;
-  readonly lookEveryMs: number;
   /** Receives whole commits, in order, each once. */
   readonly onEntries: (entries: readonly TimelineEntry[]) => void;
   /** Called at most once, if history before the reported entries cannot be read. The run may not need that history. */
   readonly onLost: (why: string) => void;
-  /** Called at every poll of a run that has not ended. */
-  readonly onLook: (row: Row) => void;
+  /** Called at every poll of a run that has not ended, with what it does. `isAttended`: whether a process drives it. */
+  readonly onLook: (label: string, isAttended: boolean) => void;
   /** Receives what the model is saying. Absent: its calls do not stream for this reader. */
   readonly onLive?: (live: Pick<Live, "reset" | "deltas">) => void;
 }
 
-/** How following ended. `shown` is null if the run is gone, because its retention expired or it was purged. */
+/**
+ * How following ended. `shown` is null if the run is gone, because its retention expired or it was purged, and where a
+ * reader of an API was stopped.
+ */
 export interface FollowEnd {
   readonly kind: "ended" | "blocked" | "stopped";
   readonly shown: Shown | null;
 }
 
+interface Polling extends Omit<FollowOptions, "onLook"> {
+  readonly lookEveryMs: number;
+  readonly onLook: (label: string) => void;
+}
+
 /** Polls a run until it ends, needs a human or is interrupted. Reports new events on the way. */
-export async function follow(world: World, options: FollowOptions): Promise<FollowEnd> {
+export async function follow(world: World, options: Polling): Promise<FollowEnd> {
   const { run, stop, lookEveryMs, onEntries, onLost, onLook, onLive } = options;
   let told = 0;
   let isLost = false;
@@ -65,29 +74,33 @@ export async function follow(world: World, options: FollowOptions): Promise<Foll
       const shown = await show(world, run);
       if (shown !== null && needsPerson(shown)) return { kind: "blocked", shown };
     }
-    onLook(row);
+    onLook(labelOfRow(row));
     await elapse(lookEveryMs, undefined, { signal: stop }).catch(() => {});
     if (stop.aborted) return { kind: "stopped", shown: await show(world, run) };
   }
 }
 
+/** The states in which a run may need a human. */
+export const MAY_NEED_PERSON: ReadonlySet<Status> = new Set(["blocked", "paused", "waiting"]);
+
 /** Whether a run may need a human. A wake-up that no beat has seen yet may already carry the missing decision. */
 const mayNeedPerson = (row: Row): boolean =>
-  (row.status === "blocked" || row.status === "paused" || row.status === "waiting") &&
-  row.wakeCount === row.wakeCountSeen &&
-  row.owner === null;
+  MAY_NEED_PERSON.has(row.status) && row.wakeCount === row.wakeCountSeen && row.owner === null;
 
 /** Whether a run needs a human. One whose agent cannot be loaded does not: it goes on once its file is repaired. */
-const needsPerson = ({ status, unknown, gates, waits, waitsFor }: Shown): boolean =>
+export const needsPerson = ({ status, unknown, gates, waits, waitsFor }: Shown): boolean =>
   status === "paused" ||
-  waitsFor?.kind === "model" ||
+  waitsFor?.kind === "operator" ||
   (waitsFor?.kind === "upgrade" && !waitsFor.accepted) ||
   unknown.some(({ answered }) => !answered) ||
   gates.some(({ decided }) => !decided) ||
   waits.some((wait) => wait.for === "answer" && !wait.answered);
 
-/** Exit codes that a shell expects of a command that a signal interrupted, such as 130. */
-export const SIGNAL_EXITS: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+/**
+ * Exit codes that a shell expects of a command that a signal interrupted, such as 130. A reader that has gone, as in
+ * `cairn watch RUN | head -1`, has all that it wants.
+ */
+export const SIGNAL_EXITS: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143, SIGPIPE: 0 };
 
 /** The exit code for the way in which following ended: 4 (refused) if the run needs a human. */
 export function exitOf({ kind, shown }: FollowEnd, stop: AbortSignal): number {

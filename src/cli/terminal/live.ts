@@ -1,22 +1,20 @@
 /** Shows a run on the screen while it happens: its timeline line by line, then its final state. */
-import type { Row } from "../../protocol/row.ts";
-import { labelOfRow } from "../../operations/labels.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import type { Live as LivePart, Reset } from "../../operations/live-page.ts";
 import type { Delta } from "../../ports/delta-log.ts";
-import type { Opened } from "../open.ts";
-import { renderRun } from "../render/run.ts";
-import { type Story, UNTOLD } from "../render/story.ts";
-import { tell } from "../render/timeline.ts";
+import { renderRun } from "../../render/run.ts";
+import { type Story, UNTOLD } from "../../render/story.ts";
+import { tell } from "../../render/timeline.ts";
 import type { Shell } from "../shell.ts";
+import type { Transport } from "../transport.ts";
 
 /** The callbacks with which `follow` draws a run. */
 export interface Live {
   readonly onEntries: (entries: readonly TimelineEntry[]) => void;
   /** Called with the reason if older history of the run cannot be shown. */
   readonly onLost: (run: string, why: string) => void;
-  /** Called at each poll. `isAttended`: whether a process drives the run. */
-  readonly onLook: (row: Row, isAttended: boolean) => void;
+  /** Called at each poll, with what the run does. `isAttended`: whether a process drives it. */
+  readonly onLook: (label: string, isAttended: boolean) => void;
   /** What the model is saying, and that what it said was lost. */
   readonly onLive: (live: Pick<LivePart, "reset" | "deltas">) => void;
   /** Prints the final state for humans, as `cairn show` does. */
@@ -24,7 +22,7 @@ export interface Live {
 }
 
 /** Lines go to stdout, or to stderr if stdout is reserved for a JSON document. */
-export function liveView(shell: Shell, { settings, world }: Pick<Opened, "settings" | "world">): Live {
+export function liveView(shell: Shell, { command, now }: Pick<Transport, "command" | "now">): Live {
   const { terminal, json } = shell;
   const [print, paint] = json ? [terminal.err, terminal.paintErr] : [terminal.out, terminal.paintOut];
   let story: Story = UNTOLD;
@@ -40,17 +38,17 @@ export function liveView(shell: Shell, { settings, world }: Pick<Opened, "settin
     },
     onLost: (run, why) => {
       const what = `the older history of ${run} is damaged, and only its readable part is shown: ${why}`;
-      terminal.err(terminal.paintErr("yellow", `${what}; see \`${settings.command("verify", run)}\``));
+      terminal.err(terminal.paintErr("yellow", `${what}; see \`${command("verify", run)}\``));
     },
-    onLook: (row, isAttended) => {
-      const hint = isAttended ? "" : `; no process works on it, type \`${settings.command("work")}\``;
-      terminal.waitFor(`${labelOfRow(row)}${hint}`);
+    onLook: (label, isAttended) => {
+      const hint = isAttended ? "" : `; no process works on it, type \`${command("work")}\``;
+      terminal.waitFor(`${label}${hint}`);
     },
     end: (shown) => {
       terminal.waitFor(null);
       if (json) return;
-      const style = { now: world.clock.now(), paint, width: terminal.width };
-      terminal.out(`\n${renderRun(shown, { ...style, command: settings.command })}`);
+      const style = { now: now(), paint, width: terminal.width };
+      terminal.out(`\n${renderRun(shown, { ...style, command })}`);
     },
   };
 }

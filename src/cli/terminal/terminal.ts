@@ -6,8 +6,8 @@
  * working.
  */
 import { styleText } from "node:util";
-import type { Paint } from "./paint.ts";
-import { duration, short } from "../render/words.ts";
+import type { Paint } from "../../render/paint.ts";
+import { duration, short } from "../../render/words.ts";
 
 /** A stream of text. `stream` is the stream behind it, which knows whether it is a terminal and supports colours. */
 export interface Output {

@@ -52,7 +52,7 @@ function fieldOf(word: string): Field {
 /** Whether a name that ends with `word` is the name of a secret. `before` is the text before the word. */
 function isNamed(word: string, before: string): boolean {
   if (SIGNATURE.test(word)) return /[?&;]$/.test(before);
-  if (!SHORT.test(word)) return !CURSOR.test(before + word);
+  if (!SHORT.test(word)) return !/token$/i.test(word) || !CURSOR.test(before + word);
   return !/[a-z]$/i.test(before) || (/[a-z]$/.test(before) && /^[A-Z]/.test(word));
 }
 
@@ -91,13 +91,13 @@ const FIELD = new RegExp(
   [
     `(${joined})(?:`,
     // An assignment; in YAML the value may be on the next line.
-    String.raw`(?<assigned>${QUOTE}?\]?[ \t]{0,8}(?::=|=>|={1,3}|:[ \t]{0,2}str(?:ing)?[ \t]{0,2}=|:|%3[AaDd])(?:\s{0,24}(?=["'])|[ \t]{0,8}(?:[|>][-+]?\s{1,16})?))|`,
+    String.raw`(${QUOTE}?\]?[ \t]{0,8}(?::=|=>|={1,3}|:[ \t]{0,2}str(?:ing)?[ \t]{0,2}=|:|%3[AaDd])(?:\s{0,24}(?=["'])|[ \t]{0,8}(?:[|>][-+]?\s{1,16})?))|`,
     // A pair: `name: "password", value: "…"`.
-    String.raw`(?<paired>${QUOTE}?[ \t]{0,4},?\s{0,24}${QUOTE}?value${QUOTE}?\s{0,4}[:=]\s{0,4})|`,
+    String.raw`(${QUOTE}?[ \t]{0,4},?\s{0,24}${QUOTE}?value${QUOTE}?\s{0,4}[:=]\s{0,4})|`,
     // An XML element.
-    `(?<element>>)|`,
+    `(>)|`,
     // A phrase: `--password …`, `PASSWORD '…'`, "the password is …".
-    String.raw`(?<said>[ \t]{1,4}(?:(?:is|was):?[ \t]{1,4})?))`,
+    String.raw`([ \t]{1,4}(?:(?:is|was):?[ \t]{1,4})?))`,
   ].join(""),
   "gi",
 );
@@ -140,6 +140,7 @@ const JUDGED_MAX = 16;
 /** A text, with the end of the last run of each kind and how many values in that run were examined. */
 class Scan {
   readonly text: string;
+  #line: Stretch = { from: 0, to: 0 };
   readonly #runs = new Map<RegExp, { readonly end: number; judged: number }>();
 
   constructor(text: string) {
@@ -158,6 +159,12 @@ class Scan {
 
   end(run: RegExp, from: number): number {
     return endOf(run, this.text, { from, isAll: true });
+  }
+
+  /** The end of the part of the line to examine. A line is read once, however many names are in it. */
+  lineEnd(from: number): number {
+    if (from < this.#line.from || from >= this.#line.to) this.#line = { from, to: this.end(RUNS.line, from) };
+    return Math.min(this.#line.to, from + JUDGED_CHARACTERS);
   }
 }
 
@@ -199,7 +206,8 @@ function valueBehind(scan: Scan, match: RegExpExecArray, word: string): Stretch 
   if (!isNamed(word, before)) return null;
   const { kind } = fieldOf(word);
   const from = match.index + match[0].length;
-  const { element, said } = match.groups ?? {};
+  // Named groups would make an object for each match.
+  const [, , , , element, said] = match;
   if (element !== undefined) return /<[\w:.-]*$/.test(before) ? elementAt(scan, { kind, from }) : null;
   OPENING.lastIndex = from;
   const opening = OPENING.exec(text)?.[0] ?? "";
@@ -249,23 +257,29 @@ function quotedAt(scan: Scan, { kind, from, opening }: Place): Stretch | null {
 function bareAt(scan: Scan, { kind, from, separator, isSaid, before }: Place): Stretch | null {
   const { text } = scan;
   if (scan.begin(RUNS.bare, from) === null) return null;
-  const run = isLine(text, from) ? RUNS.line : RUNS.bare;
-  const end = endOf(run, text, { from, isAll: false });
+  const lineEnd = scan.lineEnd(from);
+  const isAll = isLine(text, from, lineEnd);
+  const run = isAll ? RUNS.line : RUNS.bare;
+  const end = isAll ? lineEnd : endOf(run, text, { from, isAll: false });
   const value = text.slice(from, end);
   const isAssigned = separator === "=";
-  if (!isSecretValue(kind, value, !isAssigned || !VARIABLE.test(before))) return null;
+  if (!isSecretValue(kind, value, !isAssigned || !isVariable(before))) return null;
   // In prose or in a list of code, the value itself must look like a secret.
   const isLoose = isSaid || (!isAssigned && /[ \t,;]/.test(text[end] ?? ""));
   if (isLoose && !/[\d!@#$%^&*?+~]/.test(value.replace(/[.,;:!?)\]}]+$/, ""))) return null;
   return { from, to: scan.end(run, from) };
 }
 
-/** Environment variables have upper-case names. */
-const VARIABLE = /(?:^|[\s"'`])(?:[A-Z][A-Z0-9_]*)?$/;
+/** Environment variables have upper-case names. What is before them ends a word. */
+function isVariable(before: string): boolean {
+  let from = before.length;
+  while (from > 0 && /[A-Z0-9_]/.test(before[from - 1] ?? "")) from -= 1;
+  const isWord = from === 0 || /[\s"'`]/.test(before[from - 1] ?? "");
+  return isWord && (from === before.length || /[A-Z]/.test(before[from] ?? ""));
+}
 
 /** Whether the value extends to the end of its line, as in an environment file or in YAML. */
-function isLine(text: string, from: number): boolean {
-  const end = endOf(RUNS.line, text, { from, isAll: false });
+function isLine(text: string, from: number, end: number): boolean {
   if (end < text.length && !/[\r\n]/.test(text[end] ?? "")) return false;
   return !/[&;,]\s*[\w.-]+=|<\/|[,;)}\]]$/.test(text.slice(from, end));
 }

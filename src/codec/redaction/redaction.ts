@@ -10,6 +10,7 @@ import type { Event } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
 import { secretUnder } from "./credential-fields.ts";
 import { withoutCredentials } from "./credentials.ts";
+import { withoutEncoded } from "./encoded-texts.ts";
 import { formsOf } from "./secret-forms.ts";
 import { type Form, type Search, searchFor } from "./secret-search.ts";
 
@@ -109,6 +110,8 @@ const STRUCTURE: ReadonlySet<string> = new Set([
     "planHash",
     "argsHash",
     "sha256",
+    "offered",
+    "digest",
     "as",
     "file",
   ],
@@ -150,26 +153,58 @@ function searchOf(secrets: readonly KnownSecret[]): () => Search {
   return () => (search ??= searchFor(known.flatMap(formsOfSecret), SECRET_CHARACTERS_MIN));
 }
 
-/** Passes per text: a credential directly after another one is recognized only once the first is replaced. */
-const PASSES_MAX = 8;
+/**
+ * Passes per text: each finds one kind of credential, and a credential directly after another one is recognized only once
+ * the first is replaced.
+ */
+const PASSES_MAX = 12;
 const FULL_OF_THEM = "[redacted row-of-credentials]";
 
 function redactText(text: string, search: Search): string {
-  let clean = text;
-  for (let pass = 0; pass < PASSES_MAX; pass += 1) {
-    const before = clean;
-    clean = redactOnce(before, search);
-    if (clean === before) return clean;
-  }
-  return FULL_OF_THEM;
+  return redactAt(text, passingAt(search, 0));
 }
 
-function redactOnce(text: string, search: Search): string {
-  if (!text.includes("[")) return redactPart(text, search);
+const redactAt = (text: string, passing: Passing): string =>
+  text.includes("[") ? redactParts(text, passing, 0) : redactUntilClean(text, passing, 0);
+
+interface Passing {
+  readonly search: Search;
+  readonly known: Set<string>;
+  /** Redacts what is encoded in a text; null where the text is itself so deep that nothing is decoded. */
+  readonly inner: ((decoded: string) => string) | null;
+}
+
+/** Texts encoded within texts within a text. */
+const DEPTH_MAX = 2;
+
+function passingAt(search: Search, depth: number): Passing {
+  let below: Passing | null = null;
+  const inner = (decoded: string): string => redactAt(decoded, (below ??= passingAt(search, depth + 1)));
+  return { search, known: new Set([""]), inner: depth < DEPTH_MAX ? inner : null };
+}
+
+function redactUntilClean(part: string, passing: Passing, pass: number): string {
+  const { search, known, inner } = passing;
+  if (known.has(part)) return part;
+  const plain = redactPart(part, search);
+  const clean = plain === part && inner !== null ? withoutEncoded(part, inner) : plain;
+  if (clean !== part) return pass + 1 < PASSES_MAX ? redactParts(clean, passing, pass + 1) : FULL_OF_THEM;
+  if (part.length <= PART_CHARACTERS_MAX && known.size < PARTS_MAX) known.add(part);
+  return part;
+}
+
+/** Redacts what is between the references. Each part is split once, however many credentials it has. */
+function redactParts(text: string, passing: Passing, pass: number): string {
   // `split` with a capturing group returns the references at odd indices.
-  const parts = text.split(REFERENCE).map((part, index) => (index % 2 === 1 ? part : redactPart(part, search)));
+  const parts = text.split(REFERENCE);
+  for (let index = 0; index < parts.length; index += 2)
+    parts[index] = redactUntilClean(parts[index] ?? "", passing, pass);
   return parts.join("");
 }
+
+/** Between credentials that repeat, so do the parts. These are short and clean. */
+const PART_CHARACTERS_MAX = 64;
+const PARTS_MAX = 1_000;
 
 function redactPart(part: string, search: Search): string {
   if (part === "") return part;

@@ -10,6 +10,9 @@ const BEFORE = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf]|%[0-9A-Fa-f]{2}))`;
 /** A token of that length contains a digit; words joined by `-` do not. */
 const DIGIT = String.raw`(?=[\w-]{0,64}\d)`;
 
+/** A token of that length has letters of both cases and a digit; words joined by `-` do not. */
+const MIXED = String.raw`(?=[\w-]{0,34}\d)(?=[\w-]{0,34}[A-Z])(?=[\w-]{0,34}[a-z])`;
+
 type Tokens = readonly (readonly [name: string, alternatives: readonly string[]])[];
 
 /** If two alternatives match, the first one gives the name. */
@@ -35,7 +38,9 @@ const TOKENS: Tokens = [
   ["shopify-token", ["shp(?:at|ca|pa|ss|ua)_[A-Za-z0-9]{32,}"]],
   ["square-token", [String.raw`sq0[a-z]{3}-[\w-]{22,}`, String.raw`EAAA[\w-]{60}(?![\w-])`]],
   ["discord-token", [String.raw`[MNO]${DIGIT}[\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}`]],
-  ["telegram-token", [String.raw`\d{8,10}:AA[\w-]{33}(?![\w-])`]],
+  // In the address of the interface `bot` is before it.
+  ["telegram-token", [String.raw`(?:bot)?\d{8,10}:(?:AA|${MIXED}[\w-]{2})[\w-]{33}(?![\w-])`]],
+  ["openai-session", [String.raw`sess-${DIGIT}[A-Za-z0-9]{32,}`]],
   ["newrelic-key", ["NR(?:AK|II|JS|BR|IQ|AA)-[A-Za-z0-9-]{19,}", "[0-9a-f]{36}NRAL"]],
   ["heroku-key", [String.raw`HRKU-[\w-]{30,}`]],
   ["digitalocean-token", ["do[opr]_v1_[0-9a-f]{64}"]],

@@ -28,6 +28,10 @@ export const child: z.ZodType<Child> = z.looseObject({
   late: z.literal(true).exactOptional(),
   made: z.literal(true).exactOptional(),
   askedToStop: z.literal(true).exactOptional(),
+  dispatch: z.int().min(2).exactOptional(),
+  isContinuing: z.literal(true).exactOptional(),
+  messages: count.exactOptional(),
+  settlesAt: at.exactOptional(),
 });
 
 export const dispatched = {
@@ -35,6 +39,7 @@ export const dispatched = {
   report: z.looseObject(end).exactOptional(),
   over: z.literal(true).exactOptional(),
   late: z.literal(true).exactOptional(),
+  continued: z.int().positive().exactOptional(),
 };
 
 export const childReport = z.looseObject({
@@ -56,6 +61,12 @@ export const childEvents: { readonly [K in keyof ChildEvents]: z.ZodType<EventOf
     why: z.string(),
     awaited: z.literal(true).exactOptional(),
   }),
+  ChildContinued: z.looseObject({
+    kind: z.literal("ChildContinued"),
+    ...{ at, call: name, child: name, dispatch: z.int().min(2), deadline: at, messages: count, why: z.string() },
+    settlesAt: at.exactOptional(),
+  }),
+  ChildResumed: z.looseObject({ kind: z.literal("ChildResumed"), at, child: name }),
   ChildAskedToStop: z.looseObject({ kind: z.literal("ChildAskedToStop"), at, child: name }),
   ChildNeverMade: z.looseObject({ kind: z.literal("ChildNeverMade"), at, call: z.string(), child: name }),
 };

@@ -1,5 +1,6 @@
 /** The schema of events, of what they carry, and of messages to a run, as `core/event.ts` has them; see `state.ts`. */
 import * as z from "zod";
+import { MENDS_NAMES } from "../../core/policy/mends.ts";
 import { EFFECT_NAMES } from "../../core/calls/effects.ts";
 import type { ChangedIntrinsic } from "../../core/changed-intrinsic.ts";
 import { CRACK_NAMES } from "../../core/crack.ts";
@@ -22,6 +23,8 @@ import { asksFor, debit, grant, price } from "./budget.ts";
 import { childEvents, childReport } from "./child.ts";
 import { nearLimit, fileRef, files, json, parsedArgs, replyPart, request, routed, sha, value } from "./message.ts";
 import { detachedCallEvents } from "./detached-call.ts";
+import { choiceEvents } from "./choice.ts";
+import { leftOutEvents } from "./left-out.ts";
 import { memoryEvents } from "./memory.ts";
 import { resultSummarised } from "./result-summary.ts";
 import { runStarted } from "./run-started.ts";
@@ -55,6 +58,9 @@ export const changedIntrinsic: z.ZodType<ChangedIntrinsic> = z.looseObject({
   epoch: count,
 });
 
+/** `ToMend`. */
+export const toMend = { mends: z.enum(MENDS_NAMES), failure } as const;
+
 const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("retry"), at, outage }),
   z.looseObject({ kind: z.literal("compact"), at: at.exactOptional(), failed: failedSummaries.exactOptional() }),
@@ -75,14 +81,15 @@ const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("restart"), text: z.string() }),
   z.looseObject({ kind: z.literal("again"), call: name }),
   z.looseObject({ kind: z.literal("probe"), call: name, at, tried: z.boolean(), restored: at.exactOptional() }),
-  z.looseObject({ kind: z.literal("hold"), to: name.nullable(), failure: failure.exactOptional() }),
+  z.looseObject({ kind: z.literal("hold"), to: name.nullable() }),
+  z.looseObject({ kind: z.literal("block"), ...toMend }),
   z.looseObject({
     kind: z.literal("postpone"),
     call: name,
     after: z.enum(["intent", "release", "retry", "probe"]),
     missed: z.literal(true).exactOptional(),
   }),
-  z.looseObject({ kind: z.literal("askAgain"), call: name, gate: name }),
+  z.looseObject({ kind: z.literal("askAgain"), call: name, gate: name, restored: at.exactOptional() }),
   z.looseObject({ kind: z.literal("warn"), expiresAt: at.nullable() }),
   z.looseObject({ kind: z.literal("intrinsicChanged"), changed: changedIntrinsic }),
   z.looseObject({ kind: z.literal("toolBack"), call: name }),
@@ -212,6 +219,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     expiresAt: at,
     asksAgainMs: z.int().positive().exactOptional(),
     timesReopened: count.exactOptional(),
+    restored: at.exactOptional(),
     budget: z.looseObject(asksFor).exactOptional(),
   }),
   HumanApprovalReceived: z.looseObject({
@@ -251,6 +259,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     onUnknown: onUnknown.exactOptional(),
     unbegun: z.literal(true).exactOptional(),
     restored: at.exactOptional(),
+    approval: z.string().exactOptional(),
   }),
   ToolResultReconciled: z.looseObject({
     kind: z.literal("ToolResultReconciled"),
@@ -273,6 +282,8 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
   ...childEvents,
   ...detachedCallEvents,
   ...waitEvents,
+  ...choiceEvents,
+  ...leftOutEvents,
   ...memoryEvents,
   ResultSummarised: resultSummarised,
   RunPaused: z.looseObject({ kind: z.literal("RunPaused"), at }),
@@ -296,6 +307,9 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     note: z.string(),
     text: z.string().exactOptional(),
     section: z.literal(true).exactOptional(),
+    repeats: z
+      .looseObject({ undo: z.array(name).exactOptional(), standing: z.array(name).exactOptional() })
+      .exactOptional(),
     final: name.exactOptional(),
   }),
   RecoveryDecided: z.looseObject({ kind: z.literal("RecoveryDecided"), at, rule: name, why: z.string(), action }),

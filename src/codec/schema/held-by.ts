@@ -15,6 +15,7 @@ export const gate = {
   reason: z.string(),
   expiresAt: z.int().nonnegative(),
   asksAgainMs: z.int().positive().exactOptional(),
+  restored: z.int().nonnegative().exactOptional(),
   decision: decision.nullable(),
 };
 

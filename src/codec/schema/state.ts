@@ -25,6 +25,7 @@ import {
   compensate,
   failedFrom,
   failure,
+  toMend,
   ignored,
   intentShape,
   onUnknown,
@@ -35,6 +36,7 @@ import {
 } from "./event.ts";
 import { child } from "./child.ts";
 import { gate, heldBy } from "./held-by.ts";
+import { chosen } from "./choice.ts";
 import { memory } from "./memory.ts";
 import { files, json, message, parsedArgs, sha, value } from "./message.ts";
 import { modelOut } from "./model-out.ts";
@@ -74,6 +76,7 @@ const openCall: z.ZodType<OpenCall> = z.looseObject({
   before: json.exactOptional(),
   agentChanged,
   restored: at.exactOptional(),
+  approval: z.string().exactOptional(),
   heldBy: heldBy.exactOptional(),
   outside: outsideWork.exactOptional(),
 });
@@ -91,7 +94,7 @@ const upgrades: z.ZodType<Upgrades> = z.looseObject({
     .discriminatedUnion("kind", [
       z.looseObject({ kind: z.literal("agent"), why: z.string() }),
       z.looseObject({ kind: z.literal("upgrade"), to: name }),
-      z.looseObject({ kind: z.literal("model"), failure }),
+      z.looseObject({ kind: z.literal("operator"), ...toMend }),
     ])
     .nullable(),
   accepted: z.looseObject({ to: name, by: z.string() }).nullable(),
@@ -201,6 +204,7 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   signals: z.array(signal).exactOptional(),
   outside: outsideWork.exactOptional(),
   undo: undo.exactOptional(),
+  repeats: z.looseObject({ due: z.array(name), undone: z.array(name), standing: z.array(name) }).exactOptional(),
   saga: z.looseObject({ leftInPlace: z.array(name) }).exactOptional(),
   compensate: compensate.exactOptional(),
   restartedFrom: count.exactOptional(),
@@ -210,6 +214,8 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   topology: topology.exactOptional(),
   cracks: z.partialRecord(z.enum(CRACK_NAMES), crack).exactOptional(),
   memory: memory.exactOptional(),
+  chosen: chosen.exactOptional(),
+  leftOutTools: name.exactOptional(),
   manifest: z.array(z.looseObject({ sha256: sha, count, bytes: count })),
   tail: messages,
 });

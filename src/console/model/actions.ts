@@ -47,7 +47,7 @@ export function actionsOf(
     ...checked,
     ...(waitsFor?.kind === "upgrade" && !waitsFor.accepted ? (["upgrade"] as const) : []),
     "message",
-    ...(waitsFor?.kind === "model" && status !== "paused" ? (["resume"] as const) : []),
+    ...(waitsFor?.kind === "operator" && status !== "paused" ? (["resume"] as const) : []),
     status === "paused" ? "resume" : "pause",
     "assign",
     "fork",

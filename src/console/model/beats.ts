@@ -3,10 +3,11 @@
  * pauses, the start, the end). The words are those of `cairn timeline`.
  */
 import type { Effect } from "../../core/calls/effects.ts";
-import { UNTOLD } from "../../cli/render/story.ts";
-import { tellEach } from "../../cli/render/timeline.ts";
+import { UNTOLD } from "../../render/story.ts";
+import { tellEach } from "../../render/timeline.ts";
+import { followCalls, followedCalls } from "../../core/calls/followed-calls.ts";
 import { proposedBy } from "../../core/calls/proposed-calls.ts";
-import { shortValue, visible } from "../../cli/render/words.ts";
+import { shortValue, visible } from "../../render/words.ts";
 import type { TimelineEntry } from "../../operations/views.ts";
 
 /** One stretch of a lane. `lost`: its process died before it was recorded. `wait`: a human is asked. */
@@ -98,6 +99,7 @@ class Layout {
   /** The calls that are under way. */
   readonly #running = new Set<string>();
   #asked = 0;
+  readonly #followed = followedCalls();
   #beats = 0;
 
   rows(): readonly Row[] {
@@ -170,9 +172,18 @@ class Layout {
   }
 
   #follow(entry: TimelineEntry): void {
-    if (!("call" in entry)) return;
-    const undone = entry.kind === "ToolCompensated" ? entry.call.replace("undo-", "") : entry.call;
-    this.#change(undone, (lane) => followed(lane, entry));
+    if ("call" in entry) {
+      const undone = entry.kind === "ToolCompensated" ? entry.call.replace("undo-", "") : entry.call;
+      this.#change(undone, (lane) => followed(lane, entry));
+    }
+    // Whatever settles a call ends its lane.
+    for (const { call, outcome } of followCalls(this.#followed, entry)) {
+      this.#change(call, (lane) => ({
+        ...lane,
+        outcome: lane.outcome === "open" ? outcome : lane.outcome,
+        spans: closed(lane.spans, entry.at),
+      }));
+    }
   }
 }
 

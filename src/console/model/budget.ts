@@ -1,5 +1,5 @@
 /** How far a run has come in its budget. Colour is never alone: each level has words and a shape too. */
-import { meterWords } from "../../cli/render/meters.ts";
+import { meterWords } from "../../render/meters.ts";
 import type { BudgetMeter } from "../../operations/budget-meter.ts";
 
 export type Level = "fine" | "near" | "used";

@@ -1,5 +1,5 @@
 /** The command line and the HTTP request that do the same as a button of the console. */
-import { commandLine } from "../../cli/render/words.ts";
+import { commandLine } from "../../render/words.ts";
 
 export interface Action {
   /** The words after `npx cairn`. */

@@ -1,7 +1,7 @@
 /** Sorts the runs of a list into the groups that an operator asks for, and says in words what each run does. */
 import { PHASES } from "../../core/phases.ts";
 import type { Summary } from "../../operations/views.ts";
-import { duration, relative } from "../../cli/render/words.ts";
+import { duration, relative } from "../../render/words.ts";
 
 export const GROUPS = ["needs", "running", "waiting", "failed", "completed", "cancelled"] as const;
 export type Group = (typeof GROUPS)[number];

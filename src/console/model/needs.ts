@@ -1,5 +1,5 @@
 /** What waits for a human, in one list: what expires first comes first. */
-import { INTRINSIC_CHANGED } from "../../core/changed-intrinsic.ts";
+import { MENDS } from "../../core/policy/mends.ts";
 import type { RestoredRun, WaitingGate, WaitingPage, WaitingQuestion } from "../../operations/approvals.ts";
 import type { Shown, ShownParse, UnknownCall, WaitsFor } from "../../operations/views.ts";
 
@@ -28,8 +28,8 @@ export type Need = About &
     | { readonly kind: "upgrade"; readonly shown: Shown }
     /** Its store was restored, and the external services were not checked. */
     | { readonly kind: "restored"; readonly mark: RestoredRun }
-    /** The provider of its model refuses what it asks. */
-    | { readonly kind: "model"; readonly shown: Shown }
+    /** An operator has to mend what fails. */
+    | { readonly kind: "operator"; readonly shown: Shown }
   );
 
 export function needsOf({ gates, questions, restored, blocked }: AllNeeds): readonly Need[] {
@@ -64,15 +64,15 @@ export function needsOf({ gates, questions, restored, blocked }: AllNeeds): read
     ),
     ...blocked.flatMap((shown): readonly Need[] => {
       const { run, agent, waitsFor } = shown;
-      if (waitsFor?.kind === "model")
+      if (waitsFor?.kind === "operator")
         return [
           {
-            kind: "model",
+            kind: "operator",
             shown,
-            id: modelId(shown),
+            id: repairId(shown),
             run,
             until: null,
-            title: `The ${blockedBy(waitsFor.code)} of ${agent}`,
+            title: `The ${MENDS[waitsFor.mends].of} of ${agent}`,
           },
         ];
       if (waitsFor?.kind !== "upgrade" || waitsFor.accepted) return [];
@@ -96,8 +96,8 @@ export const upgradeId = (run: string, { from, to }: Upgrade): string => `${run}
 export const restoredId = ({ run, at }: Pick<RestoredRun, "run" | "at">): string => `${run} restored ${at}`;
 
 /** After a resume the run may wait for the same again, and is asked about again. */
-export const modelId = ({ run, statusSince }: Pick<Shown, "run" | "statusSince">): string =>
-  `${run} model ${statusSince}`;
+export const repairId = ({ run, statusSince }: Pick<Shown, "run" | "statusSince">): string =>
+  `${run} operator ${statusSince}`;
 
 type Upgrade = Pick<Extract<WaitsFor, { readonly kind: "upgrade" }>, "from" | "to">;
 
@@ -118,8 +118,8 @@ export function isOpenIn(need: Need, shown: Shown | null): boolean {
       return shown.unknown.some((call) => unknownId(run, call) === need.id);
     case "restored":
       return shown.restored?.at === need.mark.at;
-    case "model":
-      return waitsFor?.kind === "model" && modelId(shown) === need.id;
+    case "operator":
+      return waitsFor?.kind === "operator" && repairId(shown) === need.id;
     case "upgrade":
       return waitsFor?.kind === "upgrade" && upgradeId(run, waitsFor) === need.id;
   }
@@ -179,6 +179,3 @@ export function answerIn(text: string, schema: unknown): ReturnType<typeof jsonI
   const type = (schema as { readonly type?: unknown } | null)?.type;
   return parsed.ok || (type !== "string" && type !== undefined) ? parsed : { ok: true, json: text };
 }
-
-/** What an operator has to mend. */
-const blockedBy = (code: string): string => (code === INTRINSIC_CHANGED ? "code" : "model");

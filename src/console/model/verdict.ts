@@ -1,8 +1,8 @@
 /** What a run is doing in one sentence, and the one action that unblocks it. */
-import { modelTrouble } from "../../core/policy/upgrades.ts";
+import { MENDS } from "../../core/policy/mends.ts";
 import { BUDGET } from "../../core/policy/extension.ts";
 import { PHASES } from "../../core/phases.ts";
-import { dollars, relative, short } from "../../cli/render/words.ts";
+import { dollars, relative, short } from "../../render/words.ts";
 import type { Shown } from "../../operations/views.ts";
 
 export interface Verdict {
@@ -50,8 +50,8 @@ function asked({ gates, unknown, waits, waitsFor }: Shown, now: number): Verdict
           action: "upgrade",
         };
   }
-  if (waitsFor?.kind === "model")
-    return { says: `It waits, since ${modelTrouble(waitsFor.code)}: ${waitsFor.why}`, action: "resume" };
+  if (waitsFor?.kind === "operator")
+    return { says: `It waits, since ${MENDS[waitsFor.mends].says}: ${waitsFor.why}`, action: "resume" };
   if (waitsFor?.kind === "agent") return { says: `Its agent cannot be loaded: ${waitsFor.why}`, action: null };
   if (waitsFor?.kind === "tools")
     return { says: `Its agent has no tool ${waitsFor.tools.join(", ")} any more.`, action: null };

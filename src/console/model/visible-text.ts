@@ -2,7 +2,7 @@
  * Text of a model or a tool, as a human has to read it. A control character is invisible, and one that reverses the
  * direction of writing shows other words than those that count, for example in arguments that wait for approval.
  */
-import { visible } from "../../cli/render/words.ts";
+import { visible } from "../../render/words.ts";
 
 /** The text with such characters as escapes, as the command line shows them. Its lines stay lines. */
 export const visibleText = (text: string): string => text.split(/\r?\n/).map(visible).join("\n");

@@ -1,6 +1,6 @@
 /** Needs me: each approval, question and unknown outcome, with what is known and what each answer does. */
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { count } from "../../cli/render/words.ts";
+import { count } from "../../render/words.ts";
 import type { Need } from "../model/needs.ts";
 import { Empty, Loading, MayBeOld, Problem } from "../parts/basics.tsx";
 import { useKeys } from "../parts/keys.ts";
@@ -11,7 +11,7 @@ import { ApprovalCard } from "../parts/approval-card.tsx";
 import { QuestionCard } from "../parts/question-card.tsx";
 import { RestoredCard } from "../parts/restored-card.tsx";
 import { UnknownCard } from "../parts/unknown-card.tsx";
-import { ModelCard } from "../parts/model-card.tsx";
+import { RepairCard } from "../parts/repair-card.tsx";
 import { UpgradeCard } from "../parts/upgrade-card.tsx";
 
 export function Needs() {
@@ -147,8 +147,8 @@ function CardOf({ need }: { readonly need: Need }) {
       return <QuestionCard question={need.question} />;
     case "unknown":
       return <UnknownCard run={need.shown} call={need.call} />;
-    case "model":
-      return <ModelCard run={need.shown} />;
+    case "operator":
+      return <RepairCard run={need.shown} />;
     case "restored":
       return <RestoredCard mark={need.mark} />;
     case "upgrade":

@@ -1,6 +1,6 @@
 /** An approval: the arguments exactly as they will run, and approve, change or deny. */
 import { useSignal } from "@preact/signals";
-import { visible } from "../../cli/render/words.ts";
+import { visible } from "../../render/words.ts";
 import { BUDGET } from "../../core/policy/extension.ts";
 import type { WaitingGate } from "../../operations/approvals.ts";
 import { type Action, runPath } from "../model/commands.ts";

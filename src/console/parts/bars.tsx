@@ -1,6 +1,6 @@
 /** The lanes of a beat: one bar for the model, one for each call; calls that ran in parallel lie side by side in time. */
 import { type Beat, type Lane, type Span, extentOf } from "../model/beats.ts";
-import { duration } from "../../cli/render/words.ts";
+import { duration } from "../../render/words.ts";
 import { now } from "../store/clock.ts";
 
 const WIDTH = 1_000;

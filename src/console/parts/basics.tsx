@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { UNREACHABLE, type Trouble } from "../api/problem.ts";
 import { jsonText, visibleText } from "../model/visible-text.ts";
 import { now } from "../store/clock.ts";
-import { relative } from "../../cli/render/words.ts";
+import { relative } from "../../render/words.ts";
 
 /** A time relative to now, and exactly on hover. */
 export const When = ({ at, class: name = "" }: { readonly at: number; readonly class?: string }) => (

@@ -1,7 +1,7 @@
 /** What surrounds every page: the rail, the state of the connection, and the map of keys. */
 import type { ComponentChildren } from "preact";
 import { signInNeeded } from "../api/http.ts";
-import { duration } from "../../cli/render/words.ts";
+import { duration } from "../../render/words.ts";
 import { needsCount } from "../store/needs.ts";
 import { now } from "../store/clock.ts";
 import { answeredAt, connection, stale } from "../store/poll.ts";

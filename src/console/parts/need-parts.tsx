@@ -6,7 +6,7 @@ import type { ShownParse } from "../../operations/views.ts";
 import { visibleText } from "../model/visible-text.ts";
 import { hrefOf } from "../store/route.ts";
 import { fates } from "../store/decided.ts";
-import { shortRun } from "../../cli/render/words.ts";
+import { shortRun } from "../../render/words.ts";
 import { mayDo } from "../store/caller.ts";
 import { Refused } from "./action-dialog.tsx";
 import { Command, Json, NotAllowed } from "./basics.tsx";

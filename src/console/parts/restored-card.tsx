@@ -1,5 +1,5 @@
 /** A run whose store was restored: an operator checks what it did in the lost time, and says so. */
-import { relative, timeOfDay } from "../../cli/render/words.ts";
+import { relative, timeOfDay } from "../../render/words.ts";
 import type { RestoredRun } from "../../operations/approvals.ts";
 import { describe } from "../model/actions.ts";
 import { restoredId } from "../model/needs.ts";

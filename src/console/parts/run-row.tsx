@@ -1,8 +1,8 @@
 /** One row of the list of runs. */
 import type { Damaged } from "../../ports/run-table.ts";
 import type { Summary } from "../../operations/views.ts";
-import { budgetWords } from "../../cli/render/meters.ts";
-import { shortRun } from "../../cli/render/words.ts";
+import { budgetWords } from "../../render/meters.ts";
+import { shortRun } from "../../render/words.ts";
 import { dollarsIn } from "../model/budget.ts";
 import { groupOf, phaseWords } from "../model/groups.ts";
 import { now } from "../store/clock.ts";

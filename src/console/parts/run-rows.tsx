@@ -2,7 +2,7 @@
 import { type ReadonlySignal, useComputed, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { count } from "../../cli/render/words.ts";
+import { count } from "../../render/words.ts";
 import type { Damaged } from "../../ports/run-table.ts";
 import type { Summary } from "../../operations/views.ts";
 import { filtersFrom, matches, mayMatch } from "../model/filters.ts";

@@ -1,7 +1,7 @@
 /** A long list begins with some of its items, and shows more on request: the page of a run of thousands stays small. */
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { grouped } from "../../cli/render/words.ts";
+import { grouped } from "../../render/words.ts";
 
 const STEP = 100;
 

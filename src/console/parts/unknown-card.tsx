@@ -168,10 +168,19 @@ const Evidence = ({ call: { key, business, reconcilableFrom, otherwise } }: { re
 );
 
 /** Why a human is asked about the call. */
-function whyAsked({ unbegun, lostTime, did }: UnknownCall): string {
+function whyAsked({ unbegun, lostTime, did, approval, undoes, byHand }: UnknownCall): string {
+  if (undoes !== undefined) {
+    const why = byHand === true ? "No tool can undo it" : "Its undo gave no answer";
+    return `${undoes} is to be undone. ${why}: "It happened" says that it is undone, "It did not happen" leaves its effect.`;
+  }
   if (unbegun !== null) return `It was agreed, and it did not happen: ${unbegun}`;
-  if (lostTime)
-    return "This run was restored from a backup, and this may have happened in between. Look for this key in the external service.";
+  if (lostTime) {
+    const restored =
+      "This run was restored from a backup, and this may have happened in between. Look for this key in the external service.";
+    return approval === undefined
+      ? restored
+      : `${restored} It also needs approval: ${approval}. To run it again approves it.`;
+  }
   if (did.length > 0) return "What its run did is not known in full. Look for it in the external service.";
   return "The process died or the answer was lost after the request was sent. Look for this key in the external service.";
 }

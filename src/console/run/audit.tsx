@@ -7,7 +7,7 @@ import { withEntries } from "../model/audit-list.ts";
 import { Command, Loading, Problem, When, Wide } from "../parts/basics.tsx";
 import type { AuditEntry, AuditPage } from "../../operations/access/audit.ts";
 import type { Shown } from "../../operations/views.ts";
-import { shortJson, visible } from "../../cli/render/words.ts";
+import { shortJson, visible } from "../../render/words.ts";
 
 const pageAfter = (run: string, after: string | null): Promise<AuditPage> =>
   ask<AuditPage>(

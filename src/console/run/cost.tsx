@@ -1,11 +1,11 @@
 /** What the run costs: by model, by beat, and what its recoveries saved. */
 import { useMemo } from "preact/hooks";
 import { ask } from "../api/http.ts";
-import { grantedWords, meterWords } from "../../cli/render/meters.ts";
+import { grantedWords, meterWords } from "../../render/meters.ts";
 import type { AwsShare as AwsBill } from "../../history/aws-share.ts";
 import type { RunReceipt } from "../../history/run-receipt.ts";
 import { receiptOf } from "../../history/receipt.ts";
-import { count, grouped } from "../../cli/render/words.ts";
+import { count, grouped } from "../../render/words.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import { LEVEL_WORDS, type Level, levelOf, shareOf } from "../model/budget.ts";
 import { runPath } from "../model/commands.ts";

@@ -7,8 +7,8 @@ import { money } from "../parts/run-row.tsx";
 import { useSome } from "../parts/some.tsx";
 import { hrefOf } from "../store/route.ts";
 import { runs } from "../store/runs.ts";
-import { messageWords } from "../../cli/render/message.ts";
-import { shortRun } from "../../cli/render/words.ts";
+import { messageWords } from "../../render/message.ts";
+import { shortRun } from "../../render/words.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 
 const childrenIn = (entries: readonly TimelineEntry[]): readonly Child[] =>

@@ -17,7 +17,7 @@ import { openAction } from "../store/open-action.ts";
 import { go, hrefOf, route } from "../store/route.ts";
 import { follow, followed } from "../store/run.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
-import { count } from "../../cli/render/words.ts";
+import { count } from "../../render/words.ts";
 import { Actions } from "./actions.tsx";
 import { Audit } from "./audit.tsx";
 import { Cost } from "./cost.tsx";
@@ -202,6 +202,7 @@ function Facts({ run }: { readonly run: Shown }) {
           <a href={hrefOf(["run", parent])}>its parent</a>
         </li>
       )}
+      {run.standing.length === 0 ? null : <li>still stands: {run.standing.join(", ")}</li>}
       {run.forkedFrom === null ? null : (
         <li>
           <a href={hrefOf(["run", run.forkedFrom.run])}>forked at version {run.forkedFrom.version}</a>

@@ -12,7 +12,7 @@ import { route, setQuery } from "../store/route.ts";
 import { useRead } from "../store/use-read.ts";
 import type { SnapshotShown } from "../../operations/snapshot.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
-import { count, grouped, shortJson, visible } from "../../cli/render/words.ts";
+import { count, grouped, shortJson, visible } from "../../render/words.ts";
 import type { Json as JsonValue } from "../../core/json.ts";
 
 interface Both {

@@ -12,7 +12,7 @@ import { now } from "../store/clock.ts";
 import { hrefOf, route, setQuery } from "../store/route.ts";
 import { timelineRows } from "../store/run.ts";
 import type { Shown } from "../../operations/views.ts";
-import { dollars, duration, grouped } from "../../cli/render/words.ts";
+import { dollars, duration, grouped } from "../../render/words.ts";
 
 const LINE = 24;
 const LANE = 22;

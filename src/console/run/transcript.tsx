@@ -12,7 +12,7 @@ import type { Message, Part, Value } from "../../core/message.ts";
 import type { SnapshotShown } from "../../operations/snapshot.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import { ledgerOf } from "../../history/call-ledger.ts";
-import { count, visible } from "../../cli/render/words.ts";
+import { count, visible } from "../../render/words.ts";
 
 export function Transcript({ run, entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
   const { run: id, version } = run;

@@ -21,6 +21,8 @@ export type ChildCommand =
   | { readonly kind: "takeReports"; readonly calls: readonly string[] }
   /** The child missed its deadline: dispatch another one, or fail its call. */
   | { readonly kind: "childTooLate"; readonly child: string }
+  /** Take children that are to go on from the processes that hold them. */
+  | { readonly kind: "continueChildren"; readonly children: readonly string[] }
   /** Ask children to stop whose answers are not wanted any more. */
   | { readonly kind: "stopChildren"; readonly children: readonly string[] };
 
@@ -34,7 +36,11 @@ export const waitsForChild = (call: OpenCall): boolean => childIn(call) !== unde
 /** What the children of open calls need now. `earliest`: a time that every clock has reached. */
 export function childrenOwed(
   { open, children }: State,
-  { earliest, lacksChild = false }: { readonly earliest: number; readonly lacksChild?: boolean },
+  {
+    earliest,
+    lacksChild = false,
+    cannotAskChild = false,
+  }: { readonly earliest: number; readonly lacksChild?: boolean; readonly cannotAskChild?: boolean },
 ): readonly ChildCommand[] {
   const commands: ChildCommand[] = [];
   const reported = open.filter((call) => childIn(call) !== undefined && isDue(call)).map(({ call }) => call);
@@ -42,6 +48,8 @@ export function childrenOwed(
   const awaited = children.filter(({ superseded, late: isLate }) => !superseded && isLate !== true);
   const late = awaited.find(({ deadline }) => deadline !== null && earliest >= deadline);
   if (late !== undefined) commands.push({ kind: "childTooLate", child: late.id });
+  const continuing = awaited.filter(({ isContinuing }) => isContinuing === true).map(({ id }) => id);
+  if (continuing.length > 0 && !cannotAskChild) commands.push({ kind: "continueChildren", children: continuing });
   const unmade = awaited.filter(({ made }) => made !== true).map(({ id }) => id);
   if (unmade.length > 0 && !lacksChild) commands.push({ kind: "makeChildren", children: unmade });
   return commands;
@@ -115,6 +123,37 @@ export function applyChildStarted(state: State, { child, at }: EventOf<"ChildSta
 
 export const applyAskedToStop = (state: State, { child }: EventOf<"ChildAskedToStop">): State =>
   withChild(state, child, (each) => ({ ...each, askedToStop: true }));
+
+/**
+ * C9: the entry, its reservation and the wait of its call stay. The child gets a new deadline, and goes on with what is
+ * left of its grant.
+ */
+export function continueChild(state: State, event: EventOf<"ChildContinued">): State {
+  const { child, dispatch, deadline, messages, settlesAt } = event;
+  const found = state.children.find(({ id }) => id === child);
+  ensure(found?.superseded === false && found.late !== true, `child ${child} is not waited for`);
+  ensure(dispatch === (found.dispatch ?? 1) + 1, `child ${child} is continued out of turn`);
+  const entry = withChild(state, child, ({ settlesAt: _, ...each }) => ({
+    ...{ ...each, dispatch, deadline, messages, isContinuing: true as const },
+    ...(settlesAt === undefined ? {} : { settlesAt }),
+  }));
+  // A decision that was not carried out in its time is made again, and counts once.
+  const more = found.isContinuing === true ? 0 : 1;
+  return updateCall(entry, found.call, (open) => ({
+    ...open,
+    heldBy: { ...childIn(open), by: "child", try: found.try, continued: (childIn(open)?.continued ?? 0) + more },
+  }));
+}
+
+/** C9: a copy of the decision finds nothing owed. */
+export const applyChildResumed = (state: State, { child }: EventOf<"ChildResumed">): State =>
+  withChild(state, child, ({ isContinuing: _, ...each }) => each);
+
+/** How often the call was handed out: the children that were made for it, and how often one of them went on. */
+export const handedOut = (open: OpenCall): number => {
+  const { try: tries = 1, continued = 0 } = childIn(open) ?? {};
+  return tries + continued;
+};
 
 /**
  * C7: the entry and its reservation stay. The call waits for this child no longer, or for its end only (schedule 213):

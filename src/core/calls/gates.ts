@@ -43,13 +43,13 @@ export function gatesOwed(state: State, earliest: number): readonly GateCommand[
 }
 
 export function openGate(state: State, event: EventOf<"ApprovalRequested">): State {
-  const { gate, call, planHash, argsHash, reason, expiresAt, asksAgainMs, timesReopened } = event;
+  const { gate, call, planHash, argsHash, reason, expiresAt, asksAgainMs, timesReopened, restored } = event;
   if (call === BUDGET) return openBudgetGate(state, event);
   return afterCalls(
     updateCall(state, call, (open) => {
       const isAgain = open.status === "permitted" && timesReopened !== undefined;
       ensure(open.intent !== null && (open.status === "proposed" || isAgain), `call ${call} is not intended`);
-      const again = asksAgainMs === undefined ? {} : { asksAgainMs };
+      const again = { ...(asksAgainMs !== undefined && { asksAgainMs }), ...(restored !== undefined && { restored }) };
       const asked = { by: "gate", gate, planHash, argsHash, reason, expiresAt, ...again, decision: null } as const;
       // A human who is asked again sees the model's arguments.
       return { ...open, status: "gated", heldBy: asked, ...(isAgain ? { edited: null, timesReopened } : {}) };
@@ -74,11 +74,14 @@ export function closeGate(state: State, { gate, call, decision, at }: EventOf<"H
   );
 }
 
-/** Closes a gate that expired without a decision, so that a human is asked again under another gate. */
-export function reopenGate(state: State, { call, gate }: { readonly call: string; readonly gate: string }): State {
+/** Closes a gate that expired without a decision, or that is from before a restore, so that a human is asked anew. */
+export function reopenGate(
+  state: State,
+  { call, gate, restored }: { readonly call: string; readonly gate: string; readonly restored?: number },
+): State {
   const open = gateNamed(state, call);
   ensure(open?.gate === gate && open.decision === null, `call ${call} does not wait at gate ${gate}`);
-  ensure(open.asksAgainMs !== undefined, `gate ${gate} is denied when it expires`);
+  ensure(open.asksAgainMs !== undefined || restored !== undefined, `gate ${gate} is denied when it expires`);
   if (call === BUDGET) return applyBudgetDecision(state, { as: "deny", args: null, by: "expiry", note: null });
   return afterCalls(
     updateCall(state, call, (each) => ({

@@ -10,6 +10,7 @@ import { PHASES, type Phase, type Status } from "../phases.ts";
 import type { OpenCall, State } from "../state.ts";
 import { acceptUpgradeIn } from "../policy/upgrades.ts";
 import { isHeld, phaseOfHeld } from "./held-calls.ts";
+import { settleRepeat, undoneNext } from "./repeats.ts";
 import { addSettled, markUndone, workOfResult, workStands } from "./outside.ts";
 import { callIdAfter } from "./proposed-calls.ts";
 
@@ -192,12 +193,13 @@ function undone(
 ): State {
   const isUndone = outcome === "succeeded";
   const said = text(`${tool} (${undoes}) ${isUndone ? "was undone" : "was not undone: somebody said to leave it"}.`);
+  const { saga } = state;
   return afterCalls({
-    ...state,
+    ...settleRepeat(state, undoes, isUndone),
     open: state.open.filter((each) => each.call !== call),
     ...(isUndone ? markUndone(state, undoes) : {}),
     undo: (state.undo ?? []).filter((each) => each.call !== undoes),
-    saga: { ...state.saga, leftInPlace: [...(state.saga?.leftInPlace ?? []), ...(isUndone ? [] : [undoes])] },
+    ...(saga && { saga: { ...saga, leftInPlace: [...saga.leftInPlace, ...(isUndone ? [] : [undoes])] } }),
     messages: [...state.messages, message(state, at, "cairn", "user", [said])],
   });
 }
@@ -206,7 +208,8 @@ function undone(
 export function afterCalls(state: State): State {
   if (state.pausedFrom !== null) return state;
   const blocked = state.open.some(({ status }) => status === "unknown");
-  if (state.saga !== undefined) return { ...state, phase: blocked ? "AwaitingReconcile" : "ExecutingTools" };
+  if (state.saga !== undefined || undoneNext(state) !== null)
+    return { ...state, phase: blocked ? "AwaitingReconcile" : "ExecutingTools" };
   const asksForMore = (state.extension?.gate ?? null) !== null;
   if (state.open.length === 0) return { ...state, phase: asksForMore ? "AwaitingApproval" : "AwaitingLLM" };
   // Calls that are not yet released wait for the budget as well.

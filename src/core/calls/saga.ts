@@ -6,8 +6,9 @@
 import { ensure } from "../ensure.ts";
 import { type Value, text } from "../message.ts";
 import { afterCalls, mayHaveHappened, message, newCall, settleCall } from "./open-calls.ts";
+import { endRepeats, undoneNext } from "./repeats.ts";
 import { settleWaits } from "./waits.ts";
-import type { State } from "../state.ts";
+import type { OpenCall, State } from "../state.ts";
 import { withoutLack } from "../policy/upgrades.ts";
 
 /** What a run still does before its decided end. It starts nothing else. */
@@ -38,14 +39,16 @@ const asksToUndo = ({ compensate }: State): boolean => compensate?.next === "can
 export function beginCompensation(given: State, at: number): State {
   const state = settleWaits(given, at);
   const { extension } = state;
-  const still = state.open.filter(({ undoes }) => undoes !== undefined);
+  // What only a human could undo is not asked about any more: the saga undoes by tools alone.
+  const isOfSaga = ({ undoes }: OpenCall): boolean => (state.undo ?? []).some(({ call }) => call === undoes);
+  const still = state.open.filter(isOfSaga);
   const others = state.open.filter(({ undoes }) => undoes === undefined);
   ensure(
     others.every(({ status }) => status !== "started"),
     "a call that may be running is unknown before anything is undone",
   );
   const begun: State = {
-    ...state,
+    ...endRepeats(state),
     ...withoutLack(state),
     ...(extension === undefined ? {} : { extension: { ...extension, gate: null } }),
     pausedFrom: null,
@@ -66,8 +69,9 @@ const NEVER_STARTED = "NotStarted: the run has to stop; it did not happen";
 
 /** Opens the undo of the newest effect that stands. One effect is undone at a time. */
 export function beginUndo(state: State, call: string): State {
-  ensure(state.saga !== undefined && state.open.length === 0, "one effect is undone at a time");
-  ensure(state.undo?.at(-1)?.call === call, `call ${call} is not the newest one that stands`);
+  ensure(state.open.length === 0, "one effect is undone at a time");
+  const newest = state.saga === undefined ? undoneNext(state) : state.undo?.at(-1)?.call;
+  ensure(newest === call, `call ${call} is not the newest one that stands`);
   const parts = state.messages.flatMap((each) => each.parts);
   const found = parts.find((part) => part.kind === "call" && part.call === call);
   ensure(found?.kind === "call", `no reply proposed call ${call}`);
@@ -80,7 +84,7 @@ export function beginRestart(state: State, { say, at }: { readonly say: string; 
   const { saga: _, stopsFor: _stop, closingCallLost: _lost, compensate: _by, ...failed } = state;
   const { outage: _outage, failedSummaries: _summaries, ...kept } = failed;
   // The topology begins again as well. Its cap on beats does not: it is part of the budget.
-  const { topology: _topology, ...rest } = kept;
+  const { topology: _topology, repeats: _repeats, ...rest } = kept;
   const from = state.messages.length;
   const words = state.messages.filter(({ source }) => source.startsWith("user:"));
   return {

@@ -108,18 +108,30 @@ export const waitIn = ({ heldBy }: Pick<OpenCall, "heldBy">): HeldAs<"wait"> | u
 /** What holds the call, if it waits now. */
 export const heldWait = (call: OpenCall): HeldAs<"wait"> | undefined => (isHeld(call) ? waitIn(call) : undefined);
 
+/**
+ * The call waits for a time and nothing else. Schedule 234: a clock is set back by an hour. By `earliest` such a wait would
+ * last an hour longer, and there is nothing that its end could lose.
+ */
+export const isForTime = (call: OpenCall): boolean => heldWait(call)?.for === "time";
+
 function withWait(open: OpenCall, change: (wait: HeldAs<"wait">) => HeldAs<"wait">): OpenCall {
   const wait = waitIn(open);
   ensure(wait !== undefined, `call ${open.call} does not wait`);
   return { ...open, heldBy: change(wait) };
 }
 
+/** Which time ends a wait: `counted` one for a time, and `earliest` one whose answer or event would be lost. */
+export interface WaitTimes {
+  readonly counted: number;
+  readonly earliest: number;
+}
+
 /** What the calls that wait for an answer, an event or a time need now. */
-export function waitsOwed({ open }: State, earliest: number): readonly WaitCommand[] {
+export function waitsOwed({ open }: State, times: WaitTimes): readonly WaitCommand[] {
   const waiting = open.filter((call) => heldWait(call) !== undefined);
   const given = waiting.filter(isDue).map(({ call }) => call);
   if (given.length > 0) return [{ kind: "takeInputs", calls: given }];
-  const late = waiting.find((call) => earliest >= (limitOf(call) ?? Infinity));
+  const late = waiting.find((call) => times[isForTime(call) ? "counted" : "earliest"] >= (limitOf(call) ?? Infinity));
   return late === undefined ? [] : [{ kind: "endWait", call: late.call }];
 }
 

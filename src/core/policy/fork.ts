@@ -2,6 +2,7 @@
  * Forks: a new run that begins with the state of another run at one of its versions. Only a state between two replies of
  * the model can be forked: nothing of it is under way then, so no call and no wait has two owners.
  */
+import { repeatsOf } from "../calls/repeats.ts";
 import type { Phase } from "../phases.ts";
 import type { State } from "../state.ts";
 import { isModelOut } from "./model-out.ts";
@@ -21,7 +22,8 @@ const BETWEEN: ReadonlySet<Phase> = new Set([
 /** Why the state cannot be forked; null if it can. */
 export function forkRefusal(state: Omit<State, "messages">): ForkRefusal | null {
   const { open, children, ending, saga, compensate, stopsFor, phase, pausedFrom, result, failure } = state;
-  if (open.length > 0 || children.length > 0) return "CallsOpen";
+  // Between two undos of a roll-back no call is open, and the next undo is owed.
+  if (open.length > 0 || children.length > 0 || repeatsOf(state).due.length > 0) return "CallsOpen";
   const isEnding = ending !== null || saga !== undefined || compensate !== undefined || stopsFor !== undefined;
   if (isEnding || result !== null || failure !== null || phase === "Cancelled") return "Ending";
   if (isModelOut(state)) return "Elsewhere";

@@ -2,7 +2,7 @@
  * The loop detector (seed 4: runaway and oscillation). It reads the transcript alone, so a resumed run sees what the
  * run before the crash saw. Polling that makes progress is no loop, since its results differ.
  */
-import { isDenial, isRefusal } from "../calls/refusals.ts";
+import { isDenial, isKeyRefusal, isRefusal, isUnknownTool } from "../calls/refusals.ts";
 import type { Crack } from "../crack.ts";
 import type { Json } from "../json.ts";
 import { BOUNDS } from "../limits.ts";
@@ -96,7 +96,7 @@ const namesIn = (made: readonly MadeCall[]): string => [...new Set(made.map(({ t
  * A tool whose calls all failed or were refused, in `failures` replies, whatever their arguments were. A call of it that
  * succeeds ends the count. A success of another tool, which may have changed something, ends that of errors; it does not
  * end that of refusals, which say nothing about the world. Calls of one reply count once, since the model proposed them
- * before any had a result.
+ * before any had a result. Tools that do not exist count as one: a model may make up another name each time.
  */
 function failingTool(replies: readonly (readonly MadeCall[])[], { failures, asksHuman }: LoopRules): Loop | null {
   const counts = new Map<string, number>();
@@ -105,8 +105,8 @@ function failingTool(replies: readonly (readonly MadeCall[])[], { failures, asks
   for (const made of replies.toReversed()) {
     if (made.some(({ tool, result }) => asksHuman(tool) && isDenial(result))) return null;
     for (const { tool, outcome } of made) if (outcome === "succeeded") worked.add(tool);
-    for (const tool of new Set(made.map((call) => call.tool))) {
-      const isCounted = !hasProgress || made.every((call) => call.tool !== tool || isRefusal(call.result));
+    for (const tool of new Set(made.map(countedAs))) {
+      const isCounted = !hasProgress || made.every((call) => countedAs(call) !== tool || wasRefused(call));
       if (worked.has(tool) || !isCounted) continue;
       const count = (counts.get(tool) ?? 0) + 1;
       if (count < failures) counts.set(tool, count);
@@ -116,6 +116,13 @@ function failingTool(replies: readonly (readonly MadeCall[])[], { failures, asks
   }
   return null;
 }
+
+const wasRefused = ({ result }: MadeCall): boolean => isRefusal(result) || isKeyRefusal(result);
+
+const countedAs = ({ tool, result }: MadeCall): string => (isUnknownTool(result) ? UNKNOWN_TOOLS : tool);
+
+/** No tool has such a name. */
+const UNKNOWN_TOOLS = "tools that do not exist";
 
 /**
  * The newest calls since the last user message, and since the last message that `endsAt` holds for, in the order in which

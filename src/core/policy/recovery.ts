@@ -106,7 +106,11 @@ function summaryRetry(
 /** Applies `judge` to a request that its provider refused. */
 const onRefusal = (trouble: Trouble, judge: (refused: RefusedRequest) => boolean): boolean =>
   trouble.kind === "model" && trouble.refused !== undefined && judge(trouble.refused);
-const block = (_: State, { failure }: Trouble): Action => ({ kind: "hold", to: null, failure });
+const block = (_: State, { kind, failure }: Trouble): Action => ({
+  kind: "block",
+  mends: kind === "cuts" ? "replies" : "request",
+  failure,
+});
 /** A retry would send the same request: only a shorter context helps. */
 const isTooLong = (trouble: Trouble): boolean => trouble.kind === "model" && trouble.failure.code === "ContextTooLong";
 const canShorten = (trouble: Trouble): boolean => trouble.kind === "model" && trouble.shortens === true;

@@ -2,8 +2,7 @@
  * How a run relates to the versions of its agent, as changes of the state. A run that waits for code keeps the phase
  * that it returns to, as a paused run does. Used by `transition.ts`, which maps each event to its change.
  */
-import { INTRINSIC_CHANGED } from "../changed-intrinsic.ts";
-import type { EventOf, Failure, MessageBody } from "../event.ts";
+import type { EventOf, MessageBody, ToMend } from "../event.ts";
 import { withoutCuts } from "./cuts-in-a-row.ts";
 import { FOLLOWS, type Lack, type State, type Upgrades } from "../state.ts";
 
@@ -23,17 +22,11 @@ export function holdForAgent(state: State, lack: Lack): State {
   };
 }
 
-/**
- * The provider of its model refuses what the run asks, so it waits for an operator. What it knew of an outage is over: the
- * provider answers.
- */
-export function holdForModel(state: State, failure: Failure): State {
-  const {
-    outage: _,
-    leavesOut: _whole,
-    replyTokensMax: _own,
-    ...rest
-  } = holdForAgent(state, { kind: "model", failure });
+/** The run waits until an operator has mended what fails. A provider that refuses or cuts answers, so no outage is left. */
+export function holdForOperator(state: State, { mends, failure }: ToMend): State {
+  const held = holdForAgent(state, { kind: "operator", mends, failure });
+  if (mends === "code") return held;
+  const { outage: _, leavesOut: _whole, replyTokensMax: _own, ...rest } = held;
   const back = rest.pausedFrom === "RetryingLLM" ? "AwaitingLLM" : rest.pausedFrom;
   return { ...rest, pausedFrom: back, modelRetries: 0, retryAt: null };
 }
@@ -47,11 +40,13 @@ export function acceptUpgradeIn(state: State, body: Extract<MessageBody, { reado
 
 /**
  * The run adopts the version and its price. An acceptance counts once. Calls that the older version intended are marked:
- * the schemas of their tools may be others now.
+ * the schemas of their tools may be others now. What an older version changed of the language is over: this one may have
+ * mended it.
  */
 export function applyAgentChange(state: State, { to, price }: Pick<EventOf<"AgentChanged">, "to" | "price">): State {
+  const { changedIntrinsics: _, ...kept } = state;
   const changed = {
-    ...state,
+    ...kept,
     agentVersion: to,
     ...(price === undefined ? {} : { price }),
     open: state.open.map((each) => (each.intent === null ? each : { ...each, agentChanged: true as const })),
@@ -72,9 +67,3 @@ export const resumeAfterHold = (state: State): State => ({
 
 export const withoutLack = ({ upgrades }: State): Pick<State, "upgrades"> =>
   upgrades === undefined ? {} : { upgrades: { ...upgrades, lack: null } };
-
-/** Why a run waits for an operator to mend something, in words. */
-export function modelTrouble(code: string): string {
-  if (code === INTRINSIC_CHANGED) return "its code changes functions of the language";
-  return code === "ReplyCut" ? "the replies of its model are cut" : "the provider of its model refuses what it asks";
-}

@@ -31,13 +31,19 @@ export function opening(progress: BossProgress, options: BossOptions, context: C
 
 /** What no report covers, so that neither the boss nor the answer passes over it. */
 function missingInWords({ lost, unmade }: BossProgress, { argsOf, resultOf }: Context): readonly string[] {
-  const failed = listed(lost.map((call) => argsOf(call)));
+  const failed = listed(lost.map((call) => `${argsOf(call)}: ${shortened(resultOf(call))}`));
   const refused = listed(unmade.map((call) => `${argsOf(call)}: ${resultOf(call)}`));
   return [
     ...(lost.length === 0 ? [] : [`These hand-offs gave no usable report:\n${failed}`]),
     ...(unmade.length === 0 ? [] : [`These calls were refused and handed out nothing:\n${refused}`]),
   ];
 }
+
+/** What is wrong with a report comes first. What its child run did is in the result of the call. */
+const WHY_CHARACTERS_MAX = 300;
+
+const shortened = (why: string): string =>
+  why.length <= WHY_CHARACTERS_MAX ? why : `${why.slice(0, WHY_CHARACTERS_MAX)}…`;
 
 /** More lines would let the section grow with the number of workers. */
 const LINES_MAX = 20;

@@ -83,7 +83,11 @@ function requestOf(progress: Progress, options: BossOptions): Request {
 }
 
 function ask<O extends BossOptions>(progress: Progress, { options, context }: Of<O>, note: string): Move<Progress> {
-  return { kind: "ask", progress, note, say: opening(progress, options, context) };
+  const moved = { kind: "ask", progress, note, say: opening(progress, options, context) } as const;
+  // Another round of the boss sees the memos, not the calls of the round before. What those did stands.
+  return progress.role === "boss"
+    ? { ...moved, repeats: { after: "", effects: "keep", refusesHandOffs: true } }
+    : moved;
 }
 
 /**

@@ -138,7 +138,9 @@ function ask(
   of: Of,
   said: { readonly note: string; readonly cracks?: readonly Signal[] },
 ): Move<Progress> {
-  return { kind: "ask", progress, ...said, say: openings[progress.role](progress, of.context) };
+  const moved = { kind: "ask", progress, ...said, say: openings[progress.role](progress, of.context) } as const;
+  // A drafter that revises has the tools of the round before, and what it did then stands.
+  return progress.role === "drafter" ? { ...moved, repeats: { after: "", effects: "keep" } } : moved;
 }
 
 const replies: { readonly [R in Progress["role"]]: (progress: Progress, seen: Reply, of: Of) => Move<Progress> } = {

@@ -25,6 +25,11 @@ export interface TopologyEvents {
     /** A message to the model. With `section` it opens a section: the model no longer sees what came before. */
     readonly text?: string;
     readonly section?: true;
+    /**
+     * Earlier work is repeated. `undo`: calls whose effects are undone before it begins, or asked about where their tool
+     * has no undo. `standing`: calls whose effects stand. Both oldest first.
+     */
+    readonly repeats?: { readonly undo?: readonly string[]; readonly standing?: readonly string[] };
     /** The topology has finished. The text of this message is the answer of the run. */
     readonly final?: string;
   };

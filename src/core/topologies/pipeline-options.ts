@@ -31,6 +31,8 @@ export interface PipelineOptions extends Shape {
   readonly endToEnd?: string;
   /** How often a stage may run again. */
   readonly retriesPerStage: number;
+  /** What a discarded stage did outside stands. Absent: it is undone before the stage begins again. */
+  readonly onRollBack?: "undo" | "keep";
 }
 
 /** The functions that judge the output of a stage. */
@@ -39,7 +41,12 @@ export const judgesOf = ({ form, gates = [] }: Stage): readonly string[] => [
   ...gates,
 ];
 
-export function pipelineProblems({ stages, retriesPerStage, endToEnd: check }: PipelineOptions): readonly string[] {
+export function pipelineProblems({
+  stages,
+  retriesPerStage,
+  endToEnd: check,
+  onRollBack = "undo",
+}: PipelineOptions): readonly string[] {
   if (!Array.isArray(stages) || stages.length === 0) return ["write stages: [{ name, instructions }]"];
   const names = stages.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
@@ -52,6 +59,7 @@ export function pipelineProblems({ stages, retriesPerStage, endToEnd: check }: P
         : [`the judge of stage ${name} has threshold ${judge.threshold}: write a number above 0, and 1 at most`],
     ),
     ...problemOfWhole("retriesPerStage", retriesPerStage, 0),
+    ...(onRollBack === "undo" || onRollBack === "keep" ? [] : ['onRollBack: write "undo" or "keep"']),
     ...(check === undefined || typeof check === "string" ? [] : ["endToEnd is no function"]),
   ];
 }

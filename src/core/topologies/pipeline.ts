@@ -17,6 +17,8 @@ type Output = { readonly message: string; readonly held: boolean };
 type Progress = {
   /** The stages when this progress began: with others it would not fit. */
   readonly names: readonly string[];
+  /** The newest message when this pipeline began: what came before belongs to a topology around it. */
+  readonly since: string;
   readonly cursor: number;
   readonly role: "stage" | "judge" | "end";
   /** Of the stages before `cursor`. */
@@ -46,10 +48,10 @@ export const PIPELINE: Composite<PipelineOptions, Progress> = {
     models: stages.flatMap(({ model, judge }) => [model, judge?.model].filter((each) => each !== undefined)),
     tools: stages.flatMap(({ tools = [] }) => tools),
   }),
-  begin: (options) => {
+  begin: (options, { newest: since }) => {
     const names = options.stages.map(({ name }) => name);
     const progress: Progress = {
-      ...{ names, cursor: 0, role: "stage", outputs: [], runs: names.map((_, index) => (index === 0 ? 1 : 0)) },
+      ...{ names, since, cursor: 0, role: "stage", outputs: [], runs: names.map((_, index) => (index === 0 ? 1 : 0)) },
       ...{ candidate: "", why: "", unreadable: 0 },
     };
     return { progress, note: `begins with ${names[0] ?? ""}`, say: `Stage 1 of ${names.length}: ${names[0] ?? ""}.` };
@@ -128,14 +130,23 @@ function enter(
   of: Of,
   said: { readonly note: string; readonly cracks?: readonly Signal[] },
 ): Move<Progress> {
-  const { cursor, runs } = progress;
+  const { cursor, runs, outputs, since } = progress;
+  // Stages from here on are discarded. All that followed the output of the stage before belongs to them.
+  const after = outputs[cursor - 1]?.message ?? since;
+  const isAgain = (runs[cursor] ?? 0) > 0;
   const next: Progress = {
     ...progress,
     ...{ role: "stage", candidate: "", unreadable: 0 },
-    outputs: progress.outputs.slice(0, cursor),
+    outputs: outputs.slice(0, cursor),
     runs: runs.map((count, index) => (index === cursor ? count + 1 : count)),
   };
-  return { kind: "ask", progress: next, ...said, say: opening(next, of.options, of.context) };
+  return {
+    kind: "ask",
+    progress: next,
+    ...said,
+    say: opening(next, of.options, of.context),
+    ...(isAgain ? { repeats: { after, effects: of.options.onRollBack ?? "undo" } } : {}),
+  };
 }
 
 /** The stage has an output. Its functions judge it first, then its judge. */

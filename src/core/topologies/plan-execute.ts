@@ -13,7 +13,7 @@ import { type PlanExecuteOptions, planProblems } from "./plan-options.ts";
 import { type Done, answerOpening, doneWords, replanOpening, stepAt, stepOpening } from "./plan-openings.ts";
 import { type Step, planDiff, planFormat, planIn } from "./plan.ts";
 import { react } from "./react.ts";
-import type { Context, Move, Observation, Shape, Signal, Verdict } from "./topology.ts";
+import type { Context, Move, Observation, Repeat, Shape, Signal, Verdict } from "./topology.ts";
 
 type Progress = {
   readonly role: "planner" | "step" | "answer";
@@ -108,6 +108,9 @@ export const PLAN_EXECUTE: Composite<PlanExecuteOptions, Progress> = {
     return `plan ${plans}, step ${cursor + 1} of ${steps.length}, ${steps[cursor]?.title ?? ""}`;
   },
 };
+
+/** A plan that replaces another may repeat its steps, and what they did stands. */
+const REPEATED: Repeat = { after: "", effects: "keep" };
 
 const PLANNING: Shape = react({ maxBeats: PLANNER_BEATS });
 
@@ -268,6 +271,7 @@ function replan(
     note: `another plan: ${why}`,
     cracks,
     say: replanOpening(again, options, context),
+    repeats: REPEATED,
   };
 }
 
@@ -289,5 +293,6 @@ function reopened(
     progress: again,
     note: `a user wrote: ${why}`,
     say: replanOpening(again, of.options, of.context),
+    repeats: REPEATED,
   };
 }

@@ -52,6 +52,8 @@ export interface Context {
   readonly failures: readonly { readonly tool: string; readonly why: string; readonly unknown: boolean }[];
   /** Calls of this section that took effect, or may have, in words: tool, arguments and outcome. */
   readonly effects: readonly string[];
+  /** The ID of the newest message. */
+  readonly newest: string;
   /** The text of a message, empty if there is no such message. */
   readonly textOf: (message: string) => string;
   /** The settled calls of this section, in the order in which they were settled. */
@@ -128,6 +130,17 @@ export interface Signal {
   readonly why: string;
 }
 
+/**
+ * Earlier work is repeated: all since the message `after`, or since the run began or was restarted if it is empty.
+ * `undo`: what that work did outside is undone first. `keep`: it stands, and an equal call asks a human.
+ */
+export interface Repeat {
+  readonly after: string;
+  readonly effects: "undo" | "keep";
+  /** The topology itself refuses a hand-off that is equal to one of them. */
+  readonly refusesHandOffs?: true;
+}
+
 /** What follows from an observation. */
 export type Move<P extends Json = Json> = { readonly cracks?: readonly Signal[] } & (
   | {
@@ -140,6 +153,7 @@ export type Move<P extends Json = Json> = { readonly cracks?: readonly Signal[] 
       readonly say?: string;
       /** A message to the model in the section that continues. */
       readonly tell?: string;
+      readonly repeats?: Repeat;
     }
   /** Run these functions of the user, then observe their verdicts with this progress. Nothing is stored before that. */
   | {

@@ -73,7 +73,8 @@ export class ActiveRun implements RunParts {
 
   /** Milliseconds for further work. After them this invocation has to commit and release the run. */
   get leftMs(): number {
-    return this.invocation.deadline - this.world.limits.drainMs - this.now;
+    const { deadline } = this.invocation;
+    return this.noticed.isHeldOn ? 0 : deadline - this.world.limits.drainMs - this.now;
   }
 
   /** Whether events are recorded that no commit holds yet. */
@@ -93,9 +94,11 @@ export class ActiveRun implements RunParts {
   /** What the decision about the next command needs to know besides the state. */
   view(): View {
     const { epoch, effectsSettleAt, cancel, pause } = this.row;
+    const counted = this.world.clock.counted?.();
     return {
       now: this.now,
       earliest: this.world.clock.earliest(),
+      ...(counted !== undefined && { counted }),
       epoch,
       effectsSettleAt,
       cancel,
@@ -104,6 +107,7 @@ export class ActiveRun implements RunParts {
       hasSeenDetached: this.noticed.hasSeenDetached,
       lacksChild: this.noticed.lacksChild,
       cannotAskChild: this.noticed.cannotAskChild,
+      hasJudged: this.noticed.hasJudged,
     };
   }
 

@@ -10,35 +10,61 @@ import { SIZES } from "../../codec/limits.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import { STRICTEST } from "../../core/calls/effects.ts";
 import { READ_RESULT } from "../../core/calls/stored-values.ts";
+import type { LeftOutTool } from "../../core/left-out.ts";
 import type { OpenCall } from "../../core/state.ts";
 import { secretsFor } from "../../history/secrets.ts";
 import type { Agent, Tool, ToolSource } from "../../ports/agent.ts";
 import type { World } from "../../ports/world.ts";
 import type { AgentAbsent, LoadedAgent } from "./runner.ts";
+import type { SaidInTime } from "./said.ts";
 
-type Lists = readonly Readonly<Record<string, Tool>>[];
+type Lists = readonly List[];
 
 /** The agent with the last lists of its servers. What is known of an agent object, such as digests, stays valid. */
 const merged = new WeakMap<Agent, { readonly lists: Lists; readonly agent: Agent }>();
+
+type List = Readonly<Record<string, Tool>>;
+
+/** Asks a server for its tools, and waits no longer than the beat has. `ms`: how long that is. Never rejects. */
+export type ListInTime = (source: ToolSource, list: (ms: number) => Promise<List>) => Promise<SaidInTime<List>>;
 
 /** `mayBeOld`: calls are released already, so an old list serves where a server does not answer. */
 export async function withSources(
   world: Pick<World, "secrets" | "clock">,
   found: LoadedAgent | AgentAbsent,
-  { mayBeOld }: { readonly mayBeOld: boolean },
+  { mayBeOld, ask }: { readonly mayBeOld: boolean; readonly ask: ListInTime },
 ): Promise<LoadedAgent | AgentAbsent> {
   if (found.kind === "absent") return found;
   const { sources = [] } = found.agent;
   if (sources.length === 0) return found;
+  const secrets = secretsFor(world, found.agent);
+  const now = world.clock.now();
+  const said = await Promise.all(
+    sources.map((source) => ask(source, (ms) => source.list({ secrets, mayBeOld, now, ms }))),
+  );
+  const isLate = said.some(({ kind }) => kind === "late");
+  const failed = said.flatMap((each, index) =>
+    each.kind === "said" ? [] : [each.kind === "late" ? `${sources[index]?.label} gave ${each.why}` : each.why],
+  );
+  if (failed.length > 0) return unknownTools(failed.join("; "), isLate);
   try {
-    const secrets = secretsFor(world, found.agent);
-    const now = world.clock.now();
-    const lists = await Promise.all(sources.map((source) => source.list({ secrets, mayBeOld, now })));
-    return { ...found, agent: agentWith(found.agent, lists) };
+    return {
+      ...found,
+      agent: agentWith(
+        found.agent,
+        said.flatMap((each) => (each.kind === "said" ? [each.value] : [])),
+      ),
+    };
   } catch (error) {
-    return { kind: "absent", why: `the tools of its servers are not known: ${sentenceOf(error)}` };
+    return unknownTools(sentenceOf(error), false);
   }
 }
+
+const unknownTools = (why: string, isLate: boolean): AgentAbsent => ({
+  kind: "absent",
+  why: `the tools of its servers are not known: ${why}`,
+  ...(isLate && { isLate }),
+});
 
 function agentWith(agent: Agent, lists: Lists): Agent {
   const known = merged.get(agent);
@@ -50,9 +76,25 @@ function agentWith(agent: Agent, lists: Lists): Agent {
       `they and the agent have ${count} tools, ${SIZES.toolsMax} are allowed: name the needed ones in only`,
     );
   }
-  const full = { ...agent, tools };
+  const leftOut = leftOutOf(agent, lists);
+  const full = { ...agent, tools, ...(leftOut.length > 0 && { leftOut }) };
   merged.set(agent, { lists, agent: full });
   return full;
+}
+
+/** Those that a source leaves out, and those whose name another tool has. */
+export function leftOutOf({ tools, sources = [] }: Agent, lists: Lists): readonly LeftOutTool[] {
+  const owners = new Map(Object.keys(tools).map((name) => [name, "the agent itself"]));
+  return sources.flatMap(({ label, leftOut }, at) => {
+    const taken = Object.keys(lists[at] ?? {}).flatMap((tool): LeftOutTool[] => {
+      const owner = owners.get(tool);
+      if (owner === undefined) owners.set(tool, label);
+      return owner === undefined
+        ? []
+        : [{ tool, source: label, why: `${owner} has a tool of that name: set another prefix` }];
+    });
+    return [...(leftOut?.() ?? []).map((each) => ({ ...each, source: label })), ...taken];
+  });
 }
 
 /** The agent's own tools come first, and win over a listed one of the same name. */

@@ -12,11 +12,12 @@ import type { RunParts } from "./run-parts.ts";
  * @throws IntrinsicChanged
  */
 export async function asCodeOf<T>(
-  { world: { intrinsics }, row: { run, epoch } }: Pick<RunParts, "world" | "row">,
+  { world: { intrinsics, announce }, row: { run, epoch } }: Pick<RunParts, "world" | "row">,
   tool: string,
   work: (ran: () => void) => Promise<T>,
 ): Promise<T> {
-  if (intrinsics === undefined) return work(() => {});
+  const end = announce?.({ run, what: `tool ${tool}` });
+  if (intrinsics === undefined) return work(() => {}).finally(end);
   const code: CodeAtWork = { run, epoch, tool };
   intrinsics.check();
   const leave = intrinsics.enter(code);
@@ -24,5 +25,6 @@ export async function asCodeOf<T>(
   // Before it leaves: what it changed after its first pause is found while it still counts as at work.
   intrinsics.check();
   leave();
+  end?.();
   return result;
 }

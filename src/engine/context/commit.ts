@@ -10,7 +10,8 @@ import type { CommitRecord } from "../../core/event.ts";
 import { levelIn, neededLevel } from "../../core/levels.ts";
 import { isTerminal } from "../../core/phases.ts";
 import { type Commit, type CommitOutcome, type Row, hasEnded } from "../../protocol/row.ts";
-import { resolveAmbiguousWrite, patient } from "../../history/resolve-ambiguous-write.ts";
+import { COMMIT } from "../../protocol/row-commit.ts";
+import { type Patience, resolveAmbiguousWrite, patient } from "../../history/resolve-ambiguous-write.ts";
 import { signIn } from "../../history/vouch.ts";
 import { clearAbsorbed, absorbedIn } from "./clear-absorbed.ts";
 import { type CommitOptions, commitRequest, isHandedOn } from "./commit-request.ts";
@@ -132,13 +133,29 @@ function send(run: RunParts, request: Commit): Promise<CommitOutcome> {
   const epochAfter = request.epoch + (request.nextChain ? 1 : 0);
   noticed.noteSent(request.commitId);
   return resolveAmbiguousWrite<CommitOutcome>(
-    () => world.table.commit(request),
+    () => world.table.decide(request, COMMIT),
     (found) => {
       // Schedule 47: the commit landed, its answer was lost, and another epoch has claimed the run since. If this
       // invocation went on with that row, it would act under the epoch of another invocation. So it stays fenced.
       const isMine = found.commitId === request.commitId && found.epoch === epochAfter;
       return isMine ? { kind: "committed", row: found } : null;
     },
-    patient({ clock, random, until: invocation.deadline - limits.drainMs / 4 }),
+    holdingOn(run, patient({ clock, random, until: invocation.deadline - limits.drainMs / 4 })),
   );
+}
+
+/**
+ * Schedule 236: a client is stopped in its commit and holds the store. Healthy runs count deaths at their deadlines, pay
+ * replies twice and ask about calls that had returned. So an invocation of which no call can act any more waits until the
+ * store is free. It begins nothing after that, since it has no time left. Its epoch decides whether the run is still its own.
+ */
+function holdingOn({ noticed, invocation, world }: RunParts, patience: Patience): Patience {
+  const { holdOn } = invocation;
+  const { clock, random } = world;
+  const endless = patient({ clock, random, until: Infinity });
+  return (why = "the store is busy") => {
+    if (holdOn === undefined || noticed.mayAct) return patience(why);
+    holdOn(why);
+    return endless(why);
+  };
 }

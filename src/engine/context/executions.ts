@@ -3,7 +3,7 @@ import { executionName } from "../../protocol/ids.ts";
 import type { Payload } from "../../protocol/chain.ts";
 import type { ListedRow } from "../../protocol/row.ts";
 import { isAsleep, isUnbegun } from "../../protocol/row-park.ts";
-import type { HandOver, HandOverOutcome } from "../../protocol/row-hand-over.ts";
+import { type HandOver, type HandOverOutcome, HAND_OVER } from "../../protocol/row-hand-over.ts";
 import type { World } from "../../ports/world.ts";
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 
@@ -55,7 +55,7 @@ const start = (world: World, payload: Payload): ReturnType<World["chain"]["start
 /** Moves the row to the next execution. Does not start that execution. */
 export function handOver(world: World, of: Omit<HandOver, "now">): Promise<HandOverOutcome> {
   return resolveAmbiguousWrite<HandOverOutcome>(
-    () => world.table.handOver({ ...of, now: world.clock.now() }),
+    () => world.table.decide({ ...of, now: world.clock.now() }, HAND_OVER),
     () => null,
   );
 }

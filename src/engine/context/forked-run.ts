@@ -27,7 +27,7 @@ export function forkedState(
     task: task?.value ?? from.task,
     taskText: task?.text ?? "",
   });
-  const { calls, restart, restartedFrom, window, topology, cracks, signals } = from;
+  const { calls, restart, restartedFrom, window, topology, cracks, signals, repeats } = from;
   const [first, ...others] = from.messages;
   const opening = task === undefined || first === undefined ? first : { ...first, at, parts: [text(task.text)] };
   return {
@@ -36,6 +36,7 @@ export function forkedState(
     ...(restartedFrom === undefined ? {} : { restartedFrom }),
     ...(window === undefined ? {} : { window }),
     ...(topology === undefined ? {} : { topology }),
+    ...(repeats === undefined ? {} : { repeats }),
     ...(cracks === undefined ? {} : { cracks }),
     ...(signals === undefined ? {} : { signals }),
     messages: opening === undefined ? fresh.messages : [opening, ...others],

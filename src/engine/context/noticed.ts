@@ -18,6 +18,7 @@ export class Noticed {
   #replies = 0;
   #ranToolsFirst = false;
   #mustCommitFirst = false;
+  #isHeldOn = false;
   #outlived: "no" | "code" | "tool" = "no";
   #hasResumed = false;
   #checkpoint: Checkpoint | null = null;
@@ -27,6 +28,7 @@ export class Noticed {
   #hasSeenDetached = false;
   #lacksChild = false;
   #cannotAskChild = false;
+  #hasJudged = false;
   #warning: { readonly expiresAt: number | null } | null = null;
   #price: Price | null = null;
   #budget: Limits | null = null;
@@ -43,6 +45,7 @@ export class Noticed {
   readonly #postponed = new Set<string>();
   readonly #removed = new Set<string>();
   readonly #sent = new Set<string>();
+  #underWay = 0;
 
   constructor(row: Row) {
     this.waitsUntil = row.deadline;
@@ -57,6 +60,7 @@ export class Noticed {
 
   noteReply(): void {
     this.#replies += 1;
+    this.#hasJudged = false;
     this.#hasWorked = true;
   }
 
@@ -147,6 +151,15 @@ export class Noticed {
   }
 
   /** Whether this invocation has looked at the model job that is out, or sent it. */
+  /** Whether this invocation has judged the last reply, and only children keep the run from its end. */
+  get hasJudged(): boolean {
+    return this.#hasJudged;
+  }
+
+  noteJudged(): void {
+    this.#hasJudged = true;
+  }
+
   get hasSeenDetached(): boolean {
     return this.#hasSeenDetached;
   }
@@ -296,6 +309,25 @@ export class Noticed {
   /** The attempt has ended, and this invocation released another one. */
   noteReleasedAgain(call: string): void {
     this.#begun.delete(call);
+  }
+
+  /** A call of a batch began (1) or ended (-1). */
+  noteUnderWay(by: 1 | -1): void {
+    this.#underWay += by;
+  }
+
+  /** Something that this invocation began may still act. */
+  get mayAct(): boolean {
+    return this.#underWay > 0 || this.#outlived !== "no";
+  }
+
+  /** The deadline of this invocation was moved for its commit, so it begins nothing more. */
+  noteHeldOn(): void {
+    this.#isHeldOn = true;
+  }
+
+  get isHeldOn(): boolean {
+    return this.#isHeldOn;
   }
 
   hasBegun(call: string): boolean {

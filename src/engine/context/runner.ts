@@ -22,6 +22,8 @@ export interface AgentAbsent {
   readonly why: string;
   /** An agent of that name is there, or may be, and cannot be loaded now. Absent: there is none. */
   readonly isBroken?: true;
+  /** Its file or one of its servers gave no answer in the time that the beat had left. A whole beat may suffice. */
+  readonly isLate?: true;
 }
 
 /** An agent with its models, ready to run. */

@@ -36,6 +36,13 @@ export function unaccountedIn(
   return isModelOut(state) ? { ...unaccounted, others: 0 } : unaccounted;
 }
 
+/**
+ * Whether tokens that no provider reported are estimated: only where they cost money, or a budget of tokens could be passed. A
+ * model of one's own that reports none would else seem to use what no provider counted.
+ */
+export const needsEstimate = (price: Price, tokensMax: number | null | undefined): boolean =>
+  (tokensMax ?? null) !== null || Object.values(price).some((usd) => usd > 0);
+
 /** Assumed reply length of a lost model call, in tokens. */
 const LOST_REPLY_TOKENS = 500;
 const CHARACTERS_PER_TOKEN = 4;

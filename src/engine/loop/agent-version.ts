@@ -30,8 +30,8 @@ interface Hold {
  * Returns the agent for this invocation. Returns null if the run has to wait for other code; then the wait is recorded.
  */
 export function matchAgentVersion(run: ActiveRun, found: LoadedAgent | AgentAbsent): LoadedAgent | null {
-  const hold = holdBy(run.state, found) ?? holdByModel(run, found);
-  if (hold === "model") {
+  const hold = holdBy(run.state, found) ?? holdByOperator(run, found);
+  if (hold === "operator") {
     run.noticed.noteDeploymentChecked();
     return null;
   }
@@ -54,16 +54,16 @@ function holdBy(state: State, found: LoadedAgent | AgentAbsent): Hold | null {
 }
 
 /**
- * The run waits since the provider of its model refuses what it asks. A poll alone asks for nothing again: only a resume
- * or a message does, or another version of the agent.
+ * The run waits for an operator to mend what fails. A poll alone tries nothing again: only a resume or a message does, or
+ * another version of the agent.
  */
-const holdByModel = ({ state, noticed }: ActiveRun, found: LoadedAgent | AgentAbsent): "model" | null =>
+const holdByOperator = ({ state, noticed }: ActiveRun, found: LoadedAgent | AgentAbsent): "operator" | null =>
   state.phase === "AwaitingAgent" &&
-  upgradesOf(state).lack?.kind === "model" &&
+  upgradesOf(state).lack?.kind === "operator" &&
   found.kind === "agent" &&
   found.agent.version === state.agentVersion &&
   !noticed.isWoken
-    ? "model"
+    ? "operator"
     : null;
 
 /** Records the wait. If the run waits for the same version as before, nothing is recorded and no deadline moves. */

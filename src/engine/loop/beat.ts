@@ -4,6 +4,7 @@
  */
 import { Unreadable } from "../../codec/canonical.ts";
 import { RowNewer } from "../../codec/row.ts";
+import { bounded } from "../../codec/value.ts";
 import { StateTooLarge } from "../../codec/snapshot.ts";
 import type { Attempt, Payload, TaskResult } from "../../protocol/chain.ts";
 import { TIMES } from "../../protocol/limits.ts";
@@ -16,7 +17,7 @@ import { waitsForChild, waitsForChildren } from "../../core/calls/children.ts";
 import { wakesFromOutside } from "../../core/calls/held-calls.ts";
 import { statusOf } from "../../core/calls/open-calls.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
-import type { ClaimOutcome } from "../../protocol/row-claim.ts";
+import { type ClaimOutcome, CLAIM } from "../../protocol/row-claim.ts";
 import type { Invocation } from "../../ports/tasks.ts";
 import { StoreUnreachable, type World } from "../../ports/world.ts";
 import { ActiveRun } from "../context/active-run.ts";
@@ -24,6 +25,7 @@ import { Fenced } from "../context/fenced.ts";
 import { recordRedrive } from "../context/record-redrive.ts";
 import { alarm } from "../../history/alarm.ts";
 import { noteChangedIntrinsic } from "./changed-intrinsic.ts";
+import { reopenGates } from "../tools/lost-time.ts";
 import { waitsForNewer } from "./behind.ts";
 import { resolveAmbiguousWrite, patient } from "../../history/resolve-ambiguous-write.ts";
 import { expire, hasNews, isTooLate, nextWarning, warnIfDue } from "./idle.ts";
@@ -40,6 +42,7 @@ import { loadVouched } from "../../history/vouch.ts";
 import { retryIsSooner } from "../model/provider-outage.ts";
 import { learnSecrets } from "../../history/secrets.ts";
 import type { Runner } from "../context/runner.ts";
+import { askInTime } from "../tools/ask-in-time.ts";
 import { postponeUnbegun } from "../tools/postpone.ts";
 import { takeMessage } from "../tools/waits.ts";
 import { step } from "./step.ts";
@@ -53,9 +56,10 @@ type BeatResult = Extract<TaskResult, { readonly kind: "beat" | "exit" }>;
 export async function beat(
   runner: Runner,
   task: { readonly payload: Payload; readonly attempt: Attempt },
-  invocation: Invocation,
+  asked: Invocation,
 ): Promise<BeatResult> {
-  const time = new StoreTime(runner.world, invocation);
+  const time = new StoreTime(runner.world, asked);
+  const invocation = heldBy(asked, time);
   const { world } = time;
   const { payload } = task;
   world.intrinsics?.check();
@@ -84,11 +88,14 @@ export async function beat(
     const loaded = await loadVouched(world, claimed.row, runner.segments, runner.level);
     const { segments, commits } = runner;
     run = new ActiveRun({ world, invocation, loaded, segments, commits, since, trace });
+    const { noticed } = run;
+    time.mayHoldOn = () => !noticed.mayAct;
+    time.onHeldOn = () => noticed.noteHeldOn();
     // Without the secrets a run can still end and absorb reconciliations. They are read again before the agent runs.
     await learnSecrets(world).catch(() => undefined);
     recordRedrive(run);
-    if (claimed.overtook !== null) recordTakeover(run, claimed.overtook);
-    return await drive(runner, run, task.attempt);
+    if (claimed.overtook !== null) recordTakeover(run, claimed.overtook, task.attempt);
+    return await drive({ ...runner, agentOf: inTime(run, runner.agentOf) }, run, task.attempt);
   } catch (error) {
     trace?.stopped(error);
     // What cannot be read or decided with a broken function says nothing about the run (schedule 227).
@@ -100,9 +107,34 @@ export async function beat(
     // An invocation that lost the run may also hold a promise that outlived its timeout.
     return run === null ? lost : mayEnd(run, lost);
   } finally {
+    time.mayHoldOn = () => false;
     leave?.();
     trace?.ended({ at: world.clock.now(), version: (run?.row ?? claimed.row).version });
   }
+}
+
+/** While its commit waits for a held store, the calls of the invocation get time beyond its deadline. */
+const heldBy = (invocation: Invocation, time: StoreTime): Invocation =>
+  invocation.holdOn === undefined
+    ? invocation
+    : {
+        ...invocation,
+        holdOn: (why) => time.holdOn(why),
+      };
+
+/**
+ * Loads agents within the time of the beat. A module that is still loading then is left to this process, which ends: the
+ * next one finds its file as it is by then (schedule 243).
+ */
+function inTime(run: ActiveRun, agentOf: Runner["agentOf"]): Runner["agentOf"] {
+  return async (name) => {
+    const said = await askInTime(run, { what: `the module of agent ${name}` }, () => agentOf(name));
+    if (said.kind === "said") return said.value;
+    if (said.kind === "threw") throw said.error;
+    run.noticed.noteOutlived("code");
+    const why = `its module is still loading: ${said.why}; look for an await at its top level`;
+    return { kind: "absent", why, isBroken: true, isLate: true };
+  };
 }
 
 /**
@@ -153,7 +185,7 @@ function claim(
   const { died = null, changed: _, ...entry } = attempt;
   const { clock, random, limits, table } = world;
   return resolveAmbiguousWrite<ClaimOutcome>(
-    () => table.claim({ run, born, chain, entry, died, owner, leaseUntil, level, now: clock.now() }),
+    () => table.decide({ run, born, chain, entry, died, owner, leaseUntil, level, now: clock.now() }, CLAIM),
     (row) => (row.owner === owner ? { kind: "granted", row, overtook: null } : null),
     patient({ clock, random, until: invocation.deadline - limits.drainMs }),
   );
@@ -180,6 +212,7 @@ async function drive(
   let { isWoken } = run.noticed;
   await openInbox(run);
   for (;;) {
+    reopenGates(run);
     const owed = run.owed();
     const [command] = owed.flatMap((each) => withoutPostponed(run, each));
     if (command === undefined) {
@@ -280,11 +313,12 @@ function nextLook({ row, state, now }: ActiveRun): number {
 const mayEnd = (run: ActiveRun, { reply }: Answered): BeatResult =>
   run.noticed.outlived === "no" ? { kind: "beat", reply } : { kind: "exit", reply };
 
-function recordTakeover(run: ActiveRun, from: string): void {
+function recordTakeover(run: ActiveRun, from: string, { cause }: Pick<Attempt, "cause">): void {
   const { takeovers, epoch } = run.row;
   run.noticed.noteTakeover();
   const action = { kind: "takeover", from, takeovers } as const;
-  const why = `the invocation before this one (${from}) never released the run; epoch ${epoch} goes on`;
+  const end = cause === undefined ? "" : `; the last process that is known to have died: ${cause}`;
+  const why = bounded(`the invocation before this one (${from}) never released the run; epoch ${epoch} goes on${end}`);
   run.record({ kind: "RecoveryDecided", at: run.now, rule: "takeover", why, action });
   const out = run.state.open.filter(waitsForChild).length;
   if (out === 0) return;

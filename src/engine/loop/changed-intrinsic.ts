@@ -20,7 +20,7 @@ export async function noteChangedIntrinsic(run: ActiveRun, changed: ChangedIntri
   run.record({ kind: "RecoveryDecided", at: run.now, rule, why, action: { kind: "intrinsicChanged", changed } });
   if (isRepeatedChange(state, changed) && mayBeHeld(run)) {
     const failure = repeatedChange(changed);
-    const action = { kind: "hold", to: null, failure } as const;
+    const action = { kind: "block", mends: "code", failure } as const;
     const held = "a function of the language was changed again";
     run.record({ kind: "RecoveryDecided", at: run.now, rule: held, why: failure.message, action });
     run.noticed.noteDeploymentChecked();

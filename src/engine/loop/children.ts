@@ -9,6 +9,8 @@ import { argsOf } from "../../core/calls/ledger.ts";
 import type { Json } from "../../core/json.ts";
 import { childEndId, parentStopId } from "../../protocol/ids.ts";
 import { markForNew, openMark } from "../../protocol/restored.ts";
+import { NO_EXECUTION, isUnbegun } from "../../protocol/row-park.ts";
+import type { ChildFence, FenceAnswer, FenceOutcome } from "../../protocol/row-fence.ts";
 import { hasEnded } from "../../protocol/row.ts";
 import type { ChildAnswer, ChildCreation, ChildrenOutcome } from "../../protocol/row-children.ts";
 import type { World } from "../../ports/world.ts";
@@ -122,6 +124,55 @@ async function create(run: ActiveRun, children: readonly ChildCreation[]): Promi
   if (outcome.kind === "unreadable") throw new Unreadable(`run ${id}: ${outcome.why}`);
   if (outcome.kind === "newer") throw new RowNewer(id, outcome);
   return outcome.children;
+}
+
+/**
+ * Takes children that are to go on from the processes that hold them, and starts their next executions (C9). A process
+ * that dies in between leaves the entries as they are: the next invocation sends the same requests, which find their
+ * numbers in the rows.
+ */
+export async function continueChildren(run: ActiveRun, ids: readonly string[]): Promise<Next> {
+  if (run.hasPending) {
+    await run.commitPending();
+    return "continue";
+  }
+  if (run.leftMs <= 0 && run.moved) return "release";
+  let hasReported = false;
+  for (const entry of entriesOf(run, ids)) {
+    const answer = await fence(run, { child: entry.id, dispatch: entry.dispatch ?? 1 });
+    if (answer.kind === "childUnreadable") {
+      run.noticed.noteChildUnreachable();
+      continue;
+    }
+    if (answer.kind === "ended" || answer.kind === "gone") hasReported = true;
+    run.record({ kind: "ChildResumed", at: run.now, child: entry.id });
+  }
+  if (hasReported) await absorbInbox(run);
+  return "continue";
+}
+
+/** The fence names this epoch of the parent, so a process that lost the parent takes no child from its successor. */
+async function fence(run: ActiveRun, request: Pick<ChildFence, "child" | "dispatch">): Promise<FenceAnswer> {
+  const { world, row, invocation } = run;
+  const { clock, random, limits, table } = world;
+  const { run: id, born, epoch } = row;
+  const outcome = await resolveAmbiguousWrite<FenceOutcome>(
+    () => table.fenceChild({ run: id, born, epoch, now: clock.now(), ...request }),
+    () => null,
+    patient({ clock, random, until: invocation.deadline - limits.drainMs }),
+  );
+  if (outcome.kind === "missing") throw new Fenced("the run is gone");
+  if (outcome.kind === "refused") throw new Fenced(`epoch ${epoch} is over, epoch ${outcome.row.epoch} has it`);
+  if (outcome.kind === "unreadable") throw new Unreadable(`run ${id}: ${outcome.why}`);
+  if (outcome.kind === "newer") throw new RowNewer(id, outcome);
+  // The execution that waited for the child finds that the run has moved on, and ends.
+  if (outcome.kind === "fenced" && outcome.parked !== null && outcome.parked !== NO_EXECUTION) {
+    await world.chain.wake(outcome.parked);
+  }
+  if ((outcome.kind === "fenced" || outcome.kind === "already") && isUnbegun(outcome.row)) {
+    await startExecution(world, outcome.row);
+  }
+  return outcome;
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 import type { Agent, Check, RunView } from "../../ports/agent.ts";
 import { asJson, bounded, sentenceOf } from "../../codec/value.ts";
+import { waitsForChildren } from "../../core/calls/children.ts";
 import type { Failure } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
 import { ensure } from "../../core/ensure.ts";
@@ -33,6 +34,11 @@ export async function checkCompletion(run: ActiveRun, agent: Agent): Promise<Nex
   const missing = verdicts.filter((verdict) => verdict !== null);
   for (const { check, why } of missing) run.record({ kind: "CheckFailed", at: run.now, check, why });
   if (missing.length > 0) return notDone(run, agent, { missing, isFinal: message !== null });
+  // C5: the end waits. It is judged again when the last child has reported.
+  if (waitsForChildren(run.state)) {
+    run.noticed.noteJudged();
+    return "continue";
+  }
   const made = resultOf(agent, view);
   if (made.failure !== null) {
     run.record(decideRecovery(run.state, { kind: "agent", failure: made.failure }, run.now));
@@ -89,7 +95,7 @@ async function verdictOf(
   check: Check,
   view: RunView,
 ): Promise<{ readonly check: string; readonly why: string } | null> {
-  const verdict = await askUserCode(run, () => check.holds(view as RunView<never>));
+  const verdict = await askUserCode(run, `the check ${check.name}`, () => check.holds(view as RunView<never>));
   if (verdict === true) return null;
   if (typeof verdict === "string") return { check: check.name, why: bounded(verdict) };
   return { check: check.name, why: verdict === false ? "it does not hold" : "it said neither true nor false nor why" };

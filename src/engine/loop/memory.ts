@@ -27,7 +27,7 @@ export async function recall(run: ActiveRun, agent: Agent): Promise<void> {
   const { recall: query, limit } = agent.memory;
   if (query === undefined || run.state.memory?.recalled !== undefined) return;
   const task = await run.json(run.state.task);
-  const asked = await askUserCode(run, async () => ({ text: await query(task as never) }));
+  const asked = await askUserCode(run, "recall of the memory", async () => ({ text: await query(task as never) }));
   const text = typeof asked === "object" && asked !== null ? (asked as { readonly text: unknown }).text : asked;
   if (typeof asked === "string" || typeof text !== "string") {
     note(run, "MemoryNotRecalled", typeof asked === "string" ? asked : "recall returned no text");
@@ -88,7 +88,7 @@ const refOf = ({ id, digest }: MemoryRef): MemoryRef => ({ id, digest });
 export async function learn(run: ActiveRun, agent: Agent, view: RunView): Promise<void> {
   const { learn: teach } = agent.memory ?? {};
   if (teach === undefined) return;
-  const given = await askUserCode(run, () => teach(view as RunView<never>));
+  const given = await askUserCode(run, "learn of the memory", () => teach(view as RunView<never>));
   if (!Array.isArray(given) || given.length > LEARNED_MAX) {
     const why = typeof given === "string" ? given : `learn returns a list of at most ${LEARNED_MAX} entries`;
     note(run, "MemoryNotLearned", why);

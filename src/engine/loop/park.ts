@@ -6,7 +6,7 @@ import { RowUnreadable } from "../../codec/row.ts";
 import { ensure } from "../../core/ensure.ts";
 import type { Attempt, Payload, Route, TaskResult } from "../../protocol/chain.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
-import { NO_EXECUTION, type ParkOutcome, isAsleep } from "../../protocol/row-park.ts";
+import { NO_EXECUTION, type ParkOutcome, isAsleep, PARK } from "../../protocol/row-park.ts";
 import type { World } from "../../ports/world.ts";
 import { alarm } from "../../history/alarm.ts";
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
@@ -23,7 +23,7 @@ export async function park(
 ): Promise<Extract<TaskResult, { readonly kind: "park" }>> {
   const { run, born, chain, epoch } = payload;
   const outcome = await resolveAmbiguousWrite<ParkOutcome>(
-    () => world.table.park({ run, born, chain, epoch, entry: attempt, token, now: world.clock.now() }),
+    () => world.table.decide({ run, born, chain, epoch, entry: attempt, token, now: world.clock.now() }, PARK),
     // Schedule 16: compare the token, because the version matches another attempt's token too.
     (row) => (row.park?.token === token ? { kind: "parked", row } : null),
   );
@@ -47,7 +47,7 @@ export async function endExecution(
 ): Promise<Extract<Route, "asleep" | "beat" | "superseded">> {
   ensure(entry !== null, `run ${run} was released, and no entry claimed it`);
   const outcome = await resolveAmbiguousWrite<ParkOutcome>(
-    () => world.table.park({ run, born, chain, epoch, entry, token: NO_EXECUTION, now: world.clock.now() }),
+    () => world.table.decide({ run, born, chain, epoch, entry, token: NO_EXECUTION, now: world.clock.now() }, PARK),
     (row) => (isAsleep(row) && row.epoch === epoch ? { kind: "parked", row } : null),
   );
   if (outcome.kind === "parked") return "asleep";

@@ -15,6 +15,7 @@
  */
 import { checkedCommit } from "../../codec/checksum.ts";
 import type { Commit, CommitOutcome, StoreOutage, Row } from "../../protocol/row.ts";
+import { COMMIT } from "../../protocol/row-commit.ts";
 import { type StoreUnreachable, type World } from "../../ports/world.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { Fenced } from "../context/fenced.ts";
@@ -120,7 +121,7 @@ async function giveBack(
     commitId: world.random.hex().slice(0, 16),
   };
   const outcome = await resolveAmbiguousWrite<CommitOutcome>(
-    () => world.table.commit(checkedCommit(row, commit)),
+    () => world.table.decide(checkedCommit(row, commit), COMMIT),
     (found) => (found.commitId === commit.commitId ? { kind: "committed", row: found } : null),
   );
   if (outcome.kind !== "committed") throw new Fenced(`epoch ${row.epoch} is over, or a commit of it landed`);

@@ -17,9 +17,10 @@ import { cancel, pause, resume } from "./operator-requests.ts";
 import { findRow } from "../../history/damage.ts";
 import { checkMissingTools, matchAgentVersion } from "./agent-version.ts";
 import { commitDecided } from "./terminal-commit.ts";
+import { askInTime } from "../tools/ask-in-time.ts";
 import { applyDecision, expireGate } from "../tools/gate.ts";
 import { childTooLate, takeReports } from "../tools/reports.ts";
-import { makeChildren, stopChildren } from "./children.ts";
+import { continueChildren, makeChildren, stopChildren } from "./children.ts";
 import { absorbInbox, absorbLeftTexts } from "../context/inbox.ts";
 import { prepareCalls } from "../tools/prepare-calls.ts";
 import { openCall } from "../tools/tools.ts";
@@ -31,17 +32,19 @@ import { probeCalls } from "../tools/probe.ts";
 import { checkCompletion } from "./completion-check.ts";
 import { recall } from "./memory.ts";
 import { withSecrets } from "../context/agent-secrets.ts";
-import { withReleasedTools, withSources } from "../context/agent-sources.ts";
+import { recordLeftOut } from "../context/left-out.ts";
+import { type ListInTime, withReleasedTools, withSources } from "../context/agent-sources.ts";
 import type { Next } from "../context/next.ts";
 import { mayCallModel } from "../model/model-rate.ts";
 import { callModel } from "../model/call-model.ts";
 import { dropDetached, pollDetached, submitDetached } from "../model/detached-call.ts";
 import { compensate, conclude, startOver, undo } from "../tools/compensation.ts";
+import { chooseRequest, chosenModel, withChoice } from "../model/choice.ts";
 import { agentInRole, requestFor } from "../model/role.ts";
 import { beforeModelCall, observeReports, refusalOfChild } from "../model/topology.ts";
 import { giveUpCall } from "../tools/unknown-outcome.ts";
 import { endWait, takeInputs } from "../tools/waits.ts";
-import type { LoadedAgent, Runner } from "../context/runner.ts";
+import type { AgentAbsent, LoadedAgent, Runner } from "../context/runner.ts";
 
 type Step = Exclude<Command, { kind: "wait" | "awaitAnswer" }>;
 
@@ -81,6 +84,8 @@ async function carryOut(runner: Runner, run: ActiveRun, command: Step): Promise<
       return giveUpCall(run, command.call);
     case "endWait":
       return endWait(run, command.call);
+    case "continueChildren":
+      return continueChildren(run, command.children);
     case "stopChildren":
       return stopChildren(run, command.children);
     case "dropDetachedCall":
@@ -106,6 +111,7 @@ type AgentStep = Exclude<
       | "expireGate"
       | "giveUp"
       | "endWait"
+      | "continueChildren"
       | "stopChildren"
       | "dropDetachedCall";
   }
@@ -113,6 +119,8 @@ type AgentStep = Exclude<
 
 async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): Promise<Next> {
   if (mayStop(command) && run.invocation.drain.aborted) return "release";
+  // Schedule 236: it begins nothing more. Code that it asked now would get no time, and silence counts as an answer.
+  if (run.noticed.isHeldOn && command.kind !== "perform") return "release";
   if (command.kind === "askModel") {
     if (run.noticed.beats >= run.noticed.beatsMax(run.world.limits.beatsPerInvocation)) return "release";
     // The commit may bring news, such as a cancel, so the next command is decided again.
@@ -131,9 +139,10 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
     run.record({ kind: "RecoveryDecided", at: run.now, rule: "parent has ended", why, action: { kind: "cancel" } });
     return "continue";
   }
-  const loaded = await withSecrets(run.world, await runner.agentOf(run.row.agent));
-  const isReleased = command.kind === "perform" || command.kind === "recover";
-  const met = matchAgentVersion(run, await withSources(run.world, loaded, { mayBeOld: isReleased }));
+  const found = await knownAgent(runner, run, command);
+  // The next beat has more time for it. Without progress it would have no more, so the run waits as for any missing code.
+  if (found.kind === "absent" && found.isLate === true && run.moved) return "release";
+  const met = matchAgentVersion(run, found);
   if (met === null) return "continue";
   const { agent, model } = routeModel(run, met);
   run.noticed.noteAgent(agent);
@@ -163,7 +172,7 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
       observeReports(run, agent, command.calls);
       return takeReports(run, agent, command.calls);
     case "childTooLate":
-      return childTooLate(run, { agent, agentOf: runner.agentOf }, command.child);
+      return childTooLate(run, { agent, runner }, command.child);
     case "recover":
       return recoverCalls(run, withReleasedTools(agent, run.state.open), command.calls);
     case "probe":
@@ -177,8 +186,18 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
     case "conclude":
       return conclude(run, agent);
     case "close":
-      return (await mayCallModel(run, model)) ? makeClosingCall(run, agent, model) : "release";
+      return (await mayCallModel(run, model)) ? makeClosingCall(run, withChoice(run.state, agent), model) : "release";
   }
+}
+
+/** The agent with the tools that its servers list, as far as its code and its servers answer in time. */
+async function knownAgent(runner: Runner, run: ActiveRun, { kind }: AgentStep): Promise<LoadedAgent | AgentAbsent> {
+  const loaded = await withSecrets(run.world, await runner.agentOf(run.row.agent));
+  const ask: ListInTime = ({ label }, list) => {
+    const ms = run.leftMs;
+    return askInTime(run, { what: label }, () => list(ms));
+  };
+  return withSources(run.world, loaded, { mayBeOld: kind === "perform" || kind === "recover", ask });
 }
 
 async function begin(run: ActiveRun, agent: LoadedAgent["agent"]): Promise<Next> {
@@ -198,10 +217,14 @@ async function askInRole(
     if (kind === "late") return "release";
     if (kind === "section" && run.noticed.releasesAtUnit && run.moved) return "release";
     if (kind !== "none") return "continue";
+    recordLeftOut(run, met.agent);
+    const chose = await chooseRequest(run, met.agent);
+    if (chose !== "none") return chose === "late" ? "release" : "continue";
   }
-  const role = requestFor(run.state, met.agent).model;
+  const chosen = chosenModel(run.state, met.agent);
+  const role = requestFor(run.state, met.agent).model ?? chosen;
   const compacts = command.kind === "compact";
-  const routed: Routing | Summariser = compacts ? routeSummary(run, met, role) : routeModel(run, met, role);
+  const routed: Routing | Summariser = compacts ? routeSummary(run, met, role) : routeModel(run, met, role, chosen);
   const agent = agentInRole(run.state, routed.agent);
   run.noticed.noteAgent(agent);
   if (!(await mayCallModel(run, routed.model))) return "release";

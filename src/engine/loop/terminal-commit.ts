@@ -13,6 +13,7 @@ import { failedFrom } from "../../core/policy/redrive.ts";
 import { hotMsOf } from "../../protocol/limits.ts";
 import type { Ending, State } from "../../core/state.ts";
 import { type Changed, type Incarnation, type Refused, type Row, hasEnded } from "../../protocol/row.ts";
+import { END_NOTIFICATION } from "../../protocol/row-end-notification.ts";
 import type { World } from "../../ports/world.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { keepValue } from "../../history/write-objects.ts";
@@ -110,7 +111,7 @@ export async function notifyEnd(world: World, row: Row): Promise<void> {
   const expiresAtSec = expiryOf(world, state);
   await keepKeyOfEnded(world, row, expiresAtSec);
   await resolveAmbiguousWrite<Changed<"notified"> | Refused>(
-    () => world.table.recordEndNotified({ run, born, epoch: row.epoch, now, expiresAtSec }),
+    () => world.table.decide({ run, born, epoch: row.epoch, now, expiresAtSec }, END_NOTIFICATION),
     (found) => (found.endNotified ? { kind: "notified", row: found } : null),
   );
 }

@@ -11,7 +11,7 @@ import { DELTAS, type Delta, type DeltaPart, type Piece } from "../../ports/delt
 import type { World } from "../../ports/world.ts";
 import type { Incarnation, Row } from "../../protocol/row.ts";
 import type { Step } from "../../protocol/step.ts";
-import { withTimeout } from "../tools/tool-attempt.ts";
+import { withTimeout } from "../../ports/with-timeout.ts";
 
 type Streaming = Pick<World, "deltas" | "clock" | "secrets">;
 

@@ -26,7 +26,7 @@ import { recordLostCalls } from "../context/debits.ts";
 import type { Next } from "../context/next.ts";
 import type { LoadedAgent, Runner } from "../context/runner.ts";
 import { isUnsent } from "../context/unsent-detached.ts";
-import { withTimeout } from "../tools/tool-attempt.ts";
+import { withTimeout } from "../../ports/with-timeout.ts";
 import { REQUEST_MS } from "./begin-detached.ts";
 import { absorbReply, recordFailure } from "./call-model.ts";
 import { recordModelFailure } from "./provider-outage.ts";

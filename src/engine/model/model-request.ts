@@ -6,8 +6,9 @@ import type { Message } from "../../core/message.ts";
 import { PHASES } from "../../core/phases.ts";
 import { visibleMessages } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
-import { withTimeout } from "../tools/tool-attempt.ts";
-import { estimatedCost } from "../context/unaccounted-model-calls.ts";
+import { withTimeout } from "../../ports/with-timeout.ts";
+import { limitsOf } from "../context/budget-gate.ts";
+import { estimatedCost, needsEstimate } from "../context/unaccounted-model-calls.ts";
 import { openDeltaStream } from "./delta-stream.ts";
 import { instructionsWithMemory } from "./recalled.ts";
 import { filesToShow } from "./shown-files.ts";
@@ -75,6 +76,7 @@ async function listen(run: ActiveRun, agent: Agent, options: Asked): Promise<Hea
   const { replyTokensMax } = run.state;
   const settings = { ...agent.modelOptions, ...(replyTokensMax !== undefined && { maxOutputTokens: replyTokensMax }) };
   const unfollow = follow(run.invocation.drain, stop);
+  const leave = run.world.announce?.({ run: run.row.run, what: `model ${model.name}` });
   const asked = model.ask({
     ...{ instructions, tools, mayCall, messages, options: settings, format, files, signal },
     ...(stream === null ? {} : { onPiece: stream.add }),
@@ -94,6 +96,7 @@ async function listen(run: ActiveRun, agent: Agent, options: Asked): Promise<Hea
     forget();
     unwatch();
     unfollow();
+    leave?.();
     stream?.close();
   }
   if (run.invocation.drain.aborted) return { kind: "silent", by: "drain", why: "its process was asked to end" };
@@ -136,7 +139,8 @@ function watched(
 }
 
 /**
- * Debits a reply. It was paid for, even if it is not used: at an estimate, if its provider does not report its tokens.
+ * Debits a reply. It was paid for, even if it is not used: at an estimate, if its provider does not report its tokens and
+ * they cost money or count for a budget.
  * `isBeat`: the reply plans the next calls, so it counts as a beat.
  */
 export function debitReply(
@@ -146,9 +150,10 @@ export function debitReply(
 ): void {
   const { tokensIn, tokensOut, isUncounted = false, model, isBeat } = of;
   const counted = { tokensIn, tokensOut, microUsd: microUsdOf(agent.price, of) };
-  const cost = isUncounted ? estimatedCost(run.state, agent.price, 1, run.noticed.summaryCharacters) : counted;
+  const isEstimated = isUncounted && needsEstimate(agent.price, limitsOf(run.state, agent).tokens);
+  const cost = isEstimated ? estimatedCost(run.state, agent.price, 1, run.noticed.summaryCharacters) : counted;
   const debit = { ...cost, ...(isBeat ? { beats: 1 } : {}) };
-  const what = isUncounted ? `${model.name}, estimated` : model.name;
+  const what = isEstimated ? `${model.name}, estimated` : model.name;
   run.record({ kind: "BudgetDebited", at: run.now, debit, for: what });
   run.pending.modelCallSettled();
 }

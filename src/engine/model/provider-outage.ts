@@ -49,7 +49,7 @@ export function recordModelFailure(run: ActiveRun, agent: Agent, failed: FailedC
   const decided = decideRecovery(before, { kind: "model", failure, retry, shortens, ...refused }, now);
   run.record(decided);
   const { action } = decided;
-  if (action.kind === "hold") waitForOperator(run, failure);
+  if (action.kind === "block") waitForOperator(run, failure);
   if (action.kind !== "retry" || action.outage === undefined) return;
   if (action.outage.alarmed !== true || before.outage?.alarmed === true) return;
   const { since, attempts } = action.outage;
@@ -81,13 +81,14 @@ const HEX_DIGITS = 12;
 
 /**
  * The model to call now, and the agent with the price of that model. `role` names a model of the agent for the role that
- * its topology has reached. In an outage a fallback answers in every role.
+ * its topology has reached, or one that the agent chose (`chosen`). In an outage a fallback answers in every role.
  */
-export function routeModel(run: ActiveRun, met: LoadedAgent, role?: string): Routing {
+export function routeModel(run: ActiveRun, met: LoadedAgent, role?: string, chosen?: string): Routing {
   const { agent, model, fallbacks = [] } = met;
   const index = currentModel(run.state, run.now) - 1;
   if (role !== undefined && index < 0) {
-    const named = routeToNamed(run, met, { name: role, why: `its topology names the model ${role} for this call` });
+    const by = role === chosen ? "its agent chose" : "its topology names";
+    const named = routeToNamed(run, met, { name: role, why: `${by} the model ${role} for this call` });
     if (named !== null) return named;
   }
   const [declared, routed] = [agent.fallbacks[index], fallbacks[index]];

@@ -37,7 +37,8 @@ export const requestDigests = (
 
 /** The digest of the options and of the form of the answer; absent where neither is set. */
 function optionsDigest(agent: Answering): Pick<RequestDigests, "options"> {
-  const [options, format] = [agent.modelOptions ?? {}, responseFormatOf(agent)];
+  const { headers: _, ...options } = agent.modelOptions ?? {};
+  const format = responseFormatOf(agent);
   if (format === null && Object.keys(options).length === 0) return {};
   return { options: sha256(asText({ options, format })).slice(0, TEXT_CHARACTERS) };
 }

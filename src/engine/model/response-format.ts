@@ -8,7 +8,7 @@ import type { Json } from "../../core/json.ts";
 import type { Agent } from "../../ports/agent.ts";
 import { AgentInvalid } from "../../ports/agent-invalid.ts";
 import type { ResponseFormat } from "../../ports/model.ts";
-import { isZod } from "./tool-schema.ts";
+import { isZod, mendSchema } from "./tool-schema.ts";
 
 const known = new WeakMap<z.ZodType, ResponseFormat>();
 
@@ -27,7 +27,7 @@ export function responseFormatOf({
 
 /** The JSON Schema of the result. Throws `AgentInvalid` if there is none, or if the result is no object. */
 export function describeResult(output: z.ZodType): { readonly [name: string]: Json } {
-  if (!isZod(output)) throw new AgentInvalid("its output is not a zod 4 schema: write output: z.object({ ... })");
+  if (!isZod(output)) throw new AgentInvalid(`its output is not a zod 4 schema: ${mendSchema(output, "output")}`);
   const { $schema: _, ...schema } = draft7(output);
   if (schema.type === "object") return schema as { readonly [name: string]: Json };
   throw new AgentInvalid("its output is no object, and providers accept nothing else: write output: z.object({ ... })");

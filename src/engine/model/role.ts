@@ -3,8 +3,10 @@
  * tools are described to the model, and only these may be prepared.
  */
 import type { Agent, Tool } from "../../ports/agent.ts";
+import { undoneNext } from "../../core/calls/repeats.ts";
 import type { Request } from "../../core/topologies/topology.ts";
 import type { State } from "../../core/state.ts";
+import { withChoice } from "./choice.ts";
 import { withReading } from "../tools/read-result.ts";
 import { moduleOf, progressIn } from "./topology.ts";
 
@@ -15,8 +17,9 @@ export const requestFor = (state: State, agent: Agent): Request =>
 /** The agent in the role that the state has reached. A run that takes back its effects needs all tools. */
 export const agentInRole = (state: State, agent: Agent): Agent => withReading(state, ownRole(state, agent));
 
-function ownRole(state: State, agent: Agent): Agent {
-  if (state.saga !== undefined) return agent;
+function ownRole(state: State, declared: Agent): Agent {
+  if (state.saga !== undefined || undoneNext(state) !== null) return declared;
+  const agent = withChoice(state, declared);
   const { instructions = "", tools, withheld = [], approval, lists = false } = requestFor(state, agent);
   if (instructions === "" && tools === "all" && withheld.length === 0 && approval === undefined) return agent;
   const listed = lists ? toolsInWords(agent) : "";

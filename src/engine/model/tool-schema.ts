@@ -22,6 +22,7 @@ export function describeTools(tools: Readonly<Record<string, Tool>>): LanguageMo
     name,
     ...(tool.description === "" ? {} : { description: tool.description }),
     inputSchema: inputSchemaOf(name, tool),
+    ...tool.described,
   }));
 }
 
@@ -37,7 +38,7 @@ function inputSchemaOf(name: string, tool: Tool): InputSchema {
 
 function jsonSchemaOf(name: string, { input }: Tool): InputSchema {
   if (!isZod(input)) {
-    throw new AgentInvalid(`the input of tool ${name} is no zod 4 schema: write input: z.object({ ... })`);
+    throw new AgentInvalid(`the input of tool ${name} is no zod 4 schema: ${mendSchema(input, "input")}`);
   }
   // `$schema` costs tokens in every request, and some servers refuse unknown fields.
   const { $schema: _, ...schema } = draft7(name, input);
@@ -67,3 +68,9 @@ function draft7(name: string, input: z.ZodType): z.core.JSONSchema.BaseSchema {
  */
 export const isZod = (schema: unknown): schema is z.ZodType =>
   typeof schema === "object" && schema !== null && "_zod" in schema;
+
+/** What to write in place of a schema that is none of zod 4. */
+export const mendSchema = (given: unknown, option: string): string =>
+  typeof given === "object" && given !== null && "_def" in given && "safeParse" in given
+    ? 'it is one of zod 3; import { z } from "zod/v4", or type npm install zod@4'
+    : `write ${option}: z.object({ ... })`;

@@ -17,6 +17,7 @@ import { isRefusal } from "../../core/calls/refusals.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import { messagesOfRestart, messagesOfSection, sectionStart } from "../../core/policy/window.ts";
 import { ensure } from "../../core/ensure.ts";
+import type { EventOf } from "../../core/event.ts";
 import { type Message, type Part, type Value, textOf, wordsOf } from "../../core/message.ts";
 import type { Json } from "../../core/json.ts";
 import type { State } from "../../core/state.ts";
@@ -25,6 +26,7 @@ import type { Context, HandOff, Move, Observation, Signal, TopologyModule } from
 import type { ActiveRun } from "../context/active-run.ts";
 import { limitsOf } from "../context/budget-gate.ts";
 import { signalCrack } from "../context/signal-crack.ts";
+import { repeatedWork } from "../tools/repeated-work.ts";
 import { verdictsOf } from "./verdicts.ts";
 
 /** The module of an agent's topology. */
@@ -114,11 +116,14 @@ function apply(run: ActiveRun, agent: Agent, move: Exclude<Move, { readonly kind
       return { kind: "finished", message };
     }
     case "ask": {
-      const { progress, note, say, tell } = move;
-      const said = say ?? tell;
+      const { progress, note, say, tell, repeats } = move;
+      const again = repeats === undefined ? null : repeatedWork(run.state, agent, repeats);
+      const standing = again?.words ?? [];
+      const said = [say ?? tell, ...standing].filter((each) => each !== undefined).join("\n\n");
       recordMove(run, agent, {
         ...{ progress, note },
-        ...(said === undefined ? {} : { text: said }),
+        ...(said === "" ? {} : { text: said }),
+        ...(again === null ? {} : { repeats: again.calls }),
         ...(say === undefined ? {} : { section: true }),
       });
       return { kind: say === undefined ? "moved" : "section" };
@@ -136,6 +141,7 @@ interface Recorded {
   readonly text?: string;
   readonly section?: true;
   readonly final?: string;
+  readonly repeats?: NonNullable<EventOf<"TopologyMoved">["repeats"]>;
 }
 
 function recordMove(run: ActiveRun, { topology }: Agent, { progress, note, ...of }: Recorded): void {
@@ -226,6 +232,7 @@ function contextOf(run: ActiveRun, agent: Agent): Context {
         ...{ call, tool, outcome, isRefused: isRefusal(value) },
       }));
     },
+    newest: state.messages.at(-1)?.id ?? "",
     textOf: (id) => textOf(state.messages, id),
     argsOf: (call) => bounded(inWords(argsOf(state, call)), ARGS_CHARACTERS_MAX),
     resultOf: (call) => {

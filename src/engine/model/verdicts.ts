@@ -3,10 +3,10 @@
  * `done`: they may read outside and must change nothing, because after a crash they run again.
  */
 import type { Agent, Judged, TopologyView } from "../../ports/agent.ts";
-import { asJson, bounded, sentenceOf } from "../../codec/value.ts";
+import { asJson, bounded } from "../../codec/value.ts";
 import type { Move, Verdict } from "../../core/topologies/topology.ts";
 import type { ActiveRun } from "../context/active-run.ts";
-import { withTimeout } from "../tools/tool-attempt.ts";
+import { askInTime } from "../tools/ask-in-time.ts";
 import { viewOf } from "./run-view.ts";
 
 /** The verdicts in the order of the names. A function that throws, or gives no verdict in time, does not hold. */
@@ -26,23 +26,17 @@ async function verdictOf(
   const judge = agent.topology.functions?.[name];
   const ask = (): unknown =>
     judge === undefined ? "the agent has no such function any more" : judge(view as TopologyView<never>);
-  return { name, ...read(await askUserCode(run, ask)) };
+  return { name, ...read(await askUserCode(run, `the function ${name} of the topology`, ask)) };
 }
 
-/** What a function of the user that gives a verdict returns, or why it gave none. */
-export async function askUserCode(run: ActiveRun, ask: () => unknown): Promise<unknown> {
-  const given = await withTimeout(givenBy(ask), Math.max(1, run.leftMs), run.world.clock);
+/** What a function of the user that gives a verdict returns, or why it gave none. `what` names it. */
+export async function askUserCode(run: ActiveRun, what: string, ask: () => unknown): Promise<unknown> {
+  const said = await askInTime(run, { what }, ask);
+  if (said.kind === "said") return said.value;
+  if (said.kind === "threw") return `it threw: ${said.why}`;
   // The function may continue in this process, but not in the next invocation: the process has to end.
-  if (given === null) run.noticed.noteOutlived("code");
-  return given ?? "it gave no verdict in time";
-}
-
-async function givenBy(ask: () => unknown): Promise<unknown> {
-  try {
-    return await ask();
-  } catch (error) {
-    return `it threw: ${sentenceOf(error)}`;
-  }
+  run.noticed.noteOutlived("code");
+  return "it gave no verdict in time";
 }
 
 function read(given: unknown): Omit<Verdict, "name"> {

@@ -3,31 +3,28 @@
  * throws, rejects, gives no answer in time or returns something else than a reason or false asks a human.
  */
 import type { Tool } from "../../ports/agent.ts";
-import { bounded, sentenceOf } from "../../codec/value.ts";
+import { bounded } from "../../codec/value.ts";
 import type { ActiveRun } from "../context/active-run.ts";
-import { withTimeout } from "./tool-attempt.ts";
+import { askInTime } from "./ask-in-time.ts";
 import { callContextOf } from "./tools.ts";
 
 /** How long a rule may take, in milliseconds. */
 const RULE_MS_MAX = 10_000;
 
 /** Why a human has to approve the call, or null. `input` makes its parsed arguments. */
-export async function reasonToAsk(run: ActiveRun, { approval }: Tool, input: () => unknown): Promise<string | null> {
+export async function reasonToAsk(
+  run: ActiveRun,
+  { approval, name }: Pick<Tool, "approval"> & { readonly name: string },
+  input: () => unknown,
+): Promise<string | null> {
   if (approval === "never") return null;
   if (approval === "always") return "this tool always needs approval";
   const context = await callContextOf(run);
-  // Never rejects, also after its time.
-  const judged = (async (): Promise<{ readonly reason: string | null }> => {
-    try {
-      return { reason: reasonIn(await approval(input(), context)) };
-    } catch (error) {
-      return { reason: `its approval policy threw: ${sentenceOf(error)}` };
-    }
-  })();
-  const most = Math.max(1, Math.min(RULE_MS_MAX, run.leftMs));
-  const answer = await withTimeout(judged, most, run.world.clock);
-  const reason = answer === null ? `its approval policy gave no answer within ${most} ms` : answer.reason;
-  return reason === null ? null : bounded(reason);
+  const asked = { what: `the approval policy of tool ${name}`, most: RULE_MS_MAX };
+  const said = await askInTime(run, asked, async () => reasonIn(await approval(input(), context)));
+  if (said.kind === "late") return bounded(`its approval policy gave ${said.why}`);
+  if (said.kind === "threw") return bounded(`its approval policy threw: ${said.why}`);
+  return said.value === null ? null : bounded(said.value);
 }
 
 function reasonIn(given: unknown): string | null {

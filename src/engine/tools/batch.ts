@@ -38,11 +38,13 @@ export async function runBatch<Call extends { readonly open: OpenCall }>(
   const waiting: Ended<Call>[] = [];
   for (const call of calls) {
     const begunAt = run.now;
+    run.noticed.noteUnderWay(1);
     const over: Promise<void> = of.start(call).then((ended) => {
       // Set this before any decision: the time from which an operator may be asked depends on it.
       if (ended.kind === "silent" && ended.outlived) run.noticed.noteOutlived("tool");
       waiting.push({ call, ended, tookMs: run.now - begunAt });
       running.delete(over);
+      run.noticed.noteUnderWay(-1);
     });
     running.add(over);
   }

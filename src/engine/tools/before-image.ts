@@ -9,14 +9,14 @@
  * day the probe would take the change for its own. So the image is taken at the release, and not with the intent.
  */
 import type { Agent, Tool } from "../../ports/agent.ts";
-import { asJson, sentenceOf } from "../../codec/value.ts";
+import { asJson } from "../../codec/value.ts";
 import { SIZES } from "../../codec/limits.ts";
 import type { Json } from "../../core/json.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { secretsFor } from "../../history/secrets.ts";
 import { recordable } from "./recordable.ts";
-import { withTimeout } from "./tool-attempt.ts";
+import { askInTime } from "./ask-in-time.ts";
 import { callContextOf, timeoutOf } from "./tools.ts";
 
 /** What came of reading a before-image. */
@@ -62,17 +62,13 @@ async function takeImage(
   const context = await callContextOf(run);
   const stop = new AbortController();
   const secrets = secretsFor(run.world, agent);
-  const read = (async (): Promise<BeforeImage> => {
-    try {
-      return imageOf(tool, await before(input(), { ...context, signal: stop.signal, secrets }));
-    } catch (error) {
-      return failed(sentenceOf(error));
-    }
-  })();
-  const image = await withTimeout(read, imageMs(run, tool), run.world.clock);
+  const asked = { what: `before of tool ${open.tool}`, most: imageMs(run, tool) };
+  const said = await askInTime(run, asked, async () =>
+    imageOf(tool, await before(input(), { ...context, signal: stop.signal, secrets })),
+  );
   // Reading has no outside effect. So a read that continues is aborted, and its process need not end.
-  if (image === null) stop.abort();
-  return [open.call, image ?? failed(`no answer within ${imageMs(run, tool)} ms`)];
+  if (said.kind === "late") stop.abort();
+  return [open.call, said.kind === "said" ? said.value : failed(said.why)];
 }
 
 /** The image stands in the state while the call is open, so it is small. */

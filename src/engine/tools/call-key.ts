@@ -9,6 +9,7 @@ import { canonical } from "../../codec/canonical.ts";
 import { bounded, sentenceOf } from "../../codec/value.ts";
 import { intentKey } from "../../protocol/ids.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
+import { repeatsOf } from "../../core/calls/repeats.ts";
 import type { Json } from "../../core/json.ts";
 import { SIZES } from "../../codec/limits.ts";
 import type { CallOutcome } from "../../core/message.ts";
@@ -48,8 +49,22 @@ export async function keyOf(run: ActiveRun, asked: Asked): Promise<CallKey> {
     const of = { run: id, born, attempt: restart, call, tool: open.tool, args: canonical(args) };
     return { kind: "key", key: intentKey(run.world.hash, of), isBusiness: false };
   }
-  const why = made.wrong ?? wrongWithSecret(run, made.key) ?? wrongWithUse(run.state, { ...asked, key: made.key });
-  return why === null ? { kind: "key", key: made.key, isBusiness: true } : { kind: "refused", why: bounded(why) };
+  const key = made.wrong === null ? keyAfterUndo(run.state, made.key) : made.key;
+  const why =
+    made.wrong ?? wrongWithLength(key) ?? wrongWithSecret(run, key) ?? wrongWithUse(run.state, { ...asked, key });
+  return why === null ? { kind: "key", key, isBusiness: true } : { kind: "refused", why: bounded(why) };
+}
+
+/**
+ * Schedule 259: a stage books under `trip-7`, its booking is cancelled, and the stage books again. Under the same key the
+ * service would answer with the booking that was cancelled. So a repeat after an undo gets the next key, `trip-7~2`.
+ */
+function keyAfterUndo(state: State, key: string): string {
+  const { undone } = repeatsOf(state);
+  for (let number = 1; ; number += 1) {
+    const next = number === 1 ? key : `${key}~${number}`;
+    if (!usesOf(state, next).some(({ call }) => undone.includes(call))) return next;
+  }
 }
 
 /**
@@ -60,6 +75,11 @@ const wrongWithSecret = ({ world }: ActiveRun, key: string): string | null =>
   redactionIn(world).text(key) === key
     ? null
     : "KeyRefused: the key of this tool holds a secret or a credential, and keys are recorded; nothing was started";
+
+const wrongWithLength = ({ length }: string): string | null =>
+  length <= SIZES.businessKeyCharactersMax
+    ? null
+    : `KeyRefused: the key of this tool has ${length} characters, ${SIZES.businessKeyCharactersMax} are allowed; nothing was started`;
 
 const PRINTABLE = /^[!-~]+$/;
 
@@ -76,9 +96,8 @@ function ownKey(
     if (made === null) return null;
     if (made instanceof Promise) made.catch(() => undefined);
     if (typeof made !== "string") return refused(`is not a text but ${typeof made}`);
-    if (made.length > SIZES.businessKeyCharactersMax) {
-      return refused(`has ${made.length} characters, ${SIZES.businessKeyCharactersMax} are allowed`);
-    }
+    const tooLong = wrongWithLength(made);
+    if (tooLong !== null) return { key: "", wrong: tooLong };
     return PRINTABLE.test(made) ? { key: made, wrong: null } : refused("must be printable ASCII without spaces");
   } catch (error) {
     return refused(`could not be made: ${sentenceOf(error)}`);

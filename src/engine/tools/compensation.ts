@@ -11,6 +11,7 @@ import { isExpired } from "../../core/policy/deadline.ts";
 import { isInfrastructureFailure } from "../../core/policy/infrastructure.ts";
 import { ensure } from "../../core/ensure.ts";
 import { mayHaveActed } from "../../core/calls/held-calls.ts";
+import { repeatsOf } from "../../core/calls/repeats.ts";
 import { wantsRestart } from "../../core/calls/saga.ts";
 import { type CallFacts, effectsThatStand } from "../../core/calls/standing.ts";
 import type { State } from "../../core/state.ts";
@@ -55,7 +56,10 @@ const LEFT_IN_OUTAGE = "the infrastructure failed, not the run: its effects stay
 
 /** Decides to undo this call next. */
 export function undo(run: ActiveRun, call: string): Next {
-  const why = "it is the newest effect that is not undone";
+  const isRepeat = run.state.saga === undefined;
+  const why = isRepeat
+    ? "it is the newest effect of work that is repeated"
+    : "it is the newest effect that is not undone";
   run.record({
     kind: "RecoveryDecided",
     at: run.now,
@@ -123,10 +127,12 @@ function reasonToEnd(
  * The effect class of each call, as the agent's current tools declare it. An effect that can be undone was undone,
  * unless the run left it.
  */
-function factsOf({ saga }: State, tools: Readonly<Record<string, Tool>>) {
+function factsOf({ saga, ...state }: State, tools: Readonly<Record<string, Tool>>) {
   return ({ call, tool }: { readonly call: string; readonly tool: string }): CallFacts => {
     const declared = Object.hasOwn(tools, tool) ? tools[tool] : undefined;
-    const isLeft = saga?.leftInPlace.includes(call) === true;
-    return { effect: declared?.effect ?? null, isUndone: (declared?.undo ?? null) !== null && !isLeft };
+    const { undone, standing } = repeatsOf(state);
+    const isLeft = saga?.leftInPlace.includes(call) === true || standing.includes(call);
+    const isUndone = undone.includes(call) || ((declared?.undo ?? null) !== null && !isLeft);
+    return { effect: declared?.effect ?? null, isUndone };
   };
 }

@@ -11,8 +11,10 @@
  * would see no difference.
  */
 import type { Tool } from "../../ports/agent.ts";
+import { gateIn } from "../../core/calls/gates.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
 import { asDeclared, effectOf } from "../../core/calls/ledger.ts";
+import { isAside } from "../../core/phases.ts";
 import type { OpenCall } from "../../core/state.ts";
 import { type LostResult, type LostResults, lostResultKey, lostResults } from "../../history/newer-objects.ts";
 import { type RestoredMark, openMark } from "../../protocol/restored.ts";
@@ -48,25 +50,55 @@ export const restoredWords = ({ at, asOf }: Pick<RestoredMark, "at" | "asOf">): 
 const isoOf = (time: number): string => new Date(time).toISOString();
 
 /**
+ * Schedule 207: a gate of before the restore is approved, and its call is asked about once more. Such a gate closes before
+ * anyone is told of it, and the call is judged anew: its result is taken from newer objects, or one question says both.
+ */
+export function reopenGates(run: ActiveRun): void {
+  const mark = openMark(run.row);
+  const { phase, open, ending, compensate } = run.state;
+  const isOver = run.row.cancel || ending !== null || compensate !== undefined;
+  if (mark === null || isOver || isAside(phase)) return;
+  for (const each of open) {
+    const gate = gateIn(each);
+    const isAsked = gate === null || gate.decision !== null || gate.restored === mark.at || each.restored === mark.at;
+    if (isAsked || EFFECTS[effectOf(each)].afterRestore === "again") continue;
+    const action = { kind: "askAgain", call: each.call, gate: gate.gate, restored: mark.at } as const;
+    run.record({ kind: "RecoveryDecided", at: run.now, rule: RESTORED, why: restoredWords(mark), action });
+  }
+}
+
+const RESTORED = "run was restored from a backup";
+
+/**
  * Does what precedes the first attempt of the call: takes its result from newer objects, asks its probe, or asks a human.
- * The call is intended, and no earlier attempt of this run may still take effect.
+ * The call is intended, and no earlier attempt of this run may still take effect. `reason`: why its tool needs approval.
+ * Then one question says both, and the answer *retry* approves the call. False: the probe has nothing to say about an
+ * approval, so its gate comes first.
  */
 export async function askFirst(
   run: ActiveRun,
-  { call, tool, mark, first }: AsksFirst & { readonly call: string; readonly tool: Tool },
-): Promise<void> {
-  if (await takeLostResult(run, { call, mark })) return;
+  { call, tool, mark, first, reason }: AsksFirst & AskedCall,
+): Promise<boolean> {
+  if (await takeLostResult(run, { call, mark })) return true;
+  if (first === "probe" && reason !== undefined) return false;
   const why = restoredWords(mark);
   const reconcilableFrom = reconcileFromOf(run, tool);
   if (first === "ask") {
     // A policy of the tool for unknown outcomes does not count: nothing of this run is unknown but its lost time.
-    recordUnknown(run, { call, tool: null, why, reconcilableFrom, restored: mark.at });
-    return;
+    recordUnknown(run, { call, tool: null, why, reconcilableFrom, restored: mark.at, approval: reason });
+    return true;
   }
   const at = run.now;
   run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
   const action = { kind: "probe", call, at: reconcilableFrom, tried: false, restored: mark.at } as const;
-  run.record({ kind: "RecoveryDecided", at, rule: "run was restored from a backup", why, action });
+  run.record({ kind: "RecoveryDecided", at, rule: RESTORED, why, action });
+  return true;
+}
+
+interface AskedCall {
+  readonly call: string;
+  readonly tool: Tool;
+  readonly reason?: string | undefined;
 }
 
 /** The results that newer objects know, read once by an invocation. */

@@ -10,6 +10,7 @@
  */
 import { digestOf } from "../../codec/canonical.ts";
 import { plainJsonOf, projectionOf } from "../../codec/projection.ts";
+import { promiseInSchema } from "../../codec/fit.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import { SIZES } from "../../codec/limits.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
@@ -63,7 +64,7 @@ export function parseWith(
     const issues = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "arguments"}: ${message}`);
     return { ok: false, why: issues.join("; ") };
   } catch (error) {
-    return { ok: false, why: sentenceOf(error) };
+    return { ok: false, why: promiseInSchema(input, { value: copyOfJson(args), error }) ?? sentenceOf(error) };
   }
 }
 

@@ -21,6 +21,7 @@ import type { OpenCall, State } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import type { Runner } from "../context/runner.ts";
 import { actedBefore } from "./acted-before.ts";
+import { standsBefore } from "./repeated-work.ts";
 import { reasonToAsk } from "./approval-rule.ts";
 import { type BeforeImage, takeImages, timeWithImage } from "./before-image.ts";
 import { keyOf } from "./call-key.ts";
@@ -36,6 +37,7 @@ import { postpone, postponeForRoom, postponeMissed } from "./postpone.ts";
 import { recordMissingTool } from "./missing-tool.ts";
 import { recordUnknown } from "./unknown-outcome.ts";
 import { beginWait } from "./waits.ts";
+import { openMark } from "../../protocol/restored.ts";
 
 /** A call whose arguments fit its tool. */
 interface Fitting {
@@ -100,7 +102,10 @@ export async function prepareCalls(
   if (fitting.length < all.length && run.moved) return "release";
   // Undo calls need no room in the budget, and neither does the wait of a conversation for its user. A call that was
   // released before is paid for.
-  const unpaid = fitting.filter(({ open }) => !wasDebited(open));
+  const gated = judged.filter((each) => each.kind === "gated");
+  const unpaid = [...fitting, ...gated.filter((each) => asksFirst(run, each)?.first === "ask")].filter(
+    ({ open }) => !wasDebited(open),
+  );
   if (
     unpaid.some(({ open }) => open.undoes === undefined && open.tool !== NEXT_MESSAGE) &&
     !hasBudget(run, agent, unpaid.length)
@@ -129,7 +134,11 @@ export async function prepareCalls(
       const evidence = "refused before it was started";
       recordResult(run, call, { outcome: "failed", value: inline(why), evidence });
     } else if (each.kind === "gated") {
-      openGate(run, agent, each);
+      const asks = asksFirst(run, { ...each, open: openCall(run, call) });
+      const isUnpaid = asks?.first === "ask" && !wasDebited(each.open);
+      const { tool, reason } = each;
+      if (isAskedFirst(asks) && (await askFirst(run, { ...asks, call, tool, reason }))) released += isUnpaid ? 1 : 0;
+      else openGate(run, agent, each);
     } else if (each.kind === "fits" && !waitsForEarlierCall(run.state.open, openCall(run, call))) {
       const asks = asksFirst(run, { ...each, open: openCall(run, call) });
       if (isAskedFirst(asks)) {
@@ -243,6 +252,7 @@ function openGate(run: ActiveRun, agent: Agent, { open, args, ...judged }: Extra
   const reason = bounded(judged.reason, Math.floor(SIZES.reasonsCharactersMax / run.state.open.length));
   const [planHash, argsHash] = [digestOf(planOf(run.state, call)), digestOf(args)];
   const { again = open.timesReopened } = judged;
+  const mark = openMark(run.row);
   const gate = gateId(run.world.hash, { attempt: run.state.restart, call, planHash, argsHash, again });
   const at = run.now;
   const asks = {
@@ -252,6 +262,7 @@ function openGate(run: ActiveRun, agent: Agent, { open, args, ...judged }: Extra
     argsHash,
     reason,
     ...gateTerms(run, agent, judged.tool),
+    ...(mark !== null && { restored: mark.at }),
     ...(again === undefined ? {} : { timesReopened: again }),
   };
   run.record({ kind: "ApprovalRequested", at, ...asks });
@@ -269,6 +280,10 @@ async function judgeCall(
   { agent, agentOf }: { readonly agent: Agent; readonly agentOf: Runner["agentOf"] },
   open: OpenCall,
 ): Promise<Judged> {
+  const { undoes } = open;
+  if (undoes !== undefined && run.state.undo?.some(({ call }) => call === undoes) !== true) {
+    return { kind: "refused", open, why: `NoUndo: ${open.tool} declared no undo when ${undoes} was called` };
+  }
   const tool = toolFor(agent, open);
   if (tool === null || (open.tool === READ_RESULT && agent.readsResults === false)) {
     const known = Object.keys(agent.tools).join(", ");
@@ -294,12 +309,16 @@ async function judgeCall(
   if (found.kind === "refused") return { ...found, open };
   const fitting = { open, tool, args, input: parsed.make, ...found.form };
   if (open.status === "permitted") return { kind: "fits", ...fitting };
+  if (undoes === undefined && tool.child === undefined) {
+    const stands = await standsBefore(run, { call: open.call, name: open.tool, tool, args });
+    if (stands !== null) return { kind: "gated", ...fitting, reason: bounded(`AlreadyActed: ${stands}`) };
+  }
   const acted = await actedBefore(run, { agent, agentOf, call: open.call, name: open.tool, tool, args });
   if (acted !== null && tool.child?.afterEffects !== "ask") {
     const asks = "nothing is handed out again by itself: use what was done, or ask for what is missing";
     return { kind: "refused", open, why: bounded(`AlreadyActed: ${acted}; ${asks}`) };
   }
-  const reason = acted ?? (await reasonToAsk(run, tool, parsed.make));
+  const reason = acted ?? (await reasonToAsk(run, { approval: tool.approval, name: open.tool }, parsed.make));
   return reason === null ? { kind: "fits", ...fitting } : { kind: "gated", ...fitting, reason };
 }
 

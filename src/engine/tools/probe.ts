@@ -3,12 +3,11 @@
  * request has landed (schedules 3, 22, 33, 34). An earlier probe could miss an effect that is still to land.
  */
 import type { Agent, Probe, Tool } from "../../ports/agent.ts";
-import { sentenceOf } from "../../codec/value.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { postponeForRoom } from "./postpone.ts";
 import { recordMissingTool } from "./missing-tool.ts";
 import { undoneBy } from "./run-tools.ts";
-import { withTimeout } from "./tool-attempt.ts";
+import { askInTime } from "./ask-in-time.ts";
 import { inputOf } from "./parsed-args.ts";
 import { callContextOf, canGoOn, openCall, timeoutOf, toolFor, whyChanged } from "./tools.ts";
 import type { Next } from "../context/next.ts";
@@ -102,19 +101,17 @@ async function ask(
   const stop = new AbortController();
   const { signal } = stop;
   const secrets = secretsFor(run.world, agent);
-  const answered = (async (): Promise<Truth> => {
-    try {
-      if (read.kind !== "input") return unsure(read.why);
-      const input = read.make();
-      return readTruth(
-        await question({ ...context, input, key, before: open.before ?? null, signal, secrets, ...undone }),
-      );
-    } catch (error) {
-      return unsure(`the probe threw: ${sentenceOf(error)}`);
-    }
-  })();
-  const truth = await withTimeout(answered, Math.max(1, Math.min(timeoutOf(run, tool), run.leftMs)), run.world.clock);
+  if (read.kind !== "input") return unsure(read.why);
+  const asked = { what: `the probe of tool ${open.tool}`, most: timeoutOf(run, tool) };
+  const said = await askInTime(run, asked, async () => {
+    const input = read.make();
+    return readTruth(
+      await question({ ...context, input, key, before: open.before ?? null, signal, secrets, ...undone }),
+    );
+  });
+  if (said.kind === "said") return said.value;
+  if (said.kind === "threw") return unsure(`the probe threw: ${said.why}`);
   // A probe has no outside effect. So one that continues is aborted, and its process need not end.
-  if (truth === null) stop.abort();
-  return truth ?? unsure("the probe gave no answer in time");
+  stop.abort();
+  return unsure("the probe gave no answer in time");
 }

@@ -4,17 +4,19 @@
  * silence).
  *
  * Schedule 213: a child acts outside after its parent made another one for the same call. Their keys differ, so the
- * effect happens twice. So another child is made only if the earlier one can do nothing outside any more: its agent
- * declares no tool that could, or it has ended, or was never made, and it released no call that acts outside. Every other
- * hand-off that fails says what was done. An outcome that is unknown to the child is unknown to the parent, and blocks it.
+ * effect happens twice. So another child is made only if the earlier one can do nothing outside any more: the version of
+ * its agent that it runs declares no tool that could, or it has ended, or was never made, and it released no call that
+ * acts outside. Every other hand-off that fails says what was done. An outcome that is unknown to the child is unknown to
+ * the parent, and blocks it.
  */
 import type { Agent, Tool } from "../../ports/agent.ts";
 import { bounded } from "../../codec/value.ts";
-import { childIn } from "../../core/calls/children.ts";
+import { childIn, handedOut } from "../../core/calls/children.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
 import { unknownWork, workInWords, workLines, workStands } from "../../core/calls/outside.ts";
 import { isEcho } from "../../core/topologies/echo.ts";
 import type { Json } from "../../core/json.ts";
+import type { Child } from "../../core/child.ts";
 import { inline } from "../../core/message.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
@@ -22,7 +24,8 @@ import { absorbInbox } from "../context/inbox.ts";
 import { signalCrack } from "../context/signal-crack.ts";
 import type { Next } from "../context/next.ts";
 import type { Runner } from "../context/runner.ts";
-import { actsNowhere } from "./acts-nowhere.ts";
+import { isHarmless } from "./acts-nowhere.ts";
+import { type Continuation, continuationOf } from "./continuation.ts";
 import { dispatch, reasonAgainstDispatch } from "./dispatch.ts";
 import { recordable } from "./recordable.ts";
 import { recordResult } from "./record-result.ts";
@@ -88,14 +91,14 @@ async function handOffFailed(
   },
 ): Promise<void> {
   const { open, tool, code } = of;
-  const number = childIn(open)?.try ?? 1;
+  const number = handedOut(open);
   const why = bounded(`${open.tool} (${open.call}), try ${number}: ${of.why}`);
   signalCrack(run, "lostHandoff", why);
   const child = tool?.child;
   const against = child === undefined ? null : reasonAgainstDispatch(run, agent, child.grant);
   const isUsedUp = child === undefined || number >= child.tries;
   if (!isUsedUp && against === null && open.outside === undefined) {
-    return dispatch(run, { call: open.call, child, try: number + 1 });
+    return dispatch(run, { call: open.call, child, try: (childIn(open)?.try ?? 1) + 1 });
   }
   const acted =
     isUsedUp || open.outside === undefined
@@ -135,20 +138,55 @@ async function recordFailed(
  */
 export async function childTooLate(
   run: ActiveRun,
-  { agent, agentOf }: { readonly agent: Agent; readonly agentOf: Runner["agentOf"] },
+  { agent, runner }: { readonly agent: Agent; readonly runner: Runner },
   child: string,
 ): Promise<Next> {
   if (!(await absorbInbox(run))) return "continue";
   const entry = run.state.children.find(({ id }) => id === child);
   if (entry === undefined || entry.superseded || entry.late === true) return "continue";
-  const isHarmless = await actsNowhere(agentOf, entry.agent);
-  const before = run.mark();
+  const actsNoMore = await isHarmless(runner, entry);
   const open = openCall(run, entry.call);
+  const { tries = 0, deadlineMs = 0 } = toolFor(agent, open)?.child ?? {};
+  const used = handedOut(open) - (entry.isContinuing === true ? 1 : 0);
+  const goesOn = actsNoMore || used >= tries ? null : await continuationOf(runner, entry);
+  if (goesOn !== null) return continueLate(run, { open, entry, goesOn, deadlineMs });
+  const before = run.mark();
   const why = `child run ${child} gave no answer by its deadline`;
-  const waits = isHarmless ? {} : ({ awaited: true } as const);
+  const waits = actsNoMore ? {} : ({ awaited: true } as const);
   run.record({ kind: "ChildSuperseded", at: run.now, call: entry.call, child, why, ...waits });
   signalCrack(run, "workerSilence", bounded(`${open.tool} (${open.call}): ${why}`));
-  if (isHarmless) await handOffFailed(run, agent, { open, tool: toolFor(agent, open), code: TIMED_OUT, why });
+  if (actsNoMore) await handOffFailed(run, agent, { open, tool: toolFor(agent, open), code: TIMED_OUT, why });
+  return commitUnlessWoken(run, before);
+}
+
+/**
+ * C9: the late child goes on as the same run. The decision is durable before the child is taken from its process, and
+ * it is not made if the child reported meanwhile.
+ */
+async function continueLate(
+  run: ActiveRun,
+  late: {
+    readonly open: OpenCall;
+    readonly entry: Child;
+    readonly goesOn: Continuation;
+    readonly deadlineMs: number;
+  },
+): Promise<Next> {
+  const { open, entry, goesOn, deadlineMs } = late;
+  const { call, id: child } = entry;
+  const before = run.mark();
+  const [dispatch, at] = [(entry.dispatch ?? 1) + 1, run.now];
+  const why = `child run ${child} gave no answer by its deadline`;
+  run.record({
+    ...{ kind: "ChildContinued", at, call, child, dispatch, ...goesOn, why },
+    deadline: Math.max(at, goesOn.settlesAt ?? 0) + deadlineMs,
+  });
+  signalCrack(run, "workerSilence", bounded(`${open.tool} (${open.call}): ${why}; it goes on as dispatch ${dispatch}`));
+  return commitUnlessWoken(run, before);
+}
+
+/** An answer that comes before the commit wins over the clock (schedule 129). */
+async function commitUnlessWoken(run: ActiveRun, before: ReturnType<ActiveRun["mark"]>): Promise<Next> {
   const outcome = await run.commit({ release: false, unlessWoken: true });
   if (outcome === "woken") run.restore(before);
   return "continue";

@@ -5,6 +5,7 @@
  */
 import type { Tool, ToolContext } from "../../ports/agent.ts";
 import { isErrorNamed, sentenceOf } from "../../codec/value.ts";
+import { withTimeout } from "../../ports/with-timeout.ts";
 import type { Clock } from "../../ports/world.ts";
 
 /** How one attempt ended. */
@@ -59,18 +60,5 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
     return typeof (value as { readonly then?: unknown } | null | undefined)?.then === "function";
   } catch {
     return false;
-  }
-}
-
-/** The value of the promise, or null if it does not settle within `ms` milliseconds. Rejects as the promise does. */
-export async function withTimeout<T>(promise: Promise<T>, ms: number, clock: Clock): Promise<T | null> {
-  let forget = (): void => undefined;
-  const late = new Promise<null>((resolve) => {
-    forget = clock.after(ms, () => resolve(null));
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    forget();
   }
 }

@@ -9,7 +9,7 @@ import { startsOnce } from "../../core/calls/ledger.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { hasTime } from "../context/budget-gate.ts";
-import { withTimeout } from "./tool-attempt.ts";
+import { withTimeout } from "../../ports/with-timeout.ts";
 import { timeoutOf } from "./tools.ts";
 import { reconcileFromOf } from "./unknown-outcome.ts";
 

@@ -26,9 +26,11 @@ export function recordUnknown(
     readonly reconcilableFrom?: number;
     /** The restore of the run that the question is about. */
     readonly restored?: number | undefined;
+    /** Why its tool needs approval: the question asks for that, too. */
+    readonly approval?: string | undefined;
   },
 ): void {
-  const { call, tool, why, reconcilableFrom = reconcileFromOf(run, tool), restored } = of;
+  const { call, tool, why, reconcilableFrom = reconcileFromOf(run, tool), restored, approval } = of;
   const onUnknown = tool?.onUnknown ?? "ask";
   const follows = onUnknown === "ask" ? {} : { onUnknown };
   run.record({
@@ -39,6 +41,7 @@ export function recordUnknown(
     reconcilableFrom,
     ...follows,
     ...(restored !== undefined && { restored }),
+    ...(approval !== undefined && { approval }),
   });
 }
 

@@ -107,13 +107,24 @@ async function takeInput(
   recordResult(run, call, { outcome: "succeeded", value, evidence });
 }
 
-/** What the tool takes of it, or why it does not fit. Where the tool is gone, it counts as it came. */
-export function readInput(
-  tool: Pick<Tool, "wait"> | null,
-  json: Json,
-): { readonly ok: true; readonly json: Json } | { readonly ok: false; readonly why: string } {
-  const accepts = tool?.wait?.accepts ?? null;
-  return accepts === null ? { ok: true, json } : readResult({ output: accepts }, json);
+/** What came, as the tool takes it. `isInterim`: it fits, and does not end the wait. */
+export type InputRead =
+  | { readonly ok: true; readonly json: Json }
+  | { readonly ok: false; readonly why: string; readonly isInterim?: true };
+
+/** What the tool takes of it, or why it does not end the wait. Where the tool is gone, it counts as it came. */
+export function readInput(tool: Pick<Tool, "wait"> | null, json: Json): InputRead {
+  const rule = tool?.wait;
+  const accepts = rule?.accepts ?? null;
+  const read = accepts === null ? ({ ok: true, json } as const) : readResult({ output: accepts }, json);
+  if (!read.ok || rule?.ends === undefined) return read;
+  try {
+    return rule.ends(read.json)
+      ? read
+      : { ok: false, why: "it is an interim report: the wait goes on", isInterim: true };
+  } catch (error) {
+    return { ok: false, why: sentenceOf(error) };
+  }
 }
 
 /**

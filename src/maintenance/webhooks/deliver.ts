@@ -118,6 +118,11 @@ async function attempt(world: World, trying: Trying): Promise<Delivery | null> {
   const said = await send(world, { ...trying, webhook, id });
   if (said === "delivered") return null;
   const attempts = each.attempts + 1;
+  // An operator has to set the secret: said with the first attempt, and not only after the last one.
+  if (said.isUnsigned === true && each.attempts === 0) {
+    const why = `notifications to ${new URL(each.url).origin} are not sent: ${said.why}; cairn tries again`;
+    alarm(world, run, { what: "WebhookFailed", why });
+  }
   const waitMs = said.isFinal ? undefined : RETRY_MS[each.attempts];
   if (waitMs !== undefined) return { ...each, attempts, nextAt: world.clock.now() + waitMs };
   const { kind = "run.failed", at = record.at } = entry.notifications[each.notification] ?? {};
@@ -128,7 +133,7 @@ async function attempt(world: World, trying: Trying): Promise<Delivery | null> {
 async function send(
   world: World,
   { webhooks, webhook, record, entry, each, id }: Trying & { readonly webhook: Webhook; readonly id: string },
-): Promise<"delivered" | { readonly why: string; readonly isFinal: boolean }> {
+): Promise<"delivered" | { readonly why: string; readonly isFinal: boolean; readonly isUnsigned?: true }> {
   const { run, born, agent, version } = entry;
   const notification = entry.notifications[each.notification];
   if (notification === undefined) return "delivered";
@@ -136,7 +141,7 @@ async function send(
   if (secret === UNREAD)
     return { why: `the secret ${webhook.secret}, which signs it, cannot be read now`, isFinal: false };
   const key = secret === null ? null : webhookKey(secret);
-  if (key === null) return { why: secretWords(webhook.secret, secret !== null), isFinal: false };
+  if (key === null) return { why: secretWords(webhook.secret, secret !== null), isFinal: false, isUnsigned: true };
   const link = webhook.link?.replaceAll("{run}", encodeURIComponent(run)) ?? null;
   const body = webhookBody({ incarnation: { run, born }, agent, tenant: record.tenant, version, notification, link });
   const headers = webhookHeaders({ id, at: world.clock.now(), body, key });

@@ -46,14 +46,17 @@ export type TokenCheck =
   | { readonly kind: "valid"; readonly token: ShownToken }
   | { readonly kind: "expired" | "revoked"; readonly token: ShownToken }
   /** It is no token of cairn, or of no store that this process reads. */
-  | { readonly kind: "unknown" };
+  | { readonly kind: "unknown" }
+  /** Its record cannot be read, so it is not known what it may do. */
+  | { readonly kind: "damaged" };
 
 /** Finds the token with this text. A text of another form costs no read. */
 export async function checkToken(world: Pick<World, "records" | "clock">, text: string): Promise<TokenCheck> {
   const [, id, secret] = TOKEN.exec(text) ?? [];
   if (id === undefined || secret === undefined) return { kind: "unknown" };
   const now = world.clock.now();
-  const found = await world.records.get(tokenKey(id), now);
+  const found = await findRecord(world, tokenKey(id), now);
+  if (found instanceof Unreadable || (found !== null && !isToken(found))) return { kind: "damaged" };
   const isTheirs = isSameDigest(secretDigest(secret), found === null ? NO_DIGEST : tokenBody(found).digest);
   if (found === null || !isTheirs) return { kind: "unknown" };
   const token = shownToken(found);

@@ -70,6 +70,32 @@ export function parseCron(text: string): Calendar | string {
   };
 }
 
+const DAY_NAMES = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+
+/**
+ * The days of the week of `cron(...)`, where they are written as numbers: in most other crons 1 is a Monday. Null: they are
+ * written otherwise.
+ */
+function numberedDays(every: string): string | null {
+  const days = /^cron\((?:\s*\S+\s+){4}([1-7](?:[-,#][1-7])*)\s+\S+\s*\)$/.exec(every)?.[1];
+  if (days === undefined) return null;
+  const parts = days.split(",").map(
+    (part) =>
+      part
+        .split("#")[0]
+        ?.split("-")
+        .map((day) => DAY_NAMES[Number(day) - 1]) ?? [],
+  );
+  return parts.map((ends) => ends.join(" to ")).join(", ");
+}
+
+/** What a reader of the schedule may not expect; null: nothing. */
+export function surpriseIn({ agent, every }: { readonly agent: string; readonly every: string }): string | null {
+  const days = numberedDays(every);
+  if (days === null) return null;
+  return `the schedule of ${agent}, ${every}, fires on ${days}: days of the week count from 1 = Sunday, as on AWS; write names, such as MON-FRI`;
+}
+
 type Read = { readonly kind: "read" | "wrong"; readonly text: string };
 
 function parseField(field: Field, written: string): Read {

@@ -3,6 +3,7 @@
  * that the zone's clocks skip does not fire; a time that they show twice fires once. Rates have no zone and count from
  * the epoch, so that all processes compute the same times. (On AWS they count from the creation of the schedule.)
  */
+import { issuesIn } from "../issues.ts";
 import { asJson } from "../../codec/value.ts";
 import { parseCron } from "./cron.ts";
 import type { Schedule } from "../../ports/agent.ts";
@@ -26,7 +27,7 @@ export function nextFirings(of: Pick<Schedule, "every" | "timezone">, now: numbe
   return next;
 }
 
-const NEXT_SHOWN = 3;
+const NEXT_SHOWN = 5;
 
 type Of = Pick<Schedule, "every" | "timezone">;
 
@@ -54,8 +55,7 @@ const optionsSchema = z.strictObject({
 /** Parses the schedule options of an agent with this task schema. A returned text says what is wrong with them. */
 export function parseSchedule(options: ScheduleOptions, task: z.ZodType): Schedule | string {
   const checked = optionsSchema.safeParse(options);
-  if (!checked.success)
-    return checked.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ");
+  if (!checked.success) return issuesIn(checked.error).join("; ");
   const { every, timezone = "UTC", overlap = "skip", missed = "latest" } = checked.data;
   const times = parsed({ every, timezone });
   if (typeof times === "string") return times;

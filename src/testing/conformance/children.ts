@@ -3,6 +3,7 @@
  * once.
  */
 import type { ChildCreation, ChildrenCreation } from "../../protocol/row-children.ts";
+import { COMMIT } from "../../protocol/row-commit.ts";
 import type { RunTableWorld } from "./run.ts";
 import { type Case, insist, must, mustEqual, rowOf } from "./case.ts";
 import { BORN, ENDED, NOW, subject, times } from "./run.ts";
@@ -46,7 +47,7 @@ export const childCases: readonly Case<RunTableWorld>[] = [
         mustEqual(row?.level, 2, "the level of a child");
       }
       mustEqual(await mine.stored(), held, "the row of the parent");
-      await rowOf(() => world.table.commit(mine.commit(held)), "committed");
+      await rowOf(() => world.table.decide(mine.commit(held), COMMIT), "committed");
     },
   },
   {
@@ -74,7 +75,7 @@ export const childCases: readonly Case<RunTableWorld>[] = [
       mustEqual((await make({ epoch: held.epoch - 1 })).kind, "fenced", "an older epoch");
       mustEqual((await make({ epoch: held.epoch + 1 })).kind, "fenced", "another epoch");
       const end = mine.commit(held, { ...ENDED, release: true, unlessWoken: true });
-      await rowOf(() => world.table.commit(end), "committed");
+      await rowOf(() => world.table.decide(end, COMMIT), "committed");
       mustEqual((await make()).kind, "fenced", "a parent that has ended");
       mustEqual([await read(0), await read(1)], [null, null], "the children");
     },

@@ -3,6 +3,11 @@
  * while a message is unread.
  */
 import type { Row } from "../../protocol/row.ts";
+import { CLAIM } from "../../protocol/row-claim.ts";
+import { COMMIT } from "../../protocol/row-commit.ts";
+import { PARK } from "../../protocol/row-park.ts";
+import { END_NOTIFICATION } from "../../protocol/row-end-notification.ts";
+import { HAND_OVER } from "../../protocol/row-hand-over.ts";
 import type { Page } from "../../ports/run-table.ts";
 import { type Case, insist, must, mustBe, mustEqual, rowOf } from "./case.ts";
 import { ENDED, LEASE_MS, NOW, onRun, type RunTableWorld, subject, times, words } from "./run.ts";
@@ -18,7 +23,7 @@ export const commitCases: readonly Case<RunTableWorld>[] = [
       const snapshot = { version: 1, key: "snapshots/1", digest: "digest of snapshot 1" };
       const stored = { snapshot, spent, agentVersion: "2", status: "blocked" } as const;
       const change = { ...stored, wakeAt: NOW + 7, now: NOW + 5, lastCheckpointAt: NOW + 5, deadline: NOW + 9_000_000 };
-      const row = await rowOf(() => table.commit(mine.commit(held, change)), "committed");
+      const row = await rowOf(() => table.decide(mine.commit(held, change), COMMIT), "committed");
       mustEqual([row.version, row.epoch, row.claims], [1, 1, 1], "version, epoch, claims");
       mustEqual([row.owner, row.leaseUntil], [held.owner, held.leaseUntil], "the owner that goes on");
       mustEqual([row.snapshot, row.spent, row.agentVersion], [snapshot, spent, "2"], "what it stored");
@@ -39,7 +44,7 @@ export const commitCases: readonly Case<RunTableWorld>[] = [
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const change = { release: true, raiseEffectsSettleAt: true };
-      const row = await rowOf(() => table.commit(mine.commit(held, change)), "committed");
+      const row = await rowOf(() => table.decide(mine.commit(held, change), COMMIT), "committed");
       mustEqual([row.owner, row.effectsSettleAt], [null, NOW + LEASE_MS], "owner and quiet");
     }),
   },
@@ -47,8 +52,8 @@ export const commitCases: readonly Case<RunTableWorld>[] = [
     name: "applies a repeated commit once, and the refusal shows its ID (schedules 6 and 8)",
     run: onRun(async ({ mine, table }) => {
       const commit = mine.commit(await mine.granted());
-      const row = await rowOf(() => table.commit(commit), "committed");
-      const again = await rowOf(() => table.commit(commit), "fenced");
+      const row = await rowOf(() => table.decide(commit, COMMIT), "committed");
+      const again = await rowOf(() => table.decide(commit, COMMIT), "fenced");
       mustEqual(again, row, "the row that the refusal returns");
       mustEqual(await mine.stored(), row, "the stored row");
     }),
@@ -57,11 +62,11 @@ export const commitCases: readonly Case<RunTableWorld>[] = [
     name: "refuses a commit from a stale epoch and changes nothing",
     run: onRun(async ({ mine, table }) => {
       const stale = await mine.granted();
-      const row = await rowOf(() => table.claim(mine.claim({ retry: 1, owner: "second" })), "granted");
+      const row = await rowOf(() => table.decide(mine.claim({ retry: 1, owner: "second" }), CLAIM), "granted");
       const zombie = { ...ENDED, release: true, journal: null, raiseEffectsSettleAt: true, agentVersion: "zombie" };
-      const refused = await rowOf(() => table.commit(mine.commit(stale, zombie)), "fenced");
+      const refused = await rowOf(() => table.decide(mine.commit(stale, zombie), COMMIT), "fenced");
       mustEqual(refused, row, "the row that the refusal returns");
-      await mustBe(() => table.commit(mine.commit({ ...row, epoch: row.epoch + 1 }, zombie)), "fenced");
+      await mustBe(() => table.decide(mine.commit({ ...row, epoch: row.epoch + 1 }, zombie), COMMIT), "fenced");
       mustEqual(await mine.stored(), row, "the stored row");
     }),
   },
@@ -71,7 +76,7 @@ export const commitCases: readonly Case<RunTableWorld>[] = [
       const held = await mine.granted();
       const ids = times(50, (index) => `commit of writer ${index}`);
       const outcomes = await Promise.all(
-        ids.map((commitId) => insist(() => table.commit(mine.commit(held, { commitId })))),
+        ids.map((commitId) => insist(() => table.decide(mine.commit(held, { commitId }), COMMIT))),
       );
       const row = (await mine.stored()) as Row;
       mustEqual(row.version, 1, "the version after fifty commits");
@@ -89,7 +94,7 @@ export const commitCases: readonly Case<RunTableWorld>[] = [
       const journal = Uint8Array.from(times(3_072, (index) => (index * 31) % 256));
       const key = `snapshots/${"k".repeat(400)}`;
       const change = { journal, snapshot: { version: 1, key, digest: "d".repeat(64) } };
-      const row = await rowOf(() => table.commit(mine.commit(held, change)), "committed");
+      const row = await rowOf(() => table.decide(mine.commit(held, change), COMMIT), "committed");
       mustEqual([row.journal, row.snapshot.key], [journal, key], "the journal and the key");
       mustEqual(await mine.stored(), row, "the row that is read back");
     }),
@@ -99,10 +104,10 @@ export const commitCases: readonly Case<RunTableWorld>[] = [
     run: onRun(async ({ mine, table }) => {
       await mine.created();
       for (const [index, name] of HOSTILE.entries()) {
-        const held = await rowOf(() => table.claim(mine.claim({ owner: name, retry: index })), "granted");
+        const held = await rowOf(() => table.decide(mine.claim({ owner: name, retry: index }), CLAIM), "granted");
         mustEqual(held.owner, name, "the owner");
         const commit = mine.commit(held, { commitId: name, agentVersion: name });
-        await rowOf(() => table.commit(commit), "committed");
+        await rowOf(() => table.decide(commit, COMMIT), "committed");
         const row = await mine.stored();
         mustEqual([row?.owner, row?.commitId, row?.agentVersion], [name, name, name], "the stored names");
       }
@@ -130,9 +135,12 @@ export const endCases: readonly Case<RunTableWorld>[] = [
       const held = await mine.granted();
       await mustBe(() => inbox.deliver(mine.delivery(words("m"))), "delivered");
       const end = mine.commit(held, { ...ENDED, release: true, unlessWoken: true, wakeCountSeen: 0 });
-      const row = await rowOf(() => table.commit(end), "woken");
+      const row = await rowOf(() => table.decide(end, COMMIT), "woken");
       mustEqual([row.status, row.version, row.wakeCount, row.owner], ["running", 0, 1, "owner"], "the untouched row");
-      const last = await rowOf(() => table.commit({ ...end, commitId: "again", wakeCountSeen: 1 }), "committed");
+      const last = await rowOf(
+        () => table.decide({ ...end, commitId: "again", wakeCountSeen: 1 }, COMMIT),
+        "committed",
+      );
       mustEqual([last.status, last.wakeCountSeen], ["completed", 1], "the ended row");
     }),
   },
@@ -145,7 +153,7 @@ export const endCases: readonly Case<RunTableWorld>[] = [
         const end = mine.commit(held, { ...ENDED, release: true, unlessWoken: true });
         const [, committed] = await Promise.all([
           insist(() => world.inbox.deliver(mine.delivery(words("m")))),
-          insist(() => world.table.commit(end)),
+          insist(() => world.table.decide(end, COMMIT)),
         ]);
         const row = (await mine.stored()) as Row;
         const unread = await world.inbox.unread(mine.of);
@@ -164,8 +172,8 @@ export const endCases: readonly Case<RunTableWorld>[] = [
       const row = await mine.ended();
       await mustBe(() => inbox.deliver(mine.delivery(words("m"))), "late");
       await mustBe(() => table.request(mine.request("pause")), "late");
-      await mustBe(() => table.handOver(mine.handOver()), "lost");
-      await mustBe(() => table.park(mine.park(row)), "superseded");
+      await mustBe(() => table.decide(mine.handOver(), HAND_OVER), "lost");
+      await mustBe(() => table.decide(mine.park(row), PARK), "superseded");
       mustEqual(await inbox.unread(mine.of), [], "the inbox");
       mustEqual(await mine.stored(), row, "the stored row");
     }),
@@ -174,16 +182,19 @@ export const endCases: readonly Case<RunTableWorld>[] = [
     name: "tell starts the time to live once, and only for an ended run (schedule 41)",
     run: onRun(async ({ mine, table }) => {
       const live = await mine.granted();
-      await insist(() => table.recordEndNotified({ ...mine.of, expiresAtSec: NOW / 1_000 }));
+      await insist(() => table.decide({ ...mine.of, expiresAtSec: NOW / 1_000 }, END_NOTIFICATION));
       mustEqual(await mine.stored(), live, "a run that goes on");
-      const ended = await rowOf(() => table.commit(mine.commit(live, { ...ENDED, release: true })), "committed");
+      const ended = await rowOf(
+        () => table.decide(mine.commit(live, { ...ENDED, release: true }), COMMIT),
+        "committed",
+      );
       mustEqual([ended.endNotified, ended.expiresAtSec], [false, null], "an end that was not delivered");
       const told = await rowOf(
-        () => table.recordEndNotified({ ...mine.of, expiresAtSec: NOW / 1_000 + 60 }),
+        () => table.decide({ ...mine.of, expiresAtSec: NOW / 1_000 + 60 }, END_NOTIFICATION),
         "notified",
       );
       mustEqual([told.endNotified, told.expiresAtSec], [true, NOW / 1_000 + 60], "the told row");
-      await mustBe(() => table.recordEndNotified({ ...mine.of, expiresAtSec: NOW / 1_000 + 90 }), "notified");
+      await mustBe(() => table.decide({ ...mine.of, expiresAtSec: NOW / 1_000 + 90 }, END_NOTIFICATION), "notified");
       mustEqual(await mine.stored(), told, "the stored row");
     }),
   },
@@ -203,24 +214,24 @@ export const endCases: readonly Case<RunTableWorld>[] = [
       await mustBe(() => inbox.deliver(mine.delivery(words("m"))), "delivered");
       const expiresAtSec = NOW / 1_000 + 60;
       const end = mine.commit(held, { ...ENDED, release: true, unlessWoken: true, expiresAtSec, wakeCountSeen: 0 });
-      const early = await rowOf(() => table.commit(end), "woken");
+      const early = await rowOf(() => table.decide(end, COMMIT), "woken");
       mustEqual(
         [early.endNotified, early.expiresAtSec, await isAlive(NOW)],
         [false, null, true],
         "an end that was refused",
       );
-      const row = await rowOf(() => table.commit({ ...end, wakeCountSeen: 1 }), "committed");
+      const row = await rowOf(() => table.decide({ ...end, wakeCountSeen: 1 }, COMMIT), "committed");
       mustEqual(
         [row.endNotified, row.expiresAtSec, await isAlive(NOW)],
         [true, expiresAtSec, false],
         "an end that is told",
       );
       mustEqual(await mine.stored(), row, "the stored row");
-      await mustBe(() => table.recordEndNotified({ ...mine.of, expiresAtSec: expiresAtSec + 90 }), "notified");
+      await mustBe(() => table.decide({ ...mine.of, expiresAtSec: expiresAtSec + 90 }, END_NOTIFICATION), "notified");
       mustEqual(await mine.stored(), row, "the row after it is told again");
-      await mustBe(() => table.claim(mine.claim({ epoch: row.epoch, now: NOW + 59_999 })), "terminal");
+      await mustBe(() => table.decide(mine.claim({ epoch: row.epoch, now: NOW + 59_999 }), CLAIM), "terminal");
       const now = NOW + 60_000;
-      await mustBe(() => table.claim(mine.claim({ epoch: row.epoch, now })), "missing");
+      await mustBe(() => table.decide(mine.claim({ epoch: row.epoch, now }), CLAIM), "missing");
       mustEqual([await mine.stored(now), await isAlive(now)], [null, false], "the run past its time");
       await mustBe(() => table.create(mine.creation({ now, born: "bbbbbbbbbb" })), "created");
     }),

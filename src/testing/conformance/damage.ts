@@ -2,6 +2,12 @@
 import type { Page } from "../../ports/run-table.ts";
 import { type Case, must, mustBe, mustEqual, rowOf } from "./case.ts";
 import { allOf, LEASE_MS, NOW, onRun, type RunTableWorld, subject, words } from "./run.ts";
+import { CLAIM } from "../../protocol/row-claim.ts";
+import { COMMIT } from "../../protocol/row-commit.ts";
+import { PARK } from "../../protocol/row-park.ts";
+import { END_NOTIFICATION } from "../../protocol/row-end-notification.ts";
+import { HAND_OVER } from "../../protocol/row-hand-over.ts";
+import { PURGE } from "../../protocol/row-removal.ts";
 
 export const damageCases: readonly Case<RunTableWorld>[] = [
   {
@@ -10,14 +16,14 @@ export const damageCases: readonly Case<RunTableWorld>[] = [
       const row = await mine.granted();
       await world.damage(mine.run);
       await mustBe(() => table.create(mine.creation()), "unreadable");
-      await mustBe(() => table.claim(mine.claim({ retry: 1 })), "unreadable");
-      await mustBe(() => table.commit(mine.commit(row)), "unreadable");
-      await mustBe(() => table.park(mine.park(row)), "unreadable");
+      await mustBe(() => table.decide(mine.claim({ retry: 1 }), CLAIM), "unreadable");
+      await mustBe(() => table.decide(mine.commit(row), COMMIT), "unreadable");
+      await mustBe(() => table.decide(mine.park(row), PARK), "unreadable");
       await mustBe(() => inbox.deliver(mine.delivery(words("m"))), "unreadable");
       await mustBe(() => table.request(mine.request("cancel")), "unreadable");
-      await mustBe(() => table.handOver(mine.handOver({ now: NOW + LEASE_MS })), "unreadable");
-      await mustBe(() => table.recordEndNotified({ ...mine.of, expiresAtSec: 1 }), "unreadable");
-      await mustBe(() => table.purge(mine.of), "unreadable");
+      await mustBe(() => table.decide(mine.handOver({ now: NOW + LEASE_MS }), HAND_OVER), "unreadable");
+      await mustBe(() => table.decide({ ...mine.of, expiresAtSec: 1 }, END_NOTIFICATION), "unreadable");
+      await mustBe(() => table.decide(mine.of, PURGE), "unreadable");
       const refusal: unknown = await mine.stored().catch((error: unknown) => error);
       mustEqual(codeOf(refusal), "RowDamaged", "what a read rejects with");
     }),

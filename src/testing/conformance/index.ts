@@ -11,6 +11,8 @@ import { commitCases, endCases } from "./commits.ts";
 import { messageCases, requestCases } from "./messages.ts";
 import type { Case } from "./case.ts";
 import { damageCases } from "./damage.ts";
+import { decisionCases } from "./decisions.ts";
+import { fenceCases } from "./fences.ts";
 import { levelCases } from "./levels.ts";
 import { keyCases } from "./keys.ts";
 import { redriveCases } from "./redrive.ts";
@@ -19,12 +21,12 @@ import type { RunTableWorld } from "./run.ts";
 import { turnCases } from "./mutex-leases.ts";
 import { handOverCases, listCases, parkCases } from "./waiting.ts";
 
-/** The contract of the port `RunTable`: create, claim, commit, messages, parking, lists, removal. */
+/** The contract of the ports `RunTable` and `Inbox`: create, decisions, messages, lists, removal, keys. */
 export const runTableCases: readonly Case<RunTableWorld>[] = [
   ...[...createCases, ...claimCases, ...commitCases, ...endCases],
   ...[...messageCases, ...requestCases, ...parkCases, ...handOverCases, ...listCases],
   ...[...turnCases, ...removalCases, ...forgetCases, ...damageCases, ...keyCases, ...redriveCases],
-  ...[...levelCases, ...childCases],
+  ...[...levelCases, ...childCases, ...fenceCases, ...decisionCases],
 ];
 export { chainCases, type ChainWorld } from "./chain.ts";
 export { deltaCases, type DeltasWorld } from "./deltas.ts";

@@ -3,6 +3,8 @@
  * atomic step, and a tombstone has its own expiry.
  */
 import type { Tombstone } from "../../protocol/tombstone.ts";
+import { COMMIT } from "../../protocol/row-commit.ts";
+import { PURGE } from "../../protocol/row-removal.ts";
 import { type Case, insist, mustBe, mustEqual, rowOf } from "./case.ts";
 import { BORN, ENDED, HOUR_MS, NOW, onRun, type RunTableWorld, subject } from "./run.ts";
 
@@ -24,7 +26,7 @@ async function kept(world: RunTableWorld) {
   const stone = tombstone(mine.run);
   await mustBe(() => world.table.keepKey(stone), "kept");
   const end = mine.commit(held, { ...ENDED, release: true, expiresAtSec: LATER / 1_000 });
-  const row = await rowOf(() => world.table.commit(end), "committed");
+  const row = await rowOf(() => world.table.decide(end, COMMIT), "committed");
   return { ...mine, row, stone };
 }
 
@@ -53,7 +55,7 @@ export const keyCases: readonly Case<RunTableWorld>[] = [
     name: "keeps the key of a purged run, and create returns its tombstone",
     run: async (world) => {
       const { of, stone } = await kept(world);
-      await mustBe(() => world.table.purge(of), "purged");
+      await mustBe(() => world.table.decide(of, PURGE), "purged");
       await mustBeEnded(world, { create: { ...NEXT, now: NOW }, stone });
     },
   },
@@ -64,7 +66,7 @@ export const keyCases: readonly Case<RunTableWorld>[] = [
       await mustBe(() => table.keepKey(tombstone(mine.run)), "kept");
       mustEqual(await rowOf(() => table.create(mine.creation(NEXT)), "exists"), held, "the row that is there");
       await mustBe(() => table.create(mine.creation({ ...NEXT, inputDigest: "another" })), "conflict");
-      await mustBe(() => table.commit(mine.commit(held)), "committed");
+      await mustBe(() => table.decide(mine.commit(held), COMMIT), "committed");
     }),
   },
   {

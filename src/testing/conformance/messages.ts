@@ -3,6 +3,7 @@
  * lost.
  */
 import type { Row } from "../../protocol/row.ts";
+import { COMMIT } from "../../protocol/row-commit.ts";
 import { type Case, insist, must, mustBe, mustEqual, rowOf } from "./case.ts";
 import { HOSTILE } from "./commits.ts";
 import { HOUR_MS, NOW, onRun, type RunTableWorld, times, words } from "./run.ts";
@@ -42,7 +43,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
       await mustBe(() => inbox.deliver(mine.delivery(words("n"), { digest: null })), "delivered");
       await mustBe(() => inbox.deliver(mine.delivery(words("n"), { digest: "first" })), "duplicate");
       const end = mine.commit(held, { status: "cancelled", phase: "Cancelled", release: true, wakeCountSeen: 2 });
-      await rowOf(() => table.commit(end), "committed");
+      await rowOf(() => table.decide(end, COMMIT), "committed");
       await mustBe(() => inbox.deliver(other), "conflict");
       await mustBe(() => inbox.deliver(first), "duplicate");
     }),
@@ -53,7 +54,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
       const held = await mine.granted();
       await mustBe(() => inbox.deliver(mine.delivery(words("m"))), "delivered");
       const end = mine.commit(held, { status: "cancelled", phase: "Cancelled", release: true, wakeCountSeen: 1 });
-      await rowOf(() => table.commit(end), "committed");
+      await rowOf(() => table.decide(end, COMMIT), "committed");
       await mustBe(() => inbox.deliver(mine.delivery(words("m"))), "duplicate");
       await mustBe(() => inbox.deliver(mine.delivery(words("other"))), "late");
     }),
@@ -122,7 +123,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
       const rows: Row[] = [];
       for (let row = held; row.version < 20; row = rows.at(-1) as Row) {
         const commit = mine.commit(row);
-        rows.push(await rowOf(() => table.commit(commit), "committed"));
+        rows.push(await rowOf(() => table.decide(commit, COMMIT), "committed"));
       }
       await Promise.all(deliveries);
       const row = (await mine.stored()) as Row;
@@ -157,7 +158,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const journal = Uint8Array.of(1, 2, 3);
-      const row = await rowOf(() => table.commit(mine.commit(held, { journal })), "committed");
+      const row = await rowOf(() => table.decide(mine.commit(held, { journal }), COMMIT), "committed");
       const before = await mine.stored();
       journal.fill(9);
       row.journal?.fill(9);
@@ -174,7 +175,7 @@ export const requestCases: readonly Case<RunTableWorld>[] = [
       const held = await mine.granted();
       const asked = await rowOf(() => table.request(mine.request("pause")), "requested");
       mustEqual([asked.pause, asked.cancel, asked.wakeCount, asked.version], [true, false, 1, 0], "the paused row");
-      const row = await rowOf(() => table.commit(mine.commit(held)), "committed");
+      const row = await rowOf(() => table.decide(mine.commit(held), COMMIT), "committed");
       mustEqual(
         [row.pause, row.wakeCount, row.wakeCountSeen],
         [true, 1, 0],

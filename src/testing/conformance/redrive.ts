@@ -1,6 +1,9 @@
 /** The contract of redrive: of many concurrent redrives of a failed run one wins, and all older epochs are fenced. */
 import type { Commit, Row } from "../../protocol/row.ts";
-import type { Redrive } from "../../protocol/row-redrive.ts";
+import { type Redrive, REDRIVE } from "../../protocol/row-redrive.ts";
+import { COMMIT } from "../../protocol/row-commit.ts";
+import { END_NOTIFICATION } from "../../protocol/row-end-notification.ts";
+import { CLAIM } from "../../protocol/row-claim.ts";
 import { type Case, insist, must, mustBe, mustEqual, rowOf } from "./case.ts";
 import { allOf, HOUR_MS, LEASE_MS, NOW, onRun, type RunTableWorld, subject, times, words } from "./run.ts";
 
@@ -12,7 +15,7 @@ async function failed(world: RunTableWorld, change: Partial<Commit> = {}, letter
   const mine = subject(world, letter);
   const held = await mine.granted();
   const end = mine.commit(held, { ...FAILED, release: true, unlessWoken: true, ...change });
-  const row = await rowOf(() => world.table.commit(end), "committed");
+  const row = await rowOf(() => world.table.decide(end, COMMIT), "committed");
   const redrive = (of: Partial<Redrive> = {}): Redrive => ({
     ...mine.of,
     ...{ epoch: row.epoch, version: row.version, deadline: NOW + 9 * HOUR_MS },
@@ -27,7 +30,7 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
     name: "redrive gives a failed run the next epoch and execution, and removes its expiry",
     run: async (world) => {
       const mine = await failed(world, { expiresAtSec: EXPIRES });
-      const row = await rowOf(() => world.table.redrive(mine.redrive({ now: NOW + 5 })), "redriven");
+      const row = await rowOf(() => world.table.decide(mine.redrive({ now: NOW + 5 }), REDRIVE), "redriven");
       const { redrive, ...rest } = row;
       mustEqual(
         rest,
@@ -55,17 +58,17 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
     run: async (world) => {
       const mine = await failed(world, { expiresAtSec: EXPIRES });
       const { table, inbox, tenant } = world;
-      const { epoch, chain } = await rowOf(() => table.redrive(mine.redrive()), "redriven");
+      const { epoch, chain } = await rowOf(() => table.decide(mine.redrive(), REDRIVE), "redriven");
       const listed = async (status: Row["status"]): Promise<readonly string[]> =>
         (await table.list({ tenant, status, limit: 9, after: null, now: NOW })).rows.map(({ run }) => run);
       mustEqual([await listed("running"), await listed("failed")], [[mine.run], []], "the lists");
       const alive = await allOf((after) => table.alive({ limit: 50, after, now: NOW }));
       must(alive.rows.includes(mine.run), "the sweeper's list contains the redriven run");
       await mustBe(() => inbox.deliver(mine.delivery(words("m"))), "delivered");
-      await mustBe(() => table.claim(mine.claim({ epoch: mine.row.epoch })), "superseded");
-      const held = await rowOf(() => table.claim(mine.claim({ epoch, chain })), "granted");
+      await mustBe(() => table.decide(mine.claim({ epoch: mine.row.epoch }), CLAIM), "superseded");
+      const held = await rowOf(() => table.decide(mine.claim({ epoch, chain }), CLAIM), "granted");
       mustEqual([held.epoch, held.redrive?.by], [epoch + 1, "ada"], "the claimed row");
-      const row = await rowOf(() => table.commit(mine.commit(held, { release: true })), "committed");
+      const row = await rowOf(() => table.decide(mine.commit(held, { release: true }), COMMIT), "committed");
       must(!("redrive" in row), "the first commit clears the redrive record");
       mustEqual(await mine.stored(), row, "the stored row");
     },
@@ -74,11 +77,11 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
     name: "keeps the redrive record when the first beat meets a store outage",
     run: onRun(async ({ world, table }) => {
       const mine = await failed(world);
-      const { epoch, chain } = await rowOf(() => table.redrive(mine.redrive()), "redriven");
-      const held = await rowOf(() => table.claim(mine.claim({ epoch, chain })), "granted");
+      const { epoch, chain } = await rowOf(() => table.decide(mine.redrive(), REDRIVE), "redriven");
+      const held = await rowOf(() => table.decide(mine.claim({ epoch, chain }), CLAIM), "granted");
       const storeOutage = { store: "the objects", since: NOW };
       const back = mine.commit(held, { ...FAILED, status: "running", release: true, storeOutage });
-      const row = await rowOf(() => table.commit(back), "committed");
+      const row = await rowOf(() => table.decide(back, COMMIT), "committed");
       mustEqual([row.redrive?.by, row.owner, row.storeOutage], ["ada", null, storeOutage], "the row given back");
       mustEqual(await mine.stored(), row, "the stored row");
     }),
@@ -90,13 +93,13 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
       const done = subject(world, "b");
       const completed = await done.ended();
       const of = { ...done.of, epoch: completed.epoch, version: completed.version };
-      mustEqual(await rowOf(() => table.redrive(mine.redrive(of)), "late"), completed, "a run that is done");
-      await mustBe(() => table.redrive(mine.redrive({ epoch: mine.row.epoch - 1 })), "late");
-      await mustBe(() => table.redrive(mine.redrive({ version: mine.row.version + 1 })), "late");
+      mustEqual(await rowOf(() => table.decide(mine.redrive(of), REDRIVE), "late"), completed, "a run that is done");
+      await mustBe(() => table.decide(mine.redrive({ epoch: mine.row.epoch - 1 }), REDRIVE), "late");
+      await mustBe(() => table.decide(mine.redrive({ version: mine.row.version + 1 }), REDRIVE), "late");
       mustEqual([await mine.stored(), await done.stored()], [mine.row, completed], "the stored rows");
-      const row = await rowOf(() => table.redrive(mine.redrive()), "redriven");
+      const row = await rowOf(() => table.decide(mine.redrive(), REDRIVE), "redriven");
       const note = { id: "wish 2", by: "bob", why: "" };
-      mustEqual(await rowOf(() => table.redrive(mine.redrive({ note })), "late"), row, "a second redrive");
+      mustEqual(await rowOf(() => table.decide(mine.redrive({ note }), REDRIVE), "late"), row, "a second redrive");
     }),
   },
   {
@@ -105,7 +108,7 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
       const mine = await failed(world);
       const notes = times(50, (index) => ({ id: `wish ${index}`, by: "ada", why: "" }));
       const outcomes = await Promise.all(
-        notes.map((note) => insist(() => world.table.redrive(mine.redrive({ note })))),
+        notes.map((note) => insist(() => world.table.decide(mine.redrive({ note }), REDRIVE))),
       );
       const row = (await mine.stored()) as Row;
       mustEqual([row.epoch, row.chain], [mine.row.epoch + 1, mine.row.chain + 1], "the row after fifty redrives");
@@ -117,10 +120,10 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
     name: "refuses to redrive a run that is expired, or of another incarnation or format",
     run: onRun(async ({ world, table }) => {
       const mine = await failed(world, { expiresAtSec: EXPIRES });
-      await mustBe(() => table.redrive(mine.redrive({ now: EXPIRES * 1_000 })), "missing");
-      await mustBe(() => table.redrive(mine.redrive({ born: "zzzzzzzzzz" })), "missing");
+      await mustBe(() => table.decide(mine.redrive({ now: EXPIRES * 1_000 }), REDRIVE), "missing");
+      await mustBe(() => table.decide(mine.redrive({ born: "zzzzzzzzzz" }), REDRIVE), "missing");
       await world.setFormat(mine.run, mine.row.format + 1);
-      await mustBe(() => table.redrive(mine.redrive()), "newer");
+      await mustBe(() => table.decide(mine.redrive(), REDRIVE), "newer");
     }),
   },
   {
@@ -128,13 +131,13 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
     run: onRun(async ({ mine, table }) => {
       await mine.granted();
       const retry = { retry: 1, owner: "second", leaseUntil: NOW + 2 * LEASE_MS };
-      const held = await rowOf(() => table.claim(mine.claim(retry)), "granted");
+      const held = await rowOf(() => table.decide(mine.claim(retry), CLAIM), "granted");
       await mustBe(() => table.request(mine.request("pause")), "requested");
       const end = mine.commit(held, { ...FAILED, release: true, raiseEffectsSettleAt: true, wakeCountSeen: 1 });
-      const row = await rowOf(() => table.commit(end), "committed");
+      const row = await rowOf(() => table.decide(end, COMMIT), "committed");
       const note = { id: "wish 1", by: "ada", why: "" };
       const of = { epoch: row.epoch, version: row.version, deadline: NOW, note };
-      const again = await rowOf(() => table.redrive({ ...mine.of, ...of }), "redriven");
+      const again = await rowOf(() => table.decide({ ...mine.of, ...of }, REDRIVE), "redriven");
       mustEqual(
         [again.effectsSettleAt, again.takeovers, again.pause],
         [NOW + 2 * LEASE_MS, 1, true],
@@ -148,20 +151,20 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
     run: onRun(async ({ world, table }) => {
       const mine = await failed(world);
       const late = { ...mine.of, epoch: mine.row.epoch, expiresAtSec: EXPIRES };
-      const { epoch, chain } = await rowOf(() => table.redrive(mine.redrive()), "redriven");
+      const { epoch, chain } = await rowOf(() => table.decide(mine.redrive(), REDRIVE), "redriven");
       must(
-        !(await rowOf(() => table.recordEndNotified(late), "notified")).endNotified,
+        !(await rowOf(() => table.decide(late, END_NOTIFICATION), "notified")).endNotified,
         "the end of a live run is not delivered",
       );
-      const held = await rowOf(() => table.claim(mine.claim({ epoch, chain })), "granted");
+      const held = await rowOf(() => table.decide(mine.claim({ epoch, chain }), CLAIM), "granted");
       const end = mine.commit(held, { ...FAILED, release: true });
-      const second = await rowOf(() => table.commit(end), "committed");
+      const second = await rowOf(() => table.decide(end, COMMIT), "committed");
       mustEqual(
-        await rowOf(() => table.recordEndNotified(late), "notified"),
+        await rowOf(() => table.decide(late, END_NOTIFICATION), "notified"),
         second,
         "the row after the late delivery",
       );
-      const own = await rowOf(() => table.recordEndNotified({ ...late, epoch: second.epoch }), "notified");
+      const own = await rowOf(() => table.decide({ ...late, epoch: second.epoch }, END_NOTIFICATION), "notified");
       mustEqual([own.endNotified, own.expiresAtSec], [true, EXPIRES], "the second end, told");
     }),
   },

@@ -3,6 +3,10 @@
  * removed incarnation to the clean-up.
  */
 import type { Row } from "../../protocol/row.ts";
+import { COMMIT } from "../../protocol/row-commit.ts";
+import { END_NOTIFICATION } from "../../protocol/row-end-notification.ts";
+import { CLAIM } from "../../protocol/row-claim.ts";
+import { PURGE } from "../../protocol/row-removal.ts";
 import { type Case, insist, must, mustBe, mustEqual, rowOf } from "./case.ts";
 import { HOSTILE } from "./commits.ts";
 import { BORN, HOUR_MS, NOW, onRun, type RunTableWorld, subject, times, words } from "./run.ts";
@@ -14,7 +18,10 @@ const NEXT = { born: "bbbbbbbbbb", now: LATER } as const;
 async function over(world: RunTableWorld, letter = "a") {
   const mine = subject(world, letter);
   await mine.ended();
-  const row = await rowOf(() => world.table.recordEndNotified({ ...mine.of, expiresAtSec: LATER / 1_000 }), "notified");
+  const row = await rowOf(
+    () => world.table.decide({ ...mine.of, expiresAtSec: LATER / 1_000 }, END_NOTIFICATION),
+    "notified",
+  );
   return { ...mine, row };
 }
 
@@ -24,10 +31,10 @@ export const removalCases: readonly Case<RunTableWorld>[] = [
     run: async (world) => {
       const mine = await over(world);
       mustEqual(await world.removedOf(mine.run), [], "what was removed before");
-      const gone = await rowOf(() => world.table.purge(mine.of), "purged");
+      const gone = await rowOf(() => world.table.decide(mine.of, PURGE), "purged");
       mustEqual(gone, mine.row, "the row that was removed");
       mustEqual(await mine.stored(), null, "the stored row");
-      await mustBe(() => world.table.purge(mine.of), "missing");
+      await mustBe(() => world.table.decide(mine.of, PURGE), "missing");
       await mustBe(() => world.inbox.deliver(mine.delivery(words("m"))), "missing");
       mustEqual(distinct(await world.removedOf(mine.run)), [BORN], "incarnations whose removal was announced");
     },
@@ -38,7 +45,7 @@ export const removalCases: readonly Case<RunTableWorld>[] = [
       const [live, untold] = [subject(world, "a"), subject(world, "b")];
       const rows = [await live.granted(), await untold.ended()];
       for (const mine of [live, untold]) {
-        const kept = await rowOf(() => world.table.purge(mine.of), "kept");
+        const kept = await rowOf(() => world.table.decide(mine.of, PURGE), "kept");
         mustEqual(kept, await mine.stored(), "the row that a refusal returns");
         mustEqual(await world.removedOf(mine.run), [], "what was removed");
       }
@@ -49,11 +56,11 @@ export const removalCases: readonly Case<RunTableWorld>[] = [
     name: "purge removes no row of another incarnation or format, and no expired one (schedules 19 and 31)",
     run: async (world) => {
       const mine = await over(world);
-      await mustBe(() => world.table.purge({ ...mine.of, born: "zzzzzzzzzz" }), "missing");
-      await mustBe(() => world.table.purge({ ...mine.of, now: LATER }), "missing");
+      await mustBe(() => world.table.decide({ ...mine.of, born: "zzzzzzzzzz" }, PURGE), "missing");
+      await mustBe(() => world.table.decide({ ...mine.of, now: LATER }, PURGE), "missing");
       await world.setFormat(mine.run, mine.row.format + 1);
       const newer = await mine.stored();
-      await mustBe(() => world.table.purge(mine.of), "newer");
+      await mustBe(() => world.table.decide(mine.of, PURGE), "newer");
       mustEqual(await mine.stored(), newer, "the stored row");
       mustEqual(await world.removedOf(mine.run), [], "what was removed");
     },
@@ -62,7 +69,7 @@ export const removalCases: readonly Case<RunTableWorld>[] = [
     name: "removes the row once when 50 purges run at once",
     run: async (world) => {
       const mine = await over(world);
-      const outcomes = await Promise.all(times(50, () => insist(() => world.table.purge(mine.of))));
+      const outcomes = await Promise.all(times(50, () => insist(() => world.table.decide(mine.of, PURGE))));
       must(outcomes.filter(({ kind }) => kind === "purged").length <= 1, "at most one purge gets `purged`");
       mustEqual(await mine.stored(), null, "the stored row");
       mustEqual(distinct(await world.removedOf(mine.run)), [BORN], "incarnations whose removal was announced");
@@ -128,10 +135,10 @@ export const forgetCases: readonly Case<RunTableWorld>[] = [
     run: onRun(async ({ mine, table, inbox }) => {
       await mine.created();
       await mustBe(() => inbox.deliver(mine.delivery(words("m"))), "delivered");
-      const held = await rowOf(() => table.claim(mine.claim()), "granted");
+      const held = await rowOf(() => table.decide(mine.claim(), CLAIM), "granted");
       const end = mine.commit(held, { status: "completed", phase: "Completed", release: true });
-      await rowOf(() => table.commit(end), "committed");
-      await rowOf(() => table.recordEndNotified({ ...mine.of, expiresAtSec: LATER / 1_000 }), "notified");
+      await rowOf(() => table.decide(end, COMMIT), "committed");
+      await rowOf(() => table.decide({ ...mine.of, expiresAtSec: LATER / 1_000 }, END_NOTIFICATION), "notified");
       await mustBe(() => table.create(mine.creation(NEXT)), "created");
       await mustBe(() => inbox.deliver(mine.delivery(words("m"), NEXT)), "delivered");
       const row = await mine.stored(LATER);

@@ -6,7 +6,8 @@ import { LEVEL } from "../../core/levels.ts";
 import type { HandOver } from "../../protocol/row-hand-over.ts";
 import type { Commit, Creation, RunRef, Request, Row } from "../../protocol/row.ts";
 import type { Park } from "../../protocol/row-park.ts";
-import type { Claim } from "../../protocol/row-claim.ts";
+import { type Claim, CLAIM } from "../../protocol/row-claim.ts";
+import { COMMIT } from "../../protocol/row-commit.ts";
 import type { Delivery, Inbox, Message } from "../../ports/inbox.ts";
 import type { MutexLeases } from "../../ports/mutex-leases.ts";
 import type { Page, RunTable } from "../../ports/run-table.ts";
@@ -98,15 +99,15 @@ export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant
   const created = (): Promise<Row> => rowOf(() => table.create(creation()), "created");
   const granted = async (): Promise<Row> => {
     await created();
-    return rowOf(() => table.claim(claim()), "granted");
+    return rowOf(() => table.decide(claim(), CLAIM), "granted");
   };
   const released = async (): Promise<Row> => {
     const held = await granted();
-    return rowOf(() => table.commit(commit(held, { release: true })), "committed");
+    return rowOf(() => table.decide(commit(held, { release: true }), COMMIT), "committed");
   };
   const ended = async (): Promise<Row> => {
     const held = await granted();
-    return rowOf(() => table.commit(commit(held, { ...ENDED, release: true, unlessWoken: true })), "committed");
+    return rowOf(() => table.decide(commit(held, { ...ENDED, release: true, unlessWoken: true }), COMMIT), "committed");
   };
   const stored = (now = NOW): Promise<Row | null> => table.read(run, now);
   return {

@@ -1,5 +1,11 @@
 /** The contract of parking, of hand-over, and of the lists by which operators and the sweeper find runs. */
 import type { Row } from "../../protocol/row.ts";
+import { CLAIM } from "../../protocol/row-claim.ts";
+import { COMMIT } from "../../protocol/row-commit.ts";
+import { PARK } from "../../protocol/row-park.ts";
+import { END_NOTIFICATION } from "../../protocol/row-end-notification.ts";
+import { HAND_OVER } from "../../protocol/row-hand-over.ts";
+import { RESTORED_CHECK } from "../../protocol/row-restored.ts";
 import type { Page } from "../../ports/run-table.ts";
 import { type Case, insist, mustBe, mustEqual, must, rowOf } from "./case.ts";
 import { ENDED, HOUR_MS, LEASE_MS, NOW, onRun, type RunTableWorld, subject, words } from "./run.ts";
@@ -9,10 +15,10 @@ export const parkCases: readonly Case<RunTableWorld>[] = [
     name: "park stores its token without a new version, and the next claim clears the token",
     run: onRun(async ({ mine, table }) => {
       const free = await mine.released();
-      const row = await rowOf(() => table.park(mine.park(free)), "parked");
+      const row = await rowOf(() => table.decide(mine.park(free), PARK), "parked");
       mustEqual(row, { ...free, park: { token: "token", entry: mine.park(free).entry } }, "the parked row");
       mustEqual(await mine.stored(), row, "the stored row");
-      const next = await rowOf(() => table.claim(mine.claim({ epoch: row.epoch })), "granted");
+      const next = await rowOf(() => table.decide(mine.claim({ epoch: row.epoch }), CLAIM), "granted");
       mustEqual(next.park, null, "the token after a claim");
     }),
   },
@@ -21,13 +27,13 @@ export const parkCases: readonly Case<RunTableWorld>[] = [
     run: onRun(async ({ mine, table }) => {
       const free = await mine.released();
       const newer = mine.park(free, { token: "token 2", retry: 1 });
-      const row = await rowOf(() => table.park(newer), "parked");
+      const row = await rowOf(() => table.decide(newer, PARK), "parked");
       const zombie = mine.park(free, { token: "token 1", retry: 0 });
-      mustEqual(await rowOf(() => table.park(zombie), "superseded"), row, "the row that the refusal returns");
-      await mustBe(() => table.park({ ...newer, token: "token 3" }), "superseded");
+      mustEqual(await rowOf(() => table.decide(zombie, PARK), "superseded"), row, "the row that the refusal returns");
+      await mustBe(() => table.decide({ ...newer, token: "token 3" }, PARK), "superseded");
       mustEqual((await mine.stored())?.park?.token, "token 2", "the stored token");
       const retry = mine.park(free, { token: "token 4", retry: 2 });
-      mustEqual((await rowOf(() => table.park(retry), "parked")).park?.token, "token 4", "a retry's token");
+      mustEqual((await rowOf(() => table.decide(retry, PARK), "parked")).park?.token, "token 4", "a retry's token");
     }),
   },
   {
@@ -35,12 +41,12 @@ export const parkCases: readonly Case<RunTableWorld>[] = [
     run: onRun(async ({ mine, table }) => {
       const free = await mine.released();
       await rowOf(() => table.request(mine.request("pause")), "requested");
-      const stirred = await rowOf(() => table.park(mine.park(free)), "woken");
+      const stirred = await rowOf(() => table.decide(mine.park(free), PARK), "woken");
       mustEqual([stirred.park, stirred.wakeCount], [null, 1], "the row that did not park");
-      const held = await rowOf(() => table.claim(mine.claim({ epoch: free.epoch })), "granted");
+      const held = await rowOf(() => table.decide(mine.claim({ epoch: free.epoch }), CLAIM), "granted");
       const paused = mine.commit(held, { release: true, status: "paused", phase: "Paused" });
-      const row = await rowOf(() => table.commit(paused), "committed");
-      await rowOf(() => table.park(mine.park(row)), "parked");
+      const row = await rowOf(() => table.decide(paused, COMMIT), "committed");
+      await rowOf(() => table.decide(mine.park(row), PARK), "parked");
       const resumed = await rowOf(() => table.request(mine.request("resume")), "requested");
       mustEqual([resumed.pause, resumed.park?.token], [false, "token"], "the row that a resume has to wake");
     }),
@@ -49,11 +55,11 @@ export const parkCases: readonly Case<RunTableWorld>[] = [
     name: "refuses to park a run that is held, has another epoch, or is in another chain",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
-      await mustBe(() => table.park(mine.park(held)), "superseded");
-      const free = await rowOf(() => table.commit(mine.commit(held, { release: true })), "committed");
-      await mustBe(() => table.park(mine.park(free, { epoch: free.epoch - 1 })), "superseded");
-      await mustBe(() => table.park(mine.park(free, { epoch: free.epoch + 1 })), "superseded");
-      await mustBe(() => table.park(mine.park(free, { chain: 2 })), "superseded");
+      await mustBe(() => table.decide(mine.park(held), PARK), "superseded");
+      const free = await rowOf(() => table.decide(mine.commit(held, { release: true }), COMMIT), "committed");
+      await mustBe(() => table.decide(mine.park(free, { epoch: free.epoch - 1 }), PARK), "superseded");
+      await mustBe(() => table.decide(mine.park(free, { epoch: free.epoch + 1 }), PARK), "superseded");
+      await mustBe(() => table.decide(mine.park(free, { chain: 2 }), PARK), "superseded");
       mustEqual(await mine.stored(), free, "the stored row");
     }),
   },
@@ -65,32 +71,36 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
     run: onRun(async ({ mine, table }) => {
       const released = await mine.released();
       const restored = { at: NOW + 5, asOf: NOW - 5 };
-      const row = await rowOf(() => table.handOver(mine.handOver({ restored })), "handed");
+      const row = await rowOf(() => table.decide(mine.handOver({ restored }), HAND_OVER), "handed");
       const mark = { ...restored, version: released.version, epoch: row.epoch };
       mustEqual([row.restored, row.pause, row.status], [mark, true, "paused"], "what says that it was restored");
       mustEqual(await mine.stored(), row, "the stored row");
       mustEqual([row.epoch, row.chain, row.owner], [released.epoch + 1_000_000, 2, null], "the fenced row");
-      await mustBe(() => table.commit(mine.commit(released)), "fenced");
+      await mustBe(() => table.decide(mine.commit(released), COMMIT), "fenced");
       const claim = mine.claim({ chain: 2, epoch: row.epoch });
-      mustEqual((await rowOf(() => table.claim(claim), "granted")).epoch, row.epoch + 1, "the epoch of the next claim");
+      mustEqual(
+        (await rowOf(() => table.decide(claim, CLAIM), "granted")).epoch,
+        row.epoch + 1,
+        "the epoch of the next claim",
+      );
     }),
   },
   {
-    name: "checkRestored closes the mark of the restore that it names, also of a run that has ended (schedule 224)",
+    name: "a check of a restored run closes the mark of the restore that it names, also of a run that has ended (schedule 224)",
     run: onRun(async ({ mine, table }) => {
       await mine.released();
       const restored = { at: NOW + 5, asOf: NOW - 5 };
-      const fenced = await rowOf(() => table.handOver(mine.handOver({ restored })), "handed");
+      const fenced = await rowOf(() => table.decide(mine.handOver({ restored }), HAND_OVER), "handed");
       const check = { ...mine.of, by: "ada" };
-      await mustBe(() => table.checkRestored({ ...check, restoredAt: NOW }), "same");
+      await mustBe(() => table.decide({ ...check, restoredAt: NOW }, RESTORED_CHECK), "same");
       mustEqual(await mine.stored(), fenced, "the stored row");
-      const row = await rowOf(() => table.checkRestored({ ...check, restoredAt: NOW + 5 }), "checked");
+      const row = await rowOf(() => table.decide({ ...check, restoredAt: NOW + 5 }, RESTORED_CHECK), "checked");
       mustEqual(
         [row.restored?.checked, row.restored?.asOf, row.pause],
         [{ by: "ada", at: mine.of.now }, NOW - 5, true],
         "the row that was checked",
       );
-      await mustBe(() => table.checkRestored({ ...check, restoredAt: NOW + 5 }), "same");
+      await mustBe(() => table.decide({ ...check, restoredAt: NOW + 5 }, RESTORED_CHECK), "same");
       mustEqual(await mine.stored(), row, "the stored row");
     }),
   },
@@ -98,39 +108,43 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
     name: "refuses a handOver when the run was claimed after the epoch that it names",
     run: onRun(async ({ mine, table }) => {
       const released = await mine.released();
-      await mustBe(() => table.handOver(mine.handOver({ epoch: released.epoch - 1 })), "lost");
+      await mustBe(() => table.decide(mine.handOver({ epoch: released.epoch - 1 }), HAND_OVER), "lost");
       mustEqual(await mine.stored(), released, "the stored row");
-      await mustBe(() => table.handOver(mine.handOver({ epoch: released.epoch })), "handed");
+      await mustBe(() => table.decide(mine.handOver({ epoch: released.epoch }), HAND_OVER), "handed");
     }),
   },
   {
     name: "handOver starts the next chain with a fresh epoch and no owner, and fences the old chain (schedule 24)",
     run: onRun(async ({ mine, table }) => {
       await mine.released();
-      const row = await rowOf(() => table.handOver(mine.handOver()), "handed");
+      const row = await rowOf(() => table.decide(mine.handOver(), HAND_OVER), "handed");
       mustEqual([row.chain, row.epoch, row.owner, row.chainClaims], [2, 2, null, 0], "the row of the next chain");
       mustEqual(
         [row.takeovers, row.effectsSettleAt, row.version],
         [0, 0, 1],
         "what a hand-over without a death leaves",
       );
-      await mustBe(() => table.claim(mine.claim({ epoch: 2 })), "superseded");
-      await mustBe(() => table.claim(mine.claim({ retry: 9 })), "superseded");
-      mustEqual((await rowOf(() => table.claim(mine.claim({ chain: 2, epoch: 2 })), "granted")).chain, 2, "chain");
+      await mustBe(() => table.decide(mine.claim({ epoch: 2 }), CLAIM), "superseded");
+      await mustBe(() => table.decide(mine.claim({ retry: 9 }), CLAIM), "superseded");
+      mustEqual(
+        (await rowOf(() => table.decide(mine.claim({ chain: 2, epoch: 2 }), CLAIM), "granted")).chain,
+        2,
+        "chain",
+      );
     }),
   },
   {
     name: "handOver is refused until the lease expires, and then raises `effectsSettleAt` to that lease (schedule 33)",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
-      const early = await insist(() => table.handOver(mine.handOver({ now: NOW + LEASE_MS - 1 })));
+      const early = await insist(() => table.decide(mine.handOver({ now: NOW + LEASE_MS - 1 }), HAND_OVER));
       must(early.kind === "held", "a run whose lease has not expired is not handed over");
       mustEqual([early.until, await mine.stored()], [NOW + LEASE_MS, held], "until when, and the stored row");
       const late = mine.handOver({ now: NOW + LEASE_MS });
-      const row = await rowOf(() => table.handOver(late), "handed");
+      const row = await rowOf(() => table.decide(late, HAND_OVER), "handed");
       mustEqual([row.owner, row.leaseUntil, row.effectsSettleAt], [null, null, NOW + LEASE_MS], "owner, lease, quiet");
       mustEqual([row.takeovers, row.deadline], [1, held.deadline], "takeovers and deadline");
-      await mustBe(() => table.commit(mine.commit(held)), "fenced");
+      await mustBe(() => table.decide(mine.commit(held), COMMIT), "fenced");
       mustEqual(await mine.stored(), row, "the stored row");
     }),
   },
@@ -140,10 +154,10 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
       const held = await mine.granted();
       const dead = { ...(held.entry ?? { execution: "", epoch: 0 }), retry: 0 };
       const late = mine.handOver({ now: NOW + LEASE_MS, dead });
-      const row = await rowOf(() => table.handOver(late), "handed");
+      const row = await rowOf(() => table.decide(late, HAND_OVER), "handed");
       mustEqual([row.deaths, row.takeovers], [1, 1], "deaths and takeovers");
       const free = mine.handOver({ chain: 2, now: NOW + LEASE_MS, dead });
-      const next = await rowOf(() => table.handOver(free), "handed");
+      const next = await rowOf(() => table.decide(free, HAND_OVER), "handed");
       mustEqual([next.deaths, next.takeovers], [1, 1], "deaths and takeovers of a run without an owner");
     }),
   },
@@ -151,10 +165,10 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
     name: "handOver clears the token, and a repeated handOver gets `lost` with the successor's row (schedule 39)",
     run: onRun(async ({ mine, table }) => {
       const free = await mine.released();
-      await rowOf(() => table.park(mine.park(free)), "parked");
-      const row = await rowOf(() => table.handOver(mine.handOver()), "handed");
+      await rowOf(() => table.decide(mine.park(free), PARK), "parked");
+      const row = await rowOf(() => table.decide(mine.handOver(), HAND_OVER), "handed");
       mustEqual([row.park, row.chain], [null, 2], "token and chain");
-      const again = await rowOf(() => table.handOver(mine.handOver()), "lost");
+      const again = await rowOf(() => table.decide(mine.handOver(), HAND_OVER), "lost");
       mustEqual([again, await mine.stored()], [row, row], "the row of the refusal, and the stored one");
     }),
   },
@@ -162,7 +176,7 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
     name: "refuses to hand over an ended run (schedule 40)",
     run: onRun(async ({ mine, table }) => {
       const row = await mine.ended();
-      await mustBe(() => table.handOver(mine.handOver({ now: NOW + HOUR_MS })), "lost");
+      await mustBe(() => table.decide(mine.handOver({ now: NOW + HOUR_MS }), HAND_OVER), "lost");
       mustEqual(await mine.stored(), row, "the stored row");
     }),
   },
@@ -171,19 +185,19 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const last = mine.commit(held, { release: true, nextChain: true });
-      const row = await rowOf(() => table.commit(last), "committed");
+      const row = await rowOf(() => table.decide(last, COMMIT), "committed");
       mustEqual([row.chain, row.epoch, row.chainClaims, row.version], [2, 2, 0, 1], "chain, epoch, claims and version");
       mustEqual(
         [row.owner, row.leaseUntil, row.takeovers, row.effectsSettleAt],
         [null, null, 0, 0],
         "the row without an owner",
       );
-      mustEqual(await rowOf(() => table.commit(last), "fenced"), row, "the row that its own copy finds");
-      const retry = await rowOf(() => table.claim(mine.claim({ retry: 1 })), "superseded");
+      mustEqual(await rowOf(() => table.decide(last, COMMIT), "fenced"), row, "the row that its own copy finds");
+      const retry = await rowOf(() => table.decide(mine.claim({ retry: 1 }), CLAIM), "superseded");
       mustEqual(retry, row, "the row that shows the successor to a retry");
-      await mustBe(() => table.claim(mine.claim({ epoch: 2 })), "superseded");
+      await mustBe(() => table.decide(mine.claim({ epoch: 2 }), CLAIM), "superseded");
       mustEqual(await mine.stored(), row, "the stored row");
-      const next = await rowOf(() => table.claim(mine.claim({ chain: 2, epoch: 2 })), "granted");
+      const next = await rowOf(() => table.decide(mine.claim({ chain: 2, epoch: 2 }), CLAIM), "granted");
       mustEqual([next.epoch, next.chainClaims, next.takeovers], [3, 1, 0], "the first claim of the next chain");
     }),
   },
@@ -192,7 +206,7 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
     run: onRun(async ({ mine, table }) => {
       const change = { release: true, nextChain: true, raiseEffectsSettleAt: true };
       const held = await mine.granted();
-      const row = await rowOf(() => table.commit(mine.commit(held, change)), "committed");
+      const row = await rowOf(() => table.decide(mine.commit(held, change), COMMIT), "committed");
       mustEqual([row.chain, row.effectsSettleAt, row.owner], [2, NOW + LEASE_MS, null], "chain, quiet and owner");
     }),
   },
@@ -200,7 +214,7 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
     name: "starts the next chain once when 50 hand-overs run at once",
     run: onRun(async ({ mine, table }) => {
       await mine.released();
-      const all = Array.from({ length: 50 }, () => insist(() => table.handOver(mine.handOver())));
+      const all = Array.from({ length: 50 }, () => insist(() => table.decide(mine.handOver(), HAND_OVER)));
       const handed = (await Promise.all(all)).filter(({ kind }) => kind === "handed");
       must(handed.length <= 1, "at most one hand-over gets `handed`");
       const row = (await mine.stored()) as Row;
@@ -241,10 +255,10 @@ export const listCases: readonly Case<RunTableWorld>[] = [
       const first = await table.list({ ...query, after: null });
       mustEqual(runsOf(first), [five.run, four.run], "the first page");
       // The last run of the page moves to the front.
-      await rowOf(() => table.claim(four.claim({ now: NOW + 100 })), "granted");
+      await rowOf(() => table.decide(four.claim({ now: NOW + 100 }), CLAIM), "granted");
       const second = await table.list({ ...query, after: first.next });
       mustEqual(runsOf(second), [three.run, two.run], "the second page");
-      await rowOf(() => table.claim(two.claim({ now: NOW + 200 })), "granted");
+      await rowOf(() => table.decide(two.claim({ now: NOW + 200 }), CLAIM), "granted");
       mustEqual(runsOf(await table.list({ ...query, after: second.next })), [one.run], "the last page");
       mustEqual(runsOf(await table.list({ ...query, after: null })), [two.run, four.run], "the first page, later");
     },
@@ -275,9 +289,9 @@ export const listCases: readonly Case<RunTableWorld>[] = [
       const held = await mine.granted();
       must(await alive(), "a live run is in `alive`");
       await rowOf(() => inbox.deliver(mine.delivery(words("m"))), "delivered");
-      await rowOf(() => table.commit(mine.commit(held, { ...ENDED, release: true })), "committed");
+      await rowOf(() => table.decide(mine.commit(held, { ...ENDED, release: true }), COMMIT), "committed");
       must(await alive(), "an ended run whose end is not delivered is still in `alive`");
-      await rowOf(() => table.recordEndNotified({ ...mine.of, expiresAtSec: NOW / 1_000 + 60 }), "notified");
+      await rowOf(() => table.decide({ ...mine.of, expiresAtSec: NOW / 1_000 + 60 }, END_NOTIFICATION), "notified");
       must(!(await alive()), "a run whose end is delivered is not in `alive`");
     }),
   },
@@ -288,7 +302,7 @@ export const listCases: readonly Case<RunTableWorld>[] = [
         (await allOf((after) => table.alive({ limit: 50, after, now: NOW, dueBy }), 50)).includes(mine.run);
       const free = await mine.released();
       must(await isDue(NOW), "a run that is not parked is due");
-      await rowOf(() => table.park(mine.park(free)), "parked");
+      await rowOf(() => table.decide(mine.park(free), PARK), "parked");
       must(await isDue(free.deadline), "a parked run is due at its deadline");
       await rowOf(() => inbox.deliver(mine.delivery(words("m"))), "delivered");
       must(await isDue(NOW), "a parked run with a message is due (schedule 147)");

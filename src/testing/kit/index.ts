@@ -13,6 +13,7 @@ export {
 export { type EveryFaultPointOptions, type FaultPointsKilled, everyFaultPoint, killAt } from "./every-fault-point.ts";
 export { EffectsNotReplaced, type NotReplaced } from "./effects-not-replaced.ts";
 export { expectEffectsOnce } from "./expect-effects-once.ts";
+export { NotGiven } from "./not-given.ts";
 export type { KillPoint } from "./kill-points.ts";
 export { type AgentRun, type RunAgentOptions, runAgent } from "./run-agent.ts";
 export { type Conversation, type ScriptedReply, scriptedModel } from "../../sdk/scripted.ts";

@@ -105,6 +105,9 @@ async function giveInputs(
     if (outcome.kind === "answerInvalid" || outcome.kind === "detailInvalid") {
       throw new Error(`what was given to ${wait.tool} (${call}) does not fit: ${outcome.why}`);
     }
+    if (outcome.kind === "interim") {
+      throw new Error(`what was given to ${wait.tool} (${call}) does not end its wait: its until returned false`);
+    }
   }
   return waiting;
 }

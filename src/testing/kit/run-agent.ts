@@ -31,12 +31,13 @@ import type { EffectsNotReplaced } from "./effects-not-replaced.ts";
 import { type Decided, type Operator, type Truth, answer } from "./operator.ts";
 import { type StandingIn, standingIn } from "./stand-ins.ts";
 import { TestProcess } from "./test-process.ts";
+import { type NotGiven, agentNotGiven, tellingAgent } from "./not-given.ts";
 import { noInput, noTruth } from "./unanswered.ts";
 
 export interface RunAgentOptions<Task extends z.ZodType = z.ZodType> {
   /** The input of the run. */
   readonly input: z.input<Task>;
-  /** The files of the task. */
+  /** The files of the task. Without this option, a tool that reads a file which is not there ends the test. */
   readonly files?: readonly GivenFile[];
   /** Replaces the model of the agent, for example by a scripted or a recorded one. */
   readonly model?: ModelChoice;
@@ -53,9 +54,9 @@ export interface RunAgentOptions<Task extends z.ZodType = z.ZodType> {
    * of them.
    */
   readonly services?: readonly FakeService[];
-  /** The agents of its child runs. */
+  /** The agents of its child runs. A child run of another agent ends the test. */
   readonly agents?: readonly Agent[];
-  /** The values of declared secrets. */
+  /** The values of declared secrets. A tool that reads another declared one ends the test. */
   readonly secrets?: Readonly<Record<string, string>>;
   /** The moments at which the process dies, in any order; each once. */
   readonly killAt?: KillPoint | readonly KillPoint[];
@@ -66,7 +67,10 @@ export interface RunAgentOptions<Task extends z.ZodType = z.ZodType> {
    * nothing comes, and time passes until the limit of the wait. Default: nothing comes. Sleeps take no time.
    */
   readonly answer?: (wait: OpenWait) => Json | undefined;
-  /** Says what became of a call. Default: what the services know about its key. Null: that cannot be known. */
+  /**
+   * Says what became of a call. Default: what the services know about its key. Null: that cannot be known; then the
+   * `onUnknown` of its tool decides when its time has come, and a tool that asks an operator ends the test.
+   */
   readonly reconcile?: (call: UnknownCall) => Truth | null;
 }
 
@@ -105,6 +109,7 @@ const BEAT_MS = 60_000;
  * Runs the agent until its run has ended, in any status. Throws if the agent or the input is invalid, if the run waits
  * for something that no option answers, or if it does not end. Throws `EffectsNotReplaced` before anything runs if the
  * agent, or one of `agents`, has a tool that acts outside and that the test neither replaces nor gives services for.
+ * Throws `NotGiven` if the run needs an agent, a secret or a file that production would have and the test does not give.
  *
  * @example
  *   const run = await runAgent(clerk, { input: { to: "Ada" }, tools: { send: post }, killAt: "after:effect:send" });
@@ -130,8 +135,8 @@ class Course {
   readonly #killed: KillPoint[] = [];
   readonly #decided: Decided[] = [];
   readonly #stands: StandingIn;
-  /** A tool that a server lists, and that would have acted outside. */
-  #refused: EffectsNotReplaced | null = null;
+  /** What the run met that the test does not give, or a tool that a server lists and that would have acted outside. */
+  #refused: EffectsNotReplaced | NotGiven | null = null;
   #process: TestProcess | null = null;
   #lastError: unknown = null;
 
@@ -140,7 +145,9 @@ class Course {
     this.#options = options;
     this.#stands = standingIn(agent, options, (refused) => (this.#refused ??= refused));
     this.#agent = { ...this.#stands.replaced(agent), model };
-    const all = [this.#agent, ...agents.map((each) => this.#stands.replaced(each))];
+    const all = [this.#agent, ...agents.map((each) => this.#stands.replaced(each))].map((each) =>
+      tellingAgent(each, options, (missing) => (this.#refused ??= missing)),
+    );
     this.#world = memoryWorld({
       clock: this.#clock,
       limits: limitsFor(BEAT_MS),
@@ -207,7 +214,7 @@ class Course {
     return new TestProcess({
       world: this.#world,
       clock: this.#clock,
-      agentOf: (name) => this.#agents.get(name) ?? null,
+      agentOf: (name) => this.#agentNamed(name),
       onMoment: (moment) => {
         const point = this.#points.add(moment);
         if (!this.#killAt.delete(point)) return false;
@@ -215,6 +222,12 @@ class Course {
         return true;
       },
     });
+  }
+
+  #agentNamed(name: string): LoadedAgent | null {
+    const found = this.#agents.get(name) ?? null;
+    if (found === null) this.#refused ??= agentNotGiven(name);
+    return found;
   }
 
   /** No execution is due: the operator acts, or time passes. */
@@ -231,7 +244,8 @@ class Course {
       this.#decided.push(...decided);
       if (decided.length > 0) return;
       if (reconcilableFrom !== null) times.push(reconcilableFrom);
-      for (const call of unanswered) throw noTruth(call);
+      // Where its tool says what follows, no operator is needed: time passes, and that follows.
+      for (const call of unanswered) if (call.otherwise === "ask") throw noTruth(call);
       for (const wait of waiting) if (wait.until === null) throw noInput(wait);
     }
     const next = Math.min(this.#world.chain.next() ?? Infinity, ...times);

@@ -6,7 +6,7 @@ import type { OpenWait } from "../../operations/wait-views.ts";
 export function noTruth({ call, tool, key }: UnknownCall): assert.AssertionError {
   const message =
     `the outcome of call ${call} of ${tool} is unknown, and the run waits for an operator: ` +
-    `pass the service that it calls, or reconcile: (call) => ({ kind: "happened", result }). Its key is ${key}`;
+    `pass the service that it calls, or reconcile: (call) => ({ kind: "happened", result }), or let onUnknown of the tool decide. Its key is ${key}`;
   return new assert.AssertionError({ message });
 }
 

@@ -72,3 +72,33 @@ test("refuses more children than fit into one transaction", async () => {
   const letters = Array.from({ length: 50 }, () => "b");
   await expect(made([ok()], letters)).rejects.toThrow("101 actions do not fit into one transaction, 100 do");
 });
+
+test("fences a child in one transaction of a check of the parent and a write of the child", async () => {
+  const parent = { ...newRow({ ...creation("a"), ...PARENT, parent: null }), epoch: 3 };
+  const child = newRow(creation("b"));
+  server.answer(ok({ Item: rowItem(parent) }), ok({ Item: rowItem(child) }), ok());
+  const from = server.asked.length;
+  const { table } = awsWorldAt(server.endpoint);
+  const outcome = await table.fenceChild({ ...PARENT, now: NOW, epoch: 3, child: child.run, dispatch: 2 });
+  expect(outcome).toMatchObject({ kind: "fenced", row: { dispatch: 2, epoch: 1, chain: 2 } });
+  const sent = server.asked.slice(from).map(({ body }) => JSON.parse(body) as { TransactItems?: readonly object[] });
+  expect(sent.map(({ TransactItems = [] }) => TransactItems.map((each) => Object.keys(each)[0]))).toEqual([
+    ...[[], [], ["ConditionCheck", "Update"]],
+  ]);
+});
+
+test("decides a fence again on the rows that refused it, and leaves a conflict to its caller", async () => {
+  const parent = { ...newRow({ ...creation("a"), ...PARENT, parent: null }), epoch: 3 };
+  const child = newRow(creation("b"));
+  const fence = { ...PARENT, now: NOW, epoch: 3, child: child.run, dispatch: 2 };
+  const [held, taken] = [rowItem(parent), rowItem({ ...parent, epoch: 4 })];
+  const refused = cancelled(failed(taken), fit);
+  const read = (Item: object): Answer => ok({ Item });
+  server.answer(read(held), read(rowItem(child)), refused, read(taken));
+  expect(await awsWorldAt(server.endpoint).table.fenceChild(fence)).toMatchObject({
+    kind: "refused",
+    row: { epoch: 4 },
+  });
+  server.answer(read(held), read(rowItem(child)), cancelled(fit, { Code: "TransactionConflict" }));
+  expect(await awsWorldAt(server.endpoint).table.fenceChild(fence)).toMatchObject({ kind: "ambiguous", isBusy: true });
+});

@@ -4,6 +4,13 @@
  */
 import { describe, expect, test } from "vitest";
 import type { Commit, Row } from "../../../src/protocol/row.ts";
+import { REDRIVE } from "../../../src/protocol/row-redrive.ts";
+import { CLAIM } from "../../../src/protocol/row-claim.ts";
+import { COMMIT } from "../../../src/protocol/row-commit.ts";
+import { PARK } from "../../../src/protocol/row-park.ts";
+import { END_NOTIFICATION } from "../../../src/protocol/row-end-notification.ts";
+import { HAND_OVER } from "../../../src/protocol/row-hand-over.ts";
+import { RESTORED_CHECK } from "../../../src/protocol/row-restored.ts";
 import { claimCases, createCases } from "../../../src/testing/conformance/claims.ts";
 import { ATTRIBUTES } from "../../../src/adapters/aws/table/attributes.ts";
 import { recordItem, recordPartition } from "../../../src/adapters/aws/table/keys.ts";
@@ -14,6 +21,7 @@ import { redriveCases } from "../../../src/testing/conformance/redrive.ts";
 import { handOverCases, parkCases } from "../../../src/testing/conformance/waiting.ts";
 import type { RecordKey } from "../../../src/ports/records.ts";
 import type { RunTable } from "../../../src/ports/run-table.ts";
+import { withCalls } from "../../../src/testing/decisions.ts";
 import { dynamoTable } from "../../support/aws/dynamo-table.ts";
 import { tableWorld } from "../../support/aws/table-world.ts";
 
@@ -29,22 +37,21 @@ const shorter = (row: Row): Row =>
 
 /** Each journal is longer in the table than in the case. */
 function withLongJournals(table: RunTable): RunTable {
-  return {
-    ...table,
-    claim: async (claim) => asCommitted(await table.claim(claim)),
-    commit: async (commit) => asCommitted(await table.commit(longer(commit))),
-    park: async (park) => asCommitted(await table.park(park)),
-    handOver: async (handOver) => asCommitted(await table.handOver(handOver)),
-    redrive: async (redrive) => asCommitted(await table.redrive(redrive)),
+  return withCalls(table, {
+    claim: async (claim) => asCommitted(await table.decide(claim, CLAIM)),
+    commit: async (commit) => asCommitted(await table.decide(longer(commit), COMMIT)),
+    park: async (park) => asCommitted(await table.decide(park, PARK)),
+    handOver: async (handOver) => asCommitted(await table.decide(handOver, HAND_OVER)),
+    redrive: async (redrive) => asCommitted(await table.decide(redrive, REDRIVE)),
     request: async (request) => asCommitted(await table.request(request)),
-    checkRestored: async (check) => asCommitted(await table.checkRestored(check)),
-    recordEndNotified: async (of) => asCommitted(await table.recordEndNotified(of)),
+    checkRestored: async (check) => asCommitted(await table.decide(check, RESTORED_CHECK)),
+    recordEndNotified: async (of) => asCommitted(await table.decide(of, END_NOTIFICATION)),
     create: async (creation) => asCommitted(await table.create(creation)),
     read: async (run, now) => {
       const row = await table.read(run, now);
       return row === null ? null : shorter(row);
     },
-  };
+  });
 }
 
 const CASES = [

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ATTRIBUTES, type Attribute } from "../../../src/adapters/aws/table/attributes.ts";
 import { rowItem } from "../../../src/adapters/aws/table/item.ts";
 import { newRow } from "../../../src/protocol/row.ts";
+import { CLAIM } from "../../../src/protocol/row-claim.ts";
 import { ok, refusal } from "../../support/aws/aws-server.ts";
 import { awsWorldAt, useAwsServer } from "../../support/aws/aws-world.ts";
 
@@ -77,13 +78,13 @@ describe("a damaged row", () => {
     ["when its write lands, since no condition names what is damaged", [sound, ok({ Attributes: DAMAGED })]],
   ])("is unreadable for a claim %s", async (_, answers) => {
     server.answer(...answers);
-    expect(await tableAt().claim(claim)).toEqual(unreadable);
+    expect(await tableAt().decide(claim, CLAIM)).toEqual(unreadable);
     expect(server.asked).toHaveLength(answers.length);
   });
 
   test("is unreadable for operations of every incarnation, because its own may be the damaged field", async () => {
     server.answer(ok({ Item: damaged("b", "born") }));
-    expect(await tableAt().claim(claim)).toMatchObject({ kind: "unreadable" });
+    expect(await tableAt().decide(claim, CLAIM)).toMatchObject({ kind: "unreadable" });
     expect(server.asked).toHaveLength(1);
   });
 

@@ -9,6 +9,7 @@ import { StoreUnreachable, type World } from "../../../src/ports/world.ts";
 import { type Answer, ok, refusal, startAwsServer, xmlRefusal } from "../../support/aws/aws-server.ts";
 import { awsWorldAt, useAwsServer } from "../../support/aws/aws-world.ts";
 import { FORMAT } from "../../../src/protocol/row.ts";
+import { PURGE } from "../../../src/protocol/row-removal.ts";
 
 const RUN = `acme-${"a".repeat(26)}`;
 const BORN = "aaaaaaaaaa";
@@ -230,7 +231,7 @@ test("invalid run IDs, tenants and cursors are answered without a request", asyn
   expect(await table.read(nobody.run, NOW)).toBeNull();
   expect(await table.request({ ...nobody, want: "cancel" })).toEqual({ kind: "missing" });
   expect(await inbox.deliver({ ...nobody, message: MESSAGE, deadline: NOW })).toEqual({ kind: "missing" });
-  expect(await table.purge(nobody)).toEqual({ kind: "missing" });
+  expect(await table.decide(nobody, PURGE)).toEqual({ kind: "missing" });
   expect(await inbox.unread({ ...nobody, limit: 9 })).toEqual([]);
   await inbox.clear({ ...nobody, ids: ["m"] });
   await inbox.forget(nobody);

@@ -7,6 +7,7 @@ import { ALARMS, METRICS, countsOf, measuresOf } from "../../../src/adapters/aws
 import { OutcomeUnknown } from "../../../src/index.ts";
 import type { TelemetryRecord, World } from "../../../src/ports/world.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
+import { withCalls } from "../../../src/testing/decisions.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
 import { filesBelow } from "../../support/rules/source.ts";
 import { scriptedAgent, callsThenFinal, rowOf, createHarness } from "../../support/harness/harness.ts";
@@ -37,7 +38,10 @@ test("a claim over an owner is a takeover", async () => {
   const { world, counts } = counted(harness.world);
   const agent = scriptedAgent({ reply: callsThenFinal(1) });
   const payload = await beginRun(world, agent, {});
-  const dying: World = { ...world, table: { ...world.table, commit: () => Promise.reject(new Error("killed")) } };
+  const dying: World = {
+    ...world,
+    table: withCalls(world.table, { commit: () => Promise.reject(new Error("killed")) }),
+  };
   await expect(drive(runnerOf(dying, agent), payload)).rejects.toThrow("killed");
   await attemptBeat(runnerOf(world, agent), payload, 1);
   expect(counts).toMatchObject({ Beats: 2, Takeovers: 1 });

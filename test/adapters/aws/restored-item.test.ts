@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { rowItem } from "../../../src/adapters/aws/table/item.ts";
 import { rowOf } from "../../../src/adapters/aws/table/item-reader.ts";
-import { restoredCheckWrite } from "../../../src/adapters/aws/table/row-writes.ts";
+import { swapWrite } from "../../../src/adapters/aws/table/row-writes.ts";
 import { checksumOf } from "../../../src/codec/checksum.ts";
 import { type RestoredMark, markForNew } from "../../../src/protocol/restored.ts";
 import { decideRestoredCheck } from "../../../src/protocol/row-restored.ts";
@@ -32,9 +32,8 @@ test("the word is written on condition that the mark is the one that was read, a
   const before = { ...marked(markForNew(MARK, true)), pause: true };
   const of = { run: before.run, born: before.born, now: 9 };
   const { row: after } = decideRestoredCheck(before, { ...of, restoredAt: 2_000, by: "ann" });
-  const { condition, changes } = restoredCheckWrite(before, after, of);
+  const lane = { reads: ["wakeCount", "pause"], replaces: ["wakeCount", "pause"] } as const;
+  const { condition, changes } = swapWrite(before, after, lane);
   expect(condition.text).toContain("#restored = :seen_restored");
   expect(changes).toContainEqual({ kind: "remove", attribute: "pause" });
-  const kept = restoredCheckWrite({ ...before, restored: MARK }, { ...before, restored: MARK }, of);
-  expect(kept.changes).not.toContainEqual({ kind: "remove", attribute: "pause" });
 });

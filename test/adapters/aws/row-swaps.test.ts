@@ -21,6 +21,10 @@ import {
   tableOf,
 } from "../../support/aws/row-meetings.ts";
 import { FORMAT } from "../../../src/protocol/row.ts";
+import { HAND_OVER } from "../../../src/protocol/row-hand-over.ts";
+import { COMMIT } from "../../../src/protocol/row-commit.ts";
+import { PARK } from "../../../src/protocol/row-park.ts";
+import { CLAIM } from "../../../src/protocol/row-claim.ts";
 
 test("every operation meets what every other process may have written before it", () => {
   expect(MEETINGS.length).toBeGreaterThan(250);
@@ -53,7 +57,7 @@ test.each(Object.entries(OPERATIONS))("a %s of a remembered row that is gone is 
 test("of fifty processes that claim a row at once, one is granted, and each writes once at most", async () => {
   const table = tableOf(queued);
   const owners = Array.from({ length: 50 }, (_, index) => `owner ${index}`);
-  const outcomes = await Promise.all(owners.map((owner) => table.process().claim(mine.claim({ owner }))));
+  const outcomes = await Promise.all(owners.map((owner) => table.process().decide(mine.claim({ owner }), CLAIM)));
   const granted = outcomes.filter(({ kind }) => kind === "granted");
   expect(granted).toHaveLength(1);
   expect(outcomes.filter(({ kind }) => kind === "superseded")).toHaveLength(49);
@@ -66,7 +70,10 @@ test("a message that arrives before the write of an end refuses it, and the answ
   const process = table.process();
   await process.read(mine.run, NOW);
   table.before("UpdateItem", () => table.put(rowItem(wokenRow(held, held.deadline))));
-  expect(await process.commit(endOf(held))).toMatchObject({ kind: "woken", row: { wakeCount: 1, status: "running" } });
+  expect(await process.decide(endOf(held), COMMIT)).toMatchObject({
+    kind: "woken",
+    row: { wakeCount: 1, status: "running" },
+  });
   expect(table.sent.map(({ operation }) => operation)).toEqual(["GetItem", "UpdateItem"]);
 });
 
@@ -75,17 +82,17 @@ test("a creation returns the row that is stored, and its process claims it witho
   const process = table.process();
   const made = await process.create({ ...mine.creation(), ...{ unknown: "not stored" } });
   expect(made).toEqual({ kind: "created", row: stored(table) });
-  expect(await process.claim(mine.claim())).toMatchObject({ kind: "granted" });
+  expect(await process.decide(mine.claim(), CLAIM)).toMatchObject({ kind: "granted" });
   expect(table.sent.map(({ operation }) => operation)).toEqual(["TransactWriteItems", "UpdateItem"]);
 });
 
 test("a beat reads its row once, and each further write of its process costs one request", async () => {
   const table = tableOf(queued);
   const process = table.process();
-  const holding = rowAfter(await process.claim(mine.claim()));
-  const saved = rowAfter(await process.commit(mine.commit(holding)));
-  await process.commit(releaseOf(saved));
-  await process.park(mine.park(rowAfter({ kind: "", row: stored(table) as Row })));
+  const holding = rowAfter(await process.decide(mine.claim(), CLAIM));
+  const saved = rowAfter(await process.decide(mine.commit(holding), COMMIT));
+  await process.decide(releaseOf(saved), COMMIT);
+  await process.decide(mine.park(rowAfter({ kind: "", row: stored(table) as Row })), PARK);
   expect(table.sent.map(({ operation }) => operation)).toEqual(["GetItem", ...Array(4).fill("UpdateItem")]);
 });
 
@@ -94,7 +101,7 @@ test("a row that changes before each write is ambiguous after four of them, so i
   for (let change = 1; change <= 4; change += 1) {
     table.before("UpdateItem", () => table.put(rowItem({ ...held, epoch: 1 + change })));
   }
-  const over = await table.process().handOver(mine.handOver({ now: AFTER_LEASE }));
+  const over = await table.process().decide(mine.handOver({ now: AFTER_LEASE }), HAND_OVER);
   expect(over).toMatchObject({ kind: "ambiguous", why: expect.stringContaining("changed 4 times") });
   expect(table.sent.filter(({ operation }) => operation === "UpdateItem")).toHaveLength(4);
 });
@@ -102,7 +109,7 @@ test("a row that changes before each write is ambiguous after four of them, so i
 test("attributes that only a newer version knows are kept", async () => {
   const table = dynamoTable();
   table.put({ ...rowItem(queued), future: { S: "kept" } });
-  expect(await table.process().claim(mine.claim())).toMatchObject({ kind: "granted", row: { epoch: 1 } });
+  expect(await table.process().decide(mine.claim(), CLAIM)).toMatchObject({ kind: "granted", row: { epoch: 1 } });
   expect(table.item(mine.run)).toMatchObject({ future: { S: "kept" } });
 });
 

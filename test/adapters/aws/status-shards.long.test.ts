@@ -6,6 +6,8 @@ import { rowOf } from "../../../src/adapters/aws/table/item-reader.ts";
 import { STATUS_SHARDS, statusShard } from "../../../src/adapters/aws/table/keys.ts";
 import type { Status } from "../../../src/core/phases.ts";
 import { type Row, newRow } from "../../../src/protocol/row.ts";
+import { CLAIM } from "../../../src/protocol/row-claim.ts";
+import { COMMIT } from "../../../src/protocol/row-commit.ts";
 import { childCases } from "../../../src/testing/conformance/children.ts";
 import { claimCases, createCases } from "../../../src/testing/conformance/claims.ts";
 import { commitCases, endCases } from "../../../src/testing/conformance/commits.ts";
@@ -87,7 +89,7 @@ test("a row of the first shard moves into its shard with the next write, and kee
     expect([placeOf(table, row.run), statusShard(row.run, 16)]).toEqual([0, expect.any(Number)]);
     const process = table.process(undefined, 16);
     const claim = subject({ table: process, tenant: TENANT }, "b").claim({ level: 99 });
-    expect(await process.claim(claim)).toMatchObject({ kind: "granted", row: { status: "running" } });
+    expect(await process.decide(claim, CLAIM)).toMatchObject({ kind: "granted", row: { status: "running" } });
     const shard = placeOf(table, row.run);
     expect([shard, shard === 0]).toEqual([statusShard(row.run, 16), false]);
     const kept = await table.process().read(row.run, NOW);
@@ -102,13 +104,16 @@ test("a process that writes no shards moves a row back with its next status, and
   const { run, ...at } = subject({ table: before, tenant: TENANT }, "b");
   const held = await at.granted();
   expect(placeOf(table, run)).toBe(statusShard(run, 16));
-  const first = await after.commit(at.commit(held, { level: 2 }));
+  const first = await after.decide(at.commit(held, { level: 2 }), COMMIT);
   expect(first).toMatchObject({ kind: "committed", row: { level: 2 } });
   expect((await before.read(run, NOW))?.level).toBe(2);
-  const second = await before.commit(at.commit((first as { readonly row: Row }).row, { level: 3 }));
+  const second = await before.decide(at.commit((first as { readonly row: Row }).row, { level: 3 }), COMMIT);
   expect(second).toMatchObject({ kind: "committed", row: { level: 3 } });
   expect([placeOf(table, run), (await after.read(run, NOW))?.level]).toEqual([statusShard(run, 16), 3]);
-  const ended = await after.commit(at.commit((second as { readonly row: Row }).row, { ...ENDED, release: true }));
+  const ended = await after.decide(
+    at.commit((second as { readonly row: Row }).row, { ...ENDED, release: true }),
+    COMMIT,
+  );
   expect(ended).toMatchObject({ kind: "committed", row: { level: 3, status: "completed" } });
   expect([placeOf(table, run), (await before.read(run, NOW))?.level]).toEqual([0, 3]);
 });
@@ -133,7 +138,7 @@ test("a message and a request come too late for a run that ended in any shard", 
       const table = dynamoTable();
       const process = table.process(undefined, shards);
       const at = subject({ table: process, tenant: TENANT }, "b");
-      await process.commit(at.commit(await at.granted(), { ...ENDED, status, release: true }));
+      await process.decide(at.commit(await at.granted(), { ...ENDED, status, release: true }), COMMIT);
       expect(await table.process().deliver(at.delivery(words("m")))).toMatchObject({ kind: "late" });
       expect((await table.process().request(at.request("cancel"))).kind).toBe("late");
       expect(table.item(at.run)?.[ATTRIBUTES.wakeCount]?.N).toBe("0");

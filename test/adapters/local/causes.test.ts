@@ -1,6 +1,7 @@
 /** The cause of a process death: it is kept in the execution and passed to the task that ends the run. */
 import { expect, test } from "vitest";
-import { type Executions, executionsOf } from "../../../src/adapters/local/store/executions.ts";
+import { executionsOf } from "../../../src/adapters/local/store/executions.ts";
+import type { Executions } from "../../../src/ports/driven-store.ts";
 import type { Payload } from "../../../src/protocol/chain.ts";
 import {
   type Execution,

@@ -15,12 +15,13 @@ import {
 import { executionsOf } from "../../../src/adapters/local/store/executions.ts";
 import { giveBackRoom } from "../../../src/adapters/local/store/give-back-room.ts";
 import { removalsOf } from "../../../src/adapters/local/store/removals.ts";
-import { agentFileOf, rememberAgentFile } from "../../../src/adapters/local/workers/agent-files.ts";
-import { childrenOf, supervisorOf, takeSupervision } from "../../../src/adapters/local/workers/processes.ts";
+import { agentFileOf, rememberAgentFile } from "../../../src/adapters/local/store/agent-files.ts";
+import { childrenOf, supervisorOf, takeSupervision } from "../../../src/adapters/local/store/processes.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { StoreClosed } from "../../../src/ports/store-errors.ts";
 import { StoreUnreachable } from "../../../src/ports/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
+import { CLAIM } from "../../../src/protocol/row-claim.ts";
 import { scriptedAgent } from "../../support/harness/harness.ts";
 import { attemptBeat, beginRun, runnerOf } from "../../support/harness/drive.ts";
 import {
@@ -68,7 +69,7 @@ const USES: readonly (readonly [string, (store: Store) => () => unknown])[] = [
     (store) =>
       (
         (w) => () =>
-          w.table.claim(claim())
+          w.table.decide(claim(), CLAIM)
       )(worldOf(store)),
   ],
   [

@@ -6,6 +6,10 @@ import { removalsOf } from "../../../src/adapters/local/store/removals.ts";
 import { type Ports, sqlitePorts } from "../../support/harness/ports.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { type Row, hasEnded } from "../../../src/protocol/row.ts";
+import { COMMIT } from "../../../src/protocol/row-commit.ts";
+import { END_NOTIFICATION } from "../../../src/protocol/row-end-notification.ts";
+import { CLAIM } from "../../../src/protocol/row-claim.ts";
+import { PURGE } from "../../../src/protocol/row-removal.ts";
 import { NOW, claim, commit, creation, open, temporaryStore } from "../../process/fixtures/store.ts";
 import { ENDED, row } from "../../process/fixtures/table.ts";
 import { attemptBeat, createLocalHarness, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
@@ -28,7 +32,7 @@ async function three(): Promise<{ readonly at: Store; readonly table: Ports; rea
   const table = sqlitePorts(at);
   for (const [index, letter] of ["a", "b", "c"].entries())
     await table.create(creation({ run: runOf(letter), now: NOW + index }));
-  row(await table.claim(claim({ run: runOf("b") })), "granted");
+  row(await table.decide(claim({ run: runOf("b") }), CLAIM), "granted");
   return { at, table, text: stored(at, runOf("b")) };
 }
 
@@ -64,7 +68,7 @@ async function staysTotal(of: { readonly at: Store; readonly table: Ports }, tex
     expect(damaged).toEqual(read === "damaged" ? [poison] : []);
   }
   const entry = { execution: "execution 1", epoch: 0, retry: 1 };
-  const { kind } = await table.claim(claim({ run: poison, entry }));
+  const { kind } = await table.decide(claim({ run: poison, entry }), CLAIM);
   if (read === "damaged") expect([kind, stored(at, poison)]).toEqual(["unreadable", text]);
   return read === "damaged";
 }
@@ -127,11 +131,11 @@ describe("a row whose text is damaged", () => {
     const unreadable = { kind: "unreadable", why: expect.stringContaining("its row is damaged") as string };
     for (const outcome of [
       table.create(creation({ run })),
-      table.claim(claim({ run, born: "zzzzzzzzzz" })),
-      table.commit(commit(before)),
+      table.decide(claim({ run, born: "zzzzzzzzzz" }), CLAIM),
+      table.decide(commit(before), COMMIT),
       table.request({ ...of, want: "cancel" }),
-      table.purge(of),
-      table.recordEndNotified({ ...of, expiresAtSec: 1 }),
+      table.decide(of, PURGE),
+      table.decide({ ...of, expiresAtSec: 1 }, END_NOTIFICATION),
     ])
       expect(await outcome).toEqual(unreadable);
     expect(await table.unread({ ...of, limit: 9 })).toEqual([]);
@@ -145,10 +149,10 @@ test("expired runs are removed even if one of them has a damaged row without an 
   for (const letter of ["a", "b", "c"]) {
     const run = runOf(letter);
     await table.create(creation({ run }));
-    const granted = row(await table.claim(claim({ run })), "granted");
-    expect(hasEnded(row(await table.commit(commit(granted, ENDED)), "committed"))).toBe(true);
+    const granted = row(await table.decide(claim({ run }), CLAIM), "granted");
+    expect(hasEnded(row(await table.decide(commit(granted, ENDED), COMMIT), "committed"))).toBe(true);
     const told = { run, born: granted.born, now: NOW, expiresAtSec: NOW / 1_000 + 1 };
-    row(await table.recordEndNotified(told), "notified");
+    row(await table.decide(told, END_NOTIFICATION), "notified");
   }
   store(at, runOf("a"), "{");
   rewriteText(at, runOf("b"), () => ({ born: "aaaaaaaaaa" }));
@@ -258,7 +262,7 @@ describe("commands", () => {
     // Its status stands beside the row, and says that it may wait.
     at.rows.prepare("UPDATE runs SET status = 'waiting' WHERE run = ?").run(poison);
     const { exit, out, err } = await runCli(dir, "approvals");
-    expect([exit, out]).toEqual([0, "no call waits for an approval or an answer\n"]);
+    expect([exit, out]).toEqual([0, "no call waits for an approval, an answer or a reconciliation\n"]);
     expect(err).toContain(`run ${poison} cannot be read`);
   });
 });

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { atomically, openStore } from "../../../src/adapters/local/store/database.ts";
 import { executionsOf } from "../../../src/adapters/local/store/executions.ts";
-import { inPlace } from "../../../src/adapters/local/workers/in-place.ts";
+import { inPlace } from "../../../src/adapters/local/store/in-place.ts";
 import { temporaryDir } from "../../process/fixtures/store.ts";
 import { beginRun, runnerOf, drive } from "../../support/harness/drive.ts";
 import { scriptedAgent } from "../../support/harness/harness.ts";

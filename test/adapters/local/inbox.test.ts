@@ -2,6 +2,11 @@
 import { describe, expect, it } from "vitest";
 import { type Ports, sqlitePorts } from "../../support/harness/ports.ts";
 import type { Row } from "../../../src/protocol/row.ts";
+import { CLAIM } from "../../../src/protocol/row-claim.ts";
+import { COMMIT } from "../../../src/protocol/row-commit.ts";
+import { PARK } from "../../../src/protocol/row-park.ts";
+import { END_NOTIFICATION } from "../../../src/protocol/row-end-notification.ts";
+import { HAND_OVER } from "../../../src/protocol/row-hand-over.ts";
 import type { Page } from "../../../src/ports/run-table.ts";
 import { StoreUnreachable } from "../../../src/ports/world.ts";
 import {
@@ -41,8 +46,8 @@ describe("deliver", () => {
   it("is too late for an ended run, unless the message was counted before", async () => {
     const table = await createdTable();
     row(await table.deliver(delivery(message("m1"))), "delivered");
-    const granted = row(await table.claim(claim()), "granted");
-    row(await table.commit(commit(granted, { ...ENDED, wakeCountSeen: 1 })), "committed");
+    const granted = row(await table.decide(claim(), CLAIM), "granted");
+    row(await table.decide(commit(granted, { ...ENDED, wakeCountSeen: 1 }), COMMIT), "committed");
     expect((await table.deliver(delivery(message("m1")))).kind).toBe("duplicate");
     expect((await table.deliver(delivery(message("m2")))).kind).toBe("late");
     expect(await table.unread(of)).toEqual([message("m1")]);
@@ -79,17 +84,17 @@ describe("deliver", () => {
 
 describe("conditions of every operation", () => {
   const operations: readonly ((table: Ports, row: Row, now: number) => Promise<{ readonly kind: string }>)[] = [
-    (table, _, now) => table.claim(claim({ now })),
-    (table, current, now) => table.commit({ ...commit(current), now }),
-    (table, current, now) => table.park({ ...parking(current), now }),
+    (table, _, now) => table.decide(claim({ now }), CLAIM),
+    (table, current, now) => table.decide({ ...commit(current), now }, COMMIT),
+    (table, current, now) => table.decide({ ...parking(current), now }, PARK),
     (table, _, now) => table.deliver(delivery(message("m1"), { now })),
-    (table, _, now) => table.handOver(handOver({ now })),
-    (table, _, now) => table.recordEndNotified({ ...of, now, expiresAtSec: 1 }),
+    (table, _, now) => table.decide(handOver({ now }), HAND_OVER),
+    (table, _, now) => table.decide({ ...of, now, expiresAtSec: 1 }, END_NOTIFICATION),
   ];
 
   it("an expired row is missing, deleted or not", async () => {
     const table = await endedTable();
-    const told = row(await table.recordEndNotified({ ...of, expiresAtSec: NOW / 1_000 + 60 }), "notified");
+    const told = row(await table.decide({ ...of, expiresAtSec: NOW / 1_000 + 60 }, END_NOTIFICATION), "notified");
     for (const operation of operations) {
       expect(await operation(table, told, NOW + 60_000)).toEqual({ kind: "missing" });
     }
@@ -100,7 +105,7 @@ describe("conditions of every operation", () => {
 
   it("another incarnation is missing", async () => {
     const table = await createdTable();
-    const outcome = await table.claim(claim({ born: "bbbbbbbbbb" }));
+    const outcome = await table.decide(claim({ born: "bbbbbbbbbb" }), CLAIM);
     expect(outcome).toEqual({ kind: "missing" });
     expect(await table.unread({ ...of, born: "bbbbbbbbbb" })).toEqual([]);
   });
@@ -155,10 +160,10 @@ describe("list and alive", () => {
 
   it("filters by the current status", async () => {
     const table = await tableOfMany();
-    row(await table.claim(claim({ run: "local-07" })), "granted");
+    row(await table.decide(claim({ run: "local-07" }), CLAIM), "granted");
     const granted = await table.read("local-07", NOW);
     if (granted === null) throw new Error("local-07 is gone");
-    row(await table.commit(commit(granted, { now: NOW + 50, status: "blocked" })), "committed");
+    row(await table.decide(commit(granted, { now: NOW + 50, status: "blocked" }), COMMIT), "committed");
     const query = { tenant: "local", limit: 100, after: null, now: NOW } as const;
     const blocked = await table.list({ ...query, status: "blocked" });
     const { journal: _, ...listed } = (await table.read("local-07", NOW)) ?? granted;
@@ -171,7 +176,7 @@ describe("list and alive", () => {
     const table = await endedTable();
     const alive = async () => (await table.alive({ limit: 10, after: null, now: NOW })).rows.map(({ run }) => run);
     expect(await alive()).toEqual([RUN]);
-    row(await table.recordEndNotified({ ...of, expiresAtSec: NOW / 1_000 + 60 }), "notified");
+    row(await table.decide({ ...of, expiresAtSec: NOW / 1_000 + 60 }, END_NOTIFICATION), "notified");
     expect(await alive()).toEqual([]);
     const many = await tableOfMany();
     expect((await pages((after) => many.alive({ limit: 10, after, now: NOW }))).flat()).toHaveLength(26);
@@ -204,7 +209,7 @@ it("a store that is not writable rejects with StoreUnreachable and decides nothi
     store.rows.exec("PRAGMA query_only = 0; PRAGMA max_page_count = 4294967294");
     expect(await table.unread(of)).toEqual([]);
   }
-  expect((await table.claim(claim())).kind).toBe("granted");
+  expect((await table.decide(claim(), CLAIM)).kind).toBe("granted");
 });
 
 const byId = (one: { readonly id: string }, other: { readonly id: string }): number => (one.id < other.id ? -1 : 1);

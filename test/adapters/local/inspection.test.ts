@@ -7,8 +7,6 @@ import { openStore } from "../../../src/adapters/local/store/database.ts";
 import { executionsOf } from "../../../src/adapters/local/store/executions.ts";
 import { inspectStore } from "../../../src/adapters/local/inspection.ts";
 import { sqliteObjectStore } from "../../../src/adapters/local/store/object-store.ts";
-import { identityOf } from "../../../src/adapters/local/workers/process-identity.ts";
-import { takeSupervision } from "../../../src/adapters/local/workers/processes.ts";
 import { StoreDamaged } from "../../../src/adapters/local/store/store-errors.ts";
 import { sqliteRunTable } from "../../../src/adapters/local/store/run-table.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
@@ -18,10 +16,10 @@ import { BORN, NOW, RUN, creation, open, temporaryDir, temporaryStore } from "..
 
 const fileOf = (dir: string): string => join(dir, "cairn.sqlite");
 
-test("an empty store is intact and writable, and no process works on it", () => {
+test("an empty store is intact and writable", () => {
   const store = temporaryStore();
   expect(inspectStore(store, { overdueBefore: NOW })).toMatchObject({
-    ...{ dir: store.dir, id: store.id, journalMode: "wal", refuses: null, faults: [], supervisor: null },
+    ...{ dir: store.dir, id: store.id, journalMode: "wal", refuses: null, faults: [] },
     ...{ runs: { live: 0, overdue: 0 }, latestAt: 0 },
   });
 });
@@ -65,16 +63,6 @@ test("the latest time in the store may be that of an object", async () => {
   const before = Date.now();
   await sqliteObjectStore(store).put("runs/x", Buffer.from("x"));
   expect(inspectStore(store, { overdueBefore: NOW }).latestAt).toBeGreaterThanOrEqual(before);
-});
-
-test("reports the supervisor's pid while it lives", () => {
-  const store = temporaryStore();
-  const self = identityOf(process.pid);
-  if (self === null) throw new Error("this process is not known");
-  takeSupervision(store, { self, now: NOW });
-  expect(inspectStore(store, { overdueBefore: NOW }).supervisor).toBe(process.pid);
-  store.rows.exec("UPDATE supervisor SET startedAt = 'before'");
-  expect(inspectStore(store, { overdueBefore: NOW }).supervisor).toBeNull();
 });
 
 test("a store that is not writable says why", () => {

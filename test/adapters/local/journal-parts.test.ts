@@ -9,6 +9,8 @@ import { appendToJournal } from "../../../src/codec/journal.ts";
 import { checkedCommit } from "../../../src/codec/checksum.ts";
 import type { Commit, Row } from "../../../src/protocol/row.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
+import { COMMIT } from "../../../src/protocol/row-commit.ts";
+import { CLAIM } from "../../../src/protocol/row-claim.ts";
 import { BORN, NOW, RUN, claim, commit, creation, open, temporaryStore } from "../../process/fixtures/store.ts";
 import { rewriteText } from "../../support/runs/rewrite-text.ts";
 
@@ -31,7 +33,7 @@ async function withParts(run = RUN) {
   let row = claimed;
   const write = async (change: Partial<Commit>): Promise<Row> => {
     const given = { ...commit(row, { run, release: false, ...change }) };
-    const outcome = await table.commit(checkedCommit(row, given));
+    const outcome = await table.decide(checkedCommit(row, given), COMMIT);
     if (outcome.kind !== "committed") throw new Error(`not committed: ${outcome.kind}`);
     ({ row } = outcome);
     return row;
@@ -42,7 +44,7 @@ async function withParts(run = RUN) {
 
 async function claimedIn(table: ReturnType<typeof tableOf>, run: string): Promise<Row> {
   await table.create(creation({ run }));
-  const claimed = await table.claim(claim({ run }));
+  const claimed = await table.decide(claim({ run }), CLAIM);
   if (claimed.kind !== "granted") throw new Error(`not claimed: ${claimed.kind}`);
   return claimed.row;
 }
@@ -58,7 +60,7 @@ test("the claim, the commits and the release of a beat change one page of a row,
   const before = rowText(store);
   await write({ journal: journalOf(4), release: true });
   const released = rowText(store);
-  const next = await table.claim(claim({ entry: { execution: "execution 1", epoch: 1, retry: 0 } }));
+  const next = await table.decide(claim({ entry: { execution: "execution 1", epoch: 1, retry: 0 } }), CLAIM);
   expect(next.kind).toBe("granted");
   for (const after of [released, rowText(store)]) {
     expect(after).not.toBe(before);
@@ -103,7 +105,7 @@ test("the parts of a run go with its end and with its row, and those of others s
   const { store, table, write } = await withParts();
   const other = `${RUN.slice(0, -1)}b`;
   const held = await claimedIn(table, other);
-  await table.commit(commit(held, { run: other, journal: journalOf(1), release: false }));
+  await table.decide(commit(held, { run: other, journal: journalOf(1), release: false }), COMMIT);
   expect(records(store)).toBe(4);
   await write({ journal: null, status: "completed", phase: "Completed", release: true });
   expect(records(store)).toBe(1);
@@ -144,7 +146,7 @@ describe("damage is reported, and the row is left as it is", () => {
       { run: RUN, why: expect.stringContaining(why) },
     ]);
     const { version } = row();
-    const refused = await tableOf(fresh).commit(commit({ ...row(), version }, { born: BORN }));
+    const refused = await tableOf(fresh).decide(commit({ ...row(), version }, { born: BORN }), COMMIT);
     expect(refused.kind).toBe("unreadable");
   });
 });
@@ -153,7 +155,7 @@ test("a flipped place of one run removes no parts of another", async () => {
   const { store, table } = await withParts();
   const other = `${RUN.slice(0, -1)}b`;
   const held = await claimedIn(table, other);
-  await table.commit(commit(held, { run: other, journal: journalOf(1), release: false }));
+  await table.decide(commit(held, { run: other, journal: journalOf(1), release: false }), COMMIT);
   store.rows.prepare("UPDATE runs SET parts = (SELECT parts FROM runs WHERE run = ?) WHERE run = ?").run(other, RUN);
   store.rows.prepare("DELETE FROM runs WHERE run = ?").run(RUN);
   expect(hex((await tableOf(open(store.dir)).read(other, NOW))?.journal)).toBe(hex(journalOf(1)));

@@ -1,6 +1,6 @@
 /** What `ps` says on macOS and the BSDs, where there is no `/proc`. */
 import { describe, expect, test } from "vitest";
-import { type RunPs, identityOfStarted, seenByPs } from "../../../src/adapters/local/workers/process-identity.ts";
+import { type RunPs, identityOfStarted, seenByPs } from "../../../src/adapters/local/process-identity.ts";
 
 const prints =
   (text: string): RunPs =>

@@ -4,6 +4,8 @@ import { localWorld } from "../../../src/adapters/local/world.ts";
 import { RowDamaged } from "../../../src/codec/row.ts";
 import type { Store } from "../../../src/adapters/local/store/database.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
+import { CLAIM } from "../../../src/protocol/row-claim.ts";
+import { COMMIT } from "../../../src/protocol/row-commit.ts";
 import { NOW, RUN, claim, commit, creation, open, temporaryStore } from "../../process/fixtures/store.ts";
 
 const tableOf = (store: Store) =>
@@ -14,10 +16,10 @@ async function committed() {
   const store = temporaryStore();
   const [mine, theirs] = [tableOf(store), tableOf(open(store.dir))];
   await mine.create(creation());
-  const claimed = await mine.claim(claim());
+  const claimed = await mine.decide(claim(), CLAIM);
   if (claimed.kind !== "granted") throw new Error(`not claimed: ${claimed.kind}`);
   const journal = Uint8Array.of(1, 2, 3);
-  const outcome = await mine.commit(commit(claimed.row, { journal }));
+  const outcome = await mine.decide(commit(claimed.row, { journal }), COMMIT);
   if (outcome.kind !== "committed") throw new Error(`not committed: ${outcome.kind}`);
   return { store, mine, theirs, row: outcome.row, journal };
 }

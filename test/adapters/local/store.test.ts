@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { type Store, atomically, openStore, reaching } from "../../../src/adapters/local/store/database.ts";
 import { sqliteObjectStore } from "../../../src/adapters/local/store/object-store.ts";
-import { identityOf, isAlive, killIfAlive } from "../../../src/adapters/local/workers/process-identity.ts";
+import { identityOf, isAlive, killIfAlive } from "../../../src/adapters/local/process-identity.ts";
 import { StoreReplaced } from "../../../src/adapters/local/store/store-errors.ts";
 import { StoreInvalid, StoreTooNew } from "../../../src/ports/store-errors.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";

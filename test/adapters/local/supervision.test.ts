@@ -1,13 +1,13 @@
 /** The supervisor of a store and its child processes. */
 import { describe, expect, it } from "vitest";
-import { identityOf } from "../../../src/adapters/local/workers/process-identity.ts";
+import { identityOf } from "../../../src/adapters/local/process-identity.ts";
 import { StoreSupervised } from "../../../src/ports/supervision.ts";
 import {
   childrenOf,
   releaseSupervision,
   supervisorOf,
   takeSupervision,
-} from "../../../src/adapters/local/workers/processes.ts";
+} from "../../../src/adapters/local/store/processes.ts";
 import { NOW, temporaryStore } from "../../process/fixtures/store.ts";
 
 describe("supervision", () => {

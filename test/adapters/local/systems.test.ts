@@ -9,7 +9,7 @@ import { openStore } from "../../../src/adapters/local/store/database.ts";
 import { asStoreError } from "../../../src/adapters/local/store/store-errors.ts";
 import { syncFile, syncFolder } from "../../../src/adapters/local/store/sync-path.ts";
 import { SystemUnsupported, assertSystem } from "../../../src/adapters/local/system.ts";
-import { asSpelled } from "../../../src/cli/commands/agents.ts";
+import { asSpelled } from "../../../src/compose/catalogue.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "cairn-systems-"));
 afterAll(() => rmSync(dir, { recursive: true }));

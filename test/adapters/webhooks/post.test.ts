@@ -3,6 +3,7 @@ import { type RequestListener, type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { postWebhook } from "../../../src/adapters/webhooks/post.ts";
+import { LIMITS } from "../../support/gate/limits.ts";
 
 const servers: Server[] = [];
 
@@ -20,7 +21,7 @@ async function listening(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
-const post = (url: string, timeoutMs = 5_000) =>
+const post = (url: string, timeoutMs: number = LIMITS.eventMs) =>
   postWebhook({ url, headers: { "webhook-id": "msg_1" }, body: "{}", timeoutMs });
 
 test("sends headers and body, and returns the status", async () => {

@@ -53,7 +53,7 @@ describe("a round", () => {
     expect(move).toMatchObject({
       note: "round 1: 2 memos, 1 lost; 2 reports are there",
       say: expect.stringMatching(
-        /^Reports so far:\n\n1\. The task \{"of":"c1"\} gave:\nmemo of c1\n\n2\. .*\nmemo of c3\n\nThese hand-offs gave no usable report:\n- \{"of":"c2"\}\n/,
+        /^Reports so far:\n\n1\. The task \{"of":"c1"\} gave:\nmemo of c1\n\n2\. .*\nmemo of c3\n\nThese hand-offs gave no usable report:\n- \{"of":"c2"\}: memo of c2\n/,
       ),
     });
     expect(ORCHESTRATOR.where(progress, options)).toBe("round 2 of 2, boss: 2 memos, 1 lost");

@@ -62,3 +62,35 @@ test("what a process knows of secrets is known under the same port", () => {
   expect(time.world.secrets).toBe(world.secrets);
   expect(time.world.sealKeys).toBe(world.sealKeys);
 });
+
+test("a record that a commit needs waits for a held store beyond the deadline, and not once its beat is over", async () => {
+  const clock = virtualClock(NOW);
+  const memory = memoryWorld({ clock, limits: LIMITS, random: seededRandom("held") });
+  let heldUntil = NOW + 3 * LIMITS.beatMs;
+  const why = "process 7 holds it";
+  const records: World["records"] = {
+    ...memory.records,
+    add: async (record, now) =>
+      clock.now() < heldUntil ? { kind: "ambiguous", why, isBusy: true } : memory.records.add(record, now),
+  };
+  const told: string[] = [];
+  const holdOn = (said: string): boolean => told.push(said) > 0;
+  const time = new StoreTime({ ...memory, records }, { deadline: NOW + LIMITS.beatMs, holdOn });
+  const added = async (id: string): Promise<unknown> => {
+    const record = { kind: "rate", about: "a", id, tenant: "t", at: NOW, body: {}, expiresAtSec: null } as const;
+    const adding = time.world.records.add(record, clock.now());
+    let outcome: unknown = null;
+    void adding.then((said) => (outcome = said));
+    for (let moves = 0; moves < 10_000 && outcome === null; moves += 1) {
+      await new Promise<void>((resolve) => void setImmediate(resolve));
+      clock.moveTo(clock.next() ?? clock.now());
+    }
+    return outcome;
+  };
+  time.mayHoldOn = () => true;
+  expect(await added("one")).toEqual({ kind: "added" });
+  expect(new Set(told)).toEqual(new Set([why]));
+  time.mayHoldOn = () => false;
+  heldUntil = Infinity;
+  expect(await added("two")).toEqual({ kind: "ambiguous", why, isBusy: true });
+});

@@ -1,6 +1,7 @@
 /** A process that thaws with a state that nobody committed. */
 import { expect, test } from "vitest";
 import { verify } from "../../../src/history/verify.ts";
+import { withCalls } from "../../../src/testing/decisions.ts";
 import { flushPromises } from "../../support/harness/chain-steps.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
 import { beatReply, neverSettles, rowOf } from "../../support/harness/harness.ts";
@@ -10,7 +11,7 @@ import { twoProcesses } from "../../support/runs/two-processes.ts";
 test("a process froze with a snapshot that no row names; it thaws behind another process and does not use that state", async () => {
   const { harness, agent, other } = twoProcesses(3);
   const begun = await beginRun(harness.world, agent, {});
-  const frozen = { ...harness.world, table: { ...harness.world.table, commit: neverSettles } };
+  const frozen = { ...harness.world, table: withCalls(harness.world.table, { commit: neverSettles }) };
   const one = runnerOf(harness.world, agent);
   const first = await runBeats(one, begun, 1);
   void attemptBeat({ ...one, world: frozen }, first);

@@ -1,11 +1,14 @@
 /** Several beats in one invocation: the same run for fewer writes, and whatever cannot be repeated is durable first. */
 import { describe, expect, test } from "vitest";
 import type { Commit } from "../../../src/protocol/row.ts";
+import { COMMIT } from "../../../src/protocol/row-commit.ts";
+import { CLAIM } from "../../../src/protocol/row-claim.ts";
 import type { Conversation } from "../../../src/index.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { ledger, show, transcript } from "../../../src/operations/views.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { send } from "../../../src/operations/steer.ts";
+import { type DecisionCalls, withCalls } from "../../../src/testing/decisions.ts";
 import { attemptBeat, beginRun, drive, killableWorld, runnerOf } from "../../support/harness/drive.ts";
 import {
   type ScriptedAgentOptions,
@@ -30,15 +33,15 @@ async function noted(harness: Harness, part: ScriptedAgentOptions & { readonly c
     return (await part.run?.(context)) ?? "acted";
   };
   const agent = scriptedAgent({ ...part, reply, run });
-  const commit: World["table"]["commit"] = async (asked: Commit) => {
+  const commit: DecisionCalls["commit"] = async (asked: Commit) => {
     notes.push(asked.release ? "release" : "commit");
-    return harness.world.table.commit(asked);
+    return harness.world.table.decide(asked, COMMIT);
   };
-  const claim: World["table"]["claim"] = async (asked) => {
+  const claim: DecisionCalls["claim"] = async (asked) => {
     notes.push("claim");
-    return harness.world.table.claim(asked);
+    return harness.world.table.decide(asked, CLAIM);
   };
-  const world: World = { ...harness.world, table: { ...harness.world.table, commit, claim } };
+  const world: World = { ...harness.world, table: withCalls(harness.world.table, { commit, claim }) };
   const payload = await beginRun(harness.world, agent, {});
   return { notes, agent, world, payload, runner: runnerOf(world, agent) };
 }

@@ -1,6 +1,6 @@
 /** Hand-offs that fail, with workers of every effect class: another child is made only where that is safe. */
 import { describe, expect, test } from "vitest";
-import type { Tool } from "../../../src/ports/agent.ts";
+import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
 import { ledger, show } from "../../../src/operations/views.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
@@ -62,13 +62,13 @@ test.each(Object.entries(FORMS))("a worker of class none %s is followed by anoth
   expect(children).toHaveLength(form.result === undefined && deadlineMs === undefined ? 1 : 2);
 });
 
-test("a worker that could act and did not is followed by another one once it has ended", async () => {
+test("a worker that could act, did not and is silent goes on as the same run", async () => {
   const till = new Till();
   const worker = payer({ effect: "unsafe", till, isSilent: (number) => number === 0 });
   const harness = createChainHarness();
   const run = await played(harness, [payingBoss({ child: { tries: 2, deadlineMs: 2_000 } }), worker]);
   expect((await show(harness.world, run))?.result).toEqual([{ outcome: "succeeded", result: { memo: "paid" } }]);
-  expect(childrenOf(harness, run).map(({ status }) => status)).toEqual(["cancelled", "completed"]);
+  expect(childrenOf(harness, run).map(({ status }) => status)).toEqual(["completed"]);
   expect(till.paid).toHaveLength(1);
 });
 
@@ -156,6 +156,31 @@ describe("an equal hand-off after one that failed with effects", () => {
         : { text: "over" };
     const { children } = await family({ effect: "keyed", till, ...bad, boss: { reply: other } });
     expect(children).toHaveLength(1);
+  });
+
+  test("by a tool that has another name since a deployment is refused, too", async () => {
+    const till = new Till();
+    const agents: Agent[] = [];
+    const before = payingBoss({
+      reply: ({ calls }) => {
+        if (calls.length === 1) agents[0] = { ...before, tools };
+        const [tool, part] =
+          (
+            [
+              ["ask", 0],
+              ["delegate", 1],
+              ["delegate", 0],
+            ] as const
+          )[calls.length] ?? [];
+        return tool === undefined ? { text: "over" } : { calls: [{ tool, args: { part } }] };
+      },
+    });
+    const { ask: _, ...tools } = before.tools;
+    agents.push(before, payer({ effect: "keyed", till, ...bad }));
+    const harness = createChainHarness();
+    const run = await played(harness, agents);
+    assertSafety("paid once", () => expect(till.effectsOf(PART, "keyed")).toBe(1));
+    expect(childrenOf(harness, run)).toHaveLength(2);
   });
 
   test("with other arguments is made", async () => {

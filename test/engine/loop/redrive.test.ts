@@ -2,9 +2,9 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { Agent } from "../../../src/ports/agent.ts";
-import { plain } from "../../../src/cli/terminal/paint.ts";
-import { UNTOLD } from "../../../src/cli/render/story.ts";
-import { tell } from "../../../src/cli/render/timeline.ts";
+import { plain } from "../../../src/render/paint.ts";
+import { UNTOLD } from "../../../src/render/story.ts";
+import { tell } from "../../../src/render/timeline.ts";
 import { readArchive } from "../../../src/codec/archive.ts";
 import { TIMES } from "../../../src/protocol/limits.ts";
 import { decide } from "../../../src/operations/decide.ts";

@@ -11,6 +11,7 @@ import { attemptBeat, beginRun, drive, killableWorld, runnerOf } from "../../sup
 import { flushPromises } from "../../support/harness/chain-steps.ts";
 import { advanceUntilSettled, createHarness, neverSettles, rowOf } from "../../support/harness/harness.ts";
 import { timeline } from "../../../src/operations/views.ts";
+import { withCalls, decisionCalls } from "../../../src/testing/decisions.ts";
 
 test("a short chat makes a handful of writes, however long its reply is, and none for a token", async () => {
   const writesOf = async (words: number) => {
@@ -29,7 +30,7 @@ test("a short chat makes a handful of writes, however long its reply is, and non
       };
     const counted: World = {
       ...harness.world,
-      table: { ...table, commit: count("commits", table.commit) },
+      table: withCalls(table, { commit: count("commits", decisionCalls(table).commit) }),
       deltas: { ...deltas, append: count("deltas", deltas.append) },
       objects: { ...objects, put: count("objects", objects.put) },
     };

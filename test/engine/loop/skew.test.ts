@@ -10,8 +10,8 @@ import { canonical, compress, decompress, sha256 } from "../../../src/codec/cano
 import { undamaged } from "../../../src/codec/row.ts";
 import { decodeJournal, encodeJournal } from "../../../src/codec/journal.ts";
 import { LEVEL } from "../../../src/core/levels.ts";
-import { asCliError } from "../../../src/cli/thrown-errors.ts";
-import { renderList } from "../../../src/cli/render/run.ts";
+import { asUserError } from "../../../src/cli/thrown-errors.ts";
+import { renderList } from "../../../src/render/run.ts";
 import type { Reply } from "../../../src/protocol/chain.ts";
 import type { Row } from "../../../src/protocol/row.ts";
 import type { TelemetryRecord, World } from "../../../src/ports/world.ts";
@@ -170,7 +170,7 @@ describe.each(PLACES)("$where", ({ place: skewedRun }) => {
     };
     await expect(show(harness.world, run)).rejects.toMatchObject(refusal);
     const refused: unknown = await show(harness.world, run).catch((error: unknown) => error);
-    expect(asCliError(refused, ["show", run]).trouble).toMatchObject({ code: "RowNewer", exit: 5, facts: { run } });
+    expect(asUserError(refused, ["show", run]).trouble).toMatchObject({ code: "RowNewer", exit: 5, facts: { run } });
     await expect(verify(harness.world, { run })).rejects.toMatchObject(refusal);
     await expect(purge(harness.world, run)).rejects.toMatchObject(refusal);
     await expect(redrive(harness.world, { run, by: "ada", why: "" })).rejects.toMatchObject(refusal);

@@ -68,7 +68,12 @@ describe("the run waits for an operator as ContextTooLong", () => {
     const { shown, rules } = await outcomeOf(made);
     expect(shown).toMatchObject({
       ...{ status: "blocked", failure: null },
-      waitsFor: { kind: "model", code: "ContextTooLong", why: expect.stringContaining("8200 tokens") },
+      waitsFor: {
+        kind: "operator",
+        mends: "request",
+        code: "ContextTooLong",
+        why: expect.stringContaining("8200 tokens"),
+      },
     });
     expect([rules, made.counts.summaries]).toEqual([["the provider refuses the request"], 0]);
   });
@@ -77,7 +82,10 @@ describe("the run waits for an operator as ContextTooLong", () => {
     // A second one could have stood for more: of so many turns it leaves more than one as it is.
     const made = smallContextAgent({ pages: 20, refuses: ({ calls }) => pageOf(calls.at(-1)?.args) === 11 });
     const { shown, rules } = await outcomeOf(made);
-    expect(shown).toMatchObject({ status: "blocked", waitsFor: { kind: "model", code: "ContextTooLong" } });
+    expect(shown).toMatchObject({
+      status: "blocked",
+      waitsFor: { kind: "operator", mends: "request", code: "ContextTooLong" },
+    });
     expect([rules.length, rules.at(-1), made.counts.summaries]).toEqual([2, "the provider refuses the request", 1]);
   });
 

@@ -8,9 +8,9 @@ import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { diagnose } from "../../../src/operations/diagnose.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { show } from "../../../src/operations/views.ts";
-import { UNTOLD } from "../../../src/cli/render/story.ts";
-import { tell } from "../../../src/cli/render/timeline.ts";
-import { plain } from "../../../src/cli/terminal/paint.ts";
+import { UNTOLD } from "../../../src/render/story.ts";
+import { tell } from "../../../src/render/timeline.ts";
+import { plain } from "../../../src/render/paint.ts";
 import { asynchronousAgent } from "../../support/agents/asynchronous-agent.ts";
 import { DAY_MS } from "../../support/harness/clocked-machine.ts";
 import { HOUR, runForTime } from "../../support/harness/run-for-time.ts";
@@ -132,7 +132,11 @@ describe("a reply that was cut", () => {
 });
 
 describe("a run whose replies are only ever cut", () => {
-  const blocked = { status: "blocked", failure: null, waitsFor: { kind: "model", code: "ReplyCut" } } as const;
+  const blocked = {
+    status: "blocked",
+    failure: null,
+    waitsFor: { kind: "operator", mends: "replies", code: "ReplyCut" },
+  } as const;
 
   test.each<[string, ScriptedReply]>([
     ["in their calls", { calls: [PAY], ...CUT }],

@@ -86,7 +86,12 @@ describe("a refused request", () => {
       expect(shown).toMatchObject({
         ...{ status: "blocked", failure: null },
         label: expect.stringContaining("provider of its model refuses"),
-        waitsFor: { kind: "model", code: "ModelRefused", why: `HTTP ${status}: the key was rotated` },
+        waitsFor: {
+          kind: "operator",
+          mends: "request",
+          code: "ModelRefused",
+          why: `HTTP ${status}: the key was rotated`,
+        },
       });
       expect(rulesOf(played)).toEqual(["the provider refuses the request"]);
       const before = own.asked.length;
@@ -200,7 +205,7 @@ describe("a refused request", () => {
     async (at, when) => {
       const { agent, paid, undone } = payer(laterRefused(refusal(401)));
       const { shown, lives } = await playRun(agent, { crash: { at, when } });
-      expect([lives, shown?.status, shown?.waitsFor?.kind, undone]).toEqual([false, "blocked", "model", []]);
+      expect([lives, shown?.status, shown?.waitsFor?.kind, undone]).toEqual([false, "blocked", "operator", []]);
       expect(new Set(paid).size).toBe(1);
     },
   );
@@ -213,5 +218,8 @@ test("a context that is too long for its model waits as well, and another model 
   const { agent } = payer(own, { fallbacks: [{ model: second.model, price: { inUsd: 1, outUsd: 1 } }] });
   expect((await playRun(agent)).shown).toMatchObject({ status: "completed", result: "room enough" });
   const alone = await playRun(payer(provider("own", { refuses: () => long, replies: [] })).agent);
-  expect(alone.shown).toMatchObject({ status: "blocked", waitsFor: { kind: "model", code: "ContextTooLong" } });
+  expect(alone.shown).toMatchObject({
+    status: "blocked",
+    waitsFor: { kind: "operator", mends: "request", code: "ContextTooLong" },
+  });
 });

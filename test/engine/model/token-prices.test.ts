@@ -39,9 +39,12 @@ test("what a provider reports of its cache and of reasoning is debited at its ow
   );
 });
 
-test("a reply whose provider reports no tokens is debited at an estimate, so that a budget ends the run", async () => {
-  const { world } = createHarness();
-  const model = scriptedModel({ name: "script", reply: () => ({ calls: [{ tool: "look", args: {} }] }) });
+/** An agent that looks again and again, with a model whose provider reports no tokens. */
+function uncounted(part: object, calls = Infinity): Agent {
+  const model = scriptedModel({
+    name: "script",
+    reply: ({ turn }) => (turn < calls ? { calls: [{ tool: "look", args: {} }] } : { text: "done" }),
+  });
   const doGenerate: LanguageModelV4["doGenerate"] = async (options) => ({
     ...(await model.doGenerate(options)),
     usage: {
@@ -49,12 +52,43 @@ test("a reply whose provider reports no tokens is debited at an estimate, so tha
       outputTokens: { total: undefined, text: undefined, reasoning: undefined },
     },
   });
-  const agent = defineAgent({
-    ...{ name: "thinker", version: "1", instructions: "", task: z.object({}), price: PRICE, loops: "ignore" },
+  return defineAgent({
+    ...{ name: "thinker", version: "1", instructions: "", task: z.object({}), loops: "ignore" },
     model: { ...model, doGenerate },
     tools: { look: tool({ input: z.object({}), effect: "none", run: () => "nothing" }) },
-    budget: { usd: 0.03, beats: 50 },
+    ...part,
   }) as Agent;
+}
+
+test.each([
+  ["without a price", {}],
+  ["with a price of nothing", { price: { inUsd: 0, outUsd: 0 } }],
+])(
+  "a reply of a model %s whose provider reports no tokens is counted as reported, and is no estimate",
+  async (_, part) => {
+    const { world } = createHarness();
+    const agent = uncounted({ ...part, budget: { beats: 9 } }, 2);
+    const { run } = await drive(runnerOf(world, agent), await beginRun(world, agent, {}));
+    expect((await stateOf(world, run)).spent).toMatchObject({ tokensIn: 0, tokensOut: 0, microUsd: 0 });
+    const events = (await timeline(world, { run, after: 0 })) ?? [];
+    const debits = events.filter((event) => event.kind === "BudgetDebited" && event.debit.beats === 1);
+    expect(debits.length).toBeGreaterThan(1);
+    for (const debit of debits) expect(debit).toMatchObject({ for: "scripted:script" });
+  },
+);
+
+test("a reply that no provider counts is estimated for a budget of tokens, and the debit says so", async () => {
+  const { world } = createHarness();
+  const agent = uncounted({ budget: { tokens: 2_000, beats: 50 } });
+  const { run } = await drive(runnerOf(world, agent), await beginRun(world, agent, {}));
+  expect(await show(world, run)).toMatchObject({ status: "failed", failure: { code: "BudgetExhausted" } });
+  const first = ((await timeline(world, { run, after: 0 })) ?? []).find(({ kind }) => kind === "BudgetDebited");
+  expect(first).toMatchObject({ for: "scripted:script, estimated", debit: { tokensOut: 500, beats: 1 } });
+});
+
+test("a reply whose provider reports no tokens is debited at an estimate, so that a budget ends the run", async () => {
+  const { world } = createHarness();
+  const agent = uncounted({ price: PRICE, budget: { usd: 0.03, beats: 50 } });
   const { run } = await drive(runnerOf(world, agent), await beginRun(world, agent, {}));
   expect(await show(world, run)).toMatchObject({ status: "failed", failure: { code: "BudgetExhausted" } });
   const events = (await timeline(world, { run, after: 0 })) ?? [];

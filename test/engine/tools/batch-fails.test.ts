@@ -124,7 +124,8 @@ describe("a failed commit between two results", () => {
       Promise.reject(new StateTooLarge("the state has too many bytes")),
     );
     const row = { takeovers: 0, chainClaims: 1 };
-    const run = { now: 0, row, commitPending } as unknown as ActiveRun;
+    const noticed = { noteUnderWay: () => {} };
+    const run = { now: 0, row, noticed, commitPending } as unknown as ActiveRun;
     const { open } = stateAfter(
       ...[startedEvent, replied(["a", "b", "c"].map((name) => calling(name)))],
       ...["c1", "c2", "c3"].map((call) => intended(call, "unsafe")),

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { startExecution } from "../../../src/engine/context/executions.ts";
 import { verify } from "../../../src/history/verify.ts";
+import { decide } from "../../../src/operations/decide.ts";
 import { forkRun } from "../../../src/operations/fork.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
 import { checkRun } from "../../../src/operations/checked.ts";
@@ -10,6 +11,7 @@ import { ledger, show } from "../../../src/operations/views.ts";
 import type { Row } from "../../../src/protocol/row.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
 import { runUntilIdle, startKeyedRun } from "../../support/harness/chain-steps.ts";
+import { stateOf } from "../../support/agents/approval-agent.ts";
 import { beginRun } from "../../support/harness/drive.ts";
 import { createChainHarness, rowOf } from "../../support/harness/harness.ts";
 import { backUp, createScene, operate, restoreFrom, startIn, workFor } from "../../support/restores/lost-time.ts";
@@ -77,6 +79,69 @@ test("newer objects of the run settle a call with the same key and arguments, an
     { status: "reconciled", evidence: expect.stringContaining("newer objects of this run") },
   ]);
   expect(await verify(harness.world, { run })).toMatchObject({ findings: [], readable: true });
+});
+
+test("a call behind a gate is asked about once after a restore, and a denial is the answer that it failed", async () => {
+  const harness = createChainHarness();
+  const done: string[] = [];
+  let askedFor: string | false = false;
+  const agent = clerk({ effect: "unsafe", words: () => "pay", done, part: { approval: () => askedFor } });
+  // In the lost time nobody had to approve it.
+  const { run } = await lose(harness, agent);
+  askedFor = "it is a payment";
+  await resume(harness, agent, run);
+  expect([done.length, (await show(harness.world, run))?.gates]).toEqual([1, []]);
+  expect(await asked(harness, run)).toHaveLength(1);
+  expect((await show(harness.world, run))?.unknown).toMatchObject([{ lostTime: true, approval: "it is a payment" }]);
+  harness.clock.moveTo((await show(harness.world, run))?.unknown[0]?.reconcilableFrom ?? 0);
+  const denied = { ...answer(run, "succeeded"), as: "failed", result: null } as const;
+  expect(await reconcile(harness.world, denied)).toMatchObject({ kind: "accepted" });
+  await runUntilIdle(harness, agent);
+  expect([done.length, rowOf(harness, run).status]).toEqual([1, "completed"]);
+  expect((await stateOf(harness.world, run)).spent.toolCalls).toBe(1);
+});
+
+test("newer objects settle a call behind a gate, whether the gate was open in the backup or not", async () => {
+  for (const isOpen of [false, true]) {
+    const harness = createChainHarness();
+    const done: string[] = [];
+    const agent = clerk({ effect: "unsafe", words: () => "pay", done, part: { approval: "always" } });
+    const { run } = await beginRun(harness.world, agent, {});
+    const early = structuredClone(rowOf(harness, run));
+    await runUntilIdle(harness, agent);
+    const backup = isOpen ? structuredClone(rowOf(harness, run)) : early;
+    const [gate] = (await show(harness.world, run))?.gates ?? [];
+    const approve = { run, gate: gate?.gate ?? "", as: "approve", args: null, by: "ann", note: null } as const;
+    expect(await decide(harness.world, approve)).toMatchObject({ kind: "accepted" });
+    await runUntilIdle(harness, agent);
+    harness.world.store.rows.set(run, backup);
+    await fenceRestored(harness.world);
+    await startExecution(harness.world, rowOf(harness, run));
+    await resume(harness, agent, run);
+    expect([done.length, rowOf(harness, run).status]).toEqual([1, "completed"]);
+    expect(await ledger(harness.world, run)).toMatchObject([
+      { status: "reconciled", evidence: expect.stringContaining("newer objects of this run") },
+    ]);
+  }
+});
+
+test("a probed call with a business key is probed behind its gate, and the gate opens once", async () => {
+  const harness = createChainHarness();
+  const done: string[] = [];
+  const part = { key: () => "order-1", approval: "always" } as const;
+  const agent = clerk({ effect: "probed", words: () => "pay", done, part });
+  const { run } = await beginRun(harness.world, agent, {});
+  await runUntilIdle(harness, agent);
+  await fenceRestored(harness.world);
+  await startExecution(harness.world, rowOf(harness, run));
+  done.push("order-1");
+  await resume(harness, agent, run);
+  const gates = (await show(harness.world, run))?.gates ?? [];
+  expect(gates).toMatchObject([{ decided: false }]);
+  const approve = { run, gate: gates[0]?.gate ?? "", as: "approve", args: null, by: "ann", note: null } as const;
+  expect(await decide(harness.world, approve)).toMatchObject({ kind: "accepted" });
+  await runUntilIdle(harness, agent);
+  expect([done, rowOf(harness, run).status]).toEqual([["order-1"], "completed"]);
 });
 
 test("newer objects settle no call with other arguments", async () => {

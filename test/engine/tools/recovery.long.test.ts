@@ -5,9 +5,13 @@ import type { Agent } from "../../../src/ports/agent.ts";
 import { defineAgent, scriptedModel, tool } from "../../../src/index.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
+import { COMMIT } from "../../../src/protocol/row-commit.ts";
+import { END_NOTIFICATION } from "../../../src/protocol/row-end-notification.ts";
+import { CLAIM } from "../../../src/protocol/row-claim.ts";
 import { runTask } from "../../../src/maintenance/chain-tasks.ts";
 import { ledger, show, timeline, transcript } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
+import { withCalls } from "../../../src/testing/decisions.ts";
 import {
   attemptBeat,
   beginRun,
@@ -233,13 +237,12 @@ function losing({ table, objects, ...world }: World): World {
   };
   return {
     ...world,
-    table: {
-      ...table,
+    table: withCalls(table, {
       create: (of) => losingOnce(`create ${of.born}`, () => table.create(of)),
-      claim: (of) => losingOnce(`claim ${of.owner}`, () => table.claim(of)),
-      commit: (of) => losingOnce(`commit ${of.commitId}`, () => table.commit(of)),
-      recordEndNotified: (of) => losingOnce(`tell ${of.run}`, () => table.recordEndNotified(of)),
-    },
+      claim: (of) => losingOnce(`claim ${of.owner}`, () => table.decide(of, CLAIM)),
+      commit: (of) => losingOnce(`commit ${of.commitId}`, () => table.decide(of, COMMIT)),
+      recordEndNotified: (of) => losingOnce(`tell ${of.run}`, () => table.decide(of, END_NOTIFICATION)),
+    }),
     objects: { ...objects, put: (key, bytes) => losingOnce(`put ${key}`, () => objects.put(key, bytes)) },
   };
 }
@@ -277,7 +280,7 @@ test("a store that never responds ends the invocation, and the next one continue
   const payload = await beginRun(world, agent, {});
   const dead: World = {
     ...world,
-    table: { ...world.table, commit: async () => ({ kind: "ambiguous", why: "503" }) },
+    table: withCalls(world.table, { commit: async () => ({ kind: "ambiguous", why: "503" }) }),
   };
   await expect(attemptBeat(runnerOf(dead, agent), payload)).rejects.toThrow("5 times without an answer: 503");
   expect(await attemptBeat(runnerOf(world, agent), payload, 1)).toMatchObject({ reply: { route: "beat" } });

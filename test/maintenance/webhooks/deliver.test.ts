@@ -18,6 +18,7 @@ import {
   sweep,
 } from "../../support/harness/supervised-harness.ts";
 import { HOOK, HOOK_KEY, outboxOf, toldBy, withReceiver } from "../../support/runs/webhook-receiver.ts";
+import { PURGE } from "../../../src/protocol/row-removal.ts";
 
 const ended = async (harness: SupervisedHarness, agent: Agent = scriptedAgent({})): Promise<string> => {
   const { run } = await beginRun(harness.world, agent, {});
@@ -125,6 +126,9 @@ test("does not send without a key, and says which secret lacks one", async () =>
   const query = { tenant: "local", run, actor: null, since: null, after: null };
   const [entry] = (await readAudit(harness.world, query)).entries;
   expect(entry?.why).toContain("the secret OTHER");
+  // Said with the first attempt, once, and again when nothing more is tried.
+  expect(harness.alarms.map(({ what }) => what)).toEqual(["WebhookFailed", "WebhookUndelivered"]);
+  expect(harness.alarms[0]?.detail["why"]).toMatch(/are not sent: the secret OTHER, which signs it, is not set/);
 });
 
 test("a signing secret that cannot be read holds back its own endpoint alone", async () => {
@@ -150,7 +154,9 @@ test("tells the end of a run that was purged before anyone delivered it", async 
   const { harness, received } = withReceiver(createSupervisedHarness());
   const run = await ended(harness);
   const { born } = harness.world.store.rows.get(run) ?? { born: "" };
-  expect(await harness.world.table.purge({ run, born, now: harness.clock.now() })).toMatchObject({ kind: "purged" });
+  expect(await harness.world.table.decide({ run, born, now: harness.clock.now() }, PURGE)).toMatchObject({
+    kind: "purged",
+  });
   await sweep(harness);
   expect(toldBy(received)).toEqual([expect.objectContaining({ type: "run.completed" })]);
 });

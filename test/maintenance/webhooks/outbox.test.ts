@@ -6,6 +6,8 @@ import { beginRun } from "../../support/harness/drive.ts";
 import { BEAT_MS, SKEW_MS, rowOf, scriptedAgent } from "../../support/harness/harness.ts";
 import { createSupervisedHarness, driveUntil, passTime, sweep } from "../../support/harness/supervised-harness.ts";
 import { outboxOf, toldBy, withReceiver } from "../../support/runs/webhook-receiver.ts";
+import { COMMIT } from "../../../src/protocol/row-commit.ts";
+import { withCalls } from "../../../src/testing/decisions.ts";
 
 /** Longer than the lease of a dead process. */
 const LEASE_MS = BEAT_MS + SKEW_MS + 1;
@@ -18,13 +20,12 @@ test("what a dead process was about to commit, and another one decided otherwise
   const commits: string[] = [];
   const world: World = {
     ...harness.world,
-    table: {
-      ...harness.world.table,
+    table: withCalls(harness.world.table, {
       commit: (of) => {
         commits.push(of.status);
-        return of.status === "completed" ? new Promise(() => undefined) : harness.world.table.commit(of);
+        return of.status === "completed" ? new Promise(() => undefined) : harness.world.table.decide(of, COMMIT);
       },
-    },
+    }),
   };
   const out = startAttempt(harness);
   void performTask(out.task, { world, agent });

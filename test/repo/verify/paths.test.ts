@@ -1,5 +1,6 @@
 /** The table from paths to steps: a path that it does not know is never checked too little. */
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { OPTIONAL_STEPS, TABLE, stepsFor } from "../../../scripts/verify/paths.ts";
@@ -31,6 +32,14 @@ test.each([
   ["vitest.config.ts", OPTIONAL_STEPS],
 ])("plays for %s: %j", (file, steps) => {
   expect(stepsOf(file)).toEqual(steps);
+});
+
+test("the page for contributors says what four changes ask for", () => {
+  const page = readFileSync(join(ROOT, "CONTRIBUTING.md"), "utf8");
+  const rows = [...page.matchAll(/^\| [^|]+, `([\w/]+\/)` \| ([\w, ]+) \|$/gm)];
+  expect(rows).toHaveLength(4);
+  for (const [, folder = "", steps = ""] of rows)
+    expect([folder, steps]).toEqual([folder, stepsOf(`${folder}x.ts`).join(", ")]);
 });
 
 test("adds up what several files ask for, with the rows that asked", () => {

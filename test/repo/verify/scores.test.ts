@@ -14,7 +14,11 @@ test("plays a file again that only came late, and refuses what is about safety o
     { file: "test/a.test.ts", failures: [late] },
     { file: "test/b.test.ts", failures: [late, doubled] },
   ];
-  const score = scoreOf({ ...played, status: 1, report: { passed: 7, files, unhandled: [{ ...late, test: "" }] } });
+  const score = scoreOf({
+    ...played,
+    status: 1,
+    report: { passed: 7, files, slowest: [], unhandled: [{ ...late, test: "" }] },
+  });
   expect(score.late).toEqual([{ config: "vitest.config.ts", env, ...files[0] }]);
   expect(score).toMatchObject({ passed: 7, failed: 3 });
   expect(score.refusals).toEqual([
@@ -26,8 +30,13 @@ test("plays a file again that only came late, and refuses what is about safety o
 
 test.each([
   ["no report", 1, null, /vitest wrote no report, exit 1/],
-  ["no test", 0, { passed: 0, files: [], unhandled: [] }, /no test ran/],
-  ["a set-up that fails", 1, { passed: 0, files: [], unhandled: [] }, /ended with exit 1 and no failed test/],
+  ["no test", 0, { passed: 0, files: [], slowest: [], unhandled: [] }, /no test ran/],
+  [
+    "a set-up that fails",
+    1,
+    { passed: 0, files: [], slowest: [], unhandled: [] },
+    /ended with exit 1 and no failed test/,
+  ],
 ])("refuses a step with %s", (_, status, report, said) => {
   const score = scoreOf({ ...played, status, report });
   expect(score.failed).toBe(1);

@@ -9,7 +9,8 @@ import { patient, resolveAmbiguousWrite } from "../../../src/history/resolve-amb
 import type { Attempt, Payload } from "../../../src/protocol/chain.ts";
 import { TIMES, limitsFor } from "../../../src/protocol/limits.ts";
 import type { Commit, CommitOutcome, Creation, Row } from "../../../src/protocol/row.ts";
-import type { ClaimOutcome } from "../../../src/protocol/row-claim.ts";
+import { type ClaimOutcome, CLAIM } from "../../../src/protocol/row-claim.ts";
+import { COMMIT } from "../../../src/protocol/row-commit.ts";
 import type { RunTable } from "../../../src/ports/run-table.ts";
 import type { Random } from "../../../src/ports/world.ts";
 import { LATENCY_MS } from "./quotas.ts";
@@ -55,7 +56,7 @@ export async function invoke(of: Invocation): Promise<Routed> {
   const claimed = await resolveAmbiguousWrite<ClaimOutcome>(
     async () => {
       await gate();
-      return table.claim({ run, born, chain, entry, died, owner, leaseUntil, level: LEVEL, now: time.now() });
+      return table.decide({ run, born, chain, entry, died, owner, leaseUntil, level: LEVEL, now: time.now() }, CLAIM);
     },
     (row) => (row.owner === owner ? { kind: "granted", row, overtook: null } : null),
     patience(),
@@ -69,7 +70,7 @@ export async function invoke(of: Invocation): Promise<Routed> {
     return resolveAmbiguousWrite<CommitOutcome>(
       async () => {
         await gate();
-        return table.commit({ ...commitOf(row, time.now()), commitId, ...change });
+        return table.decide({ ...commitOf(row, time.now()), commitId, ...change }, COMMIT);
       },
       (found) => (found.commitId === commitId ? { kind: "committed", row: found } : null),
       patience(),

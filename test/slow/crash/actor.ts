@@ -3,7 +3,7 @@
  * that it can die, freeze or meet a fault at each of its calls; what it was about to do then never happens.
  */
 import type { Clock, World } from "../../../src/ports/world.ts";
-import type { Ports } from "../../support/harness/ports.ts";
+import { type Operations, nameOfCall } from "../../support/harness/ports.ts";
 import type { Gate } from "./scenario.ts";
 
 /** What may happen to a call that reaches a port. */
@@ -14,7 +14,7 @@ const CRASHES: readonly FaultKind[] = ["crash before", "crash after"];
 const WRITES = [
   ...["create", "claim", "commit", "park", "deliver", "request", "handOver", "recordEndNotified"],
   ...["take", "purge", "keepKey", "forgetKey"],
-] as const satisfies readonly (keyof Ports)[];
+] as const satisfies readonly (keyof Operations)[];
 const CONDITIONAL: ReadonlySet<string> = new Set([...WRITES.map((write) => `table.${write}`), "objects.put"]);
 /** The model of summaries, which another model can replace. */
 export const CHEAP_MODEL = "model.cheap";
@@ -100,7 +100,7 @@ function gated<T extends object>(name: string, port: T, gate: Gate): T {
       const call: unknown = Reflect.get(target, member);
       if (typeof call !== "function") return call;
       return (...of: unknown[]): Promise<unknown> =>
-        gate(`${name}.${String(member)}`, async (): Promise<unknown> => Reflect.apply(call, target, of));
+        gate(`${name}.${nameOfCall(member, of)}`, async (): Promise<unknown> => Reflect.apply(call, target, of));
     },
   });
 }

@@ -24,7 +24,7 @@ import { OVER, boss, worker } from "../../support/agents/workers.ts";
 const FAULTS = ["crash before", "crash after", "answer lost", "freeze"] as const;
 type Fault = (typeof FAULTS)[number];
 
-const WRITES = /^(createChildren|claim|commit|park|deliver|request|handOver|create|put|take)$/;
+const WRITES = /^(createChildren|fenceChild|claim|commit|park|deliver|request|handOver|create|put|take)$/;
 const TASKS_MAX = 160;
 
 /** What a family does, and what comes of it. */
@@ -83,6 +83,14 @@ const SCENES: readonly Scene[] = [
     },
   },
   {
+    name: "a child that acts, is too late and goes on",
+    agents: (clock, outside) => [
+      boss({ children: 1, child: { deadlineMs: 4_000, tries: 3 } }),
+      slowActor(clock, outside),
+    ],
+    ...{ mayFail: true, end: "completed", runs: 2, meets: [...CALLS, "fenceChild"], shows: ["ChildContinued"] },
+  },
+  {
     name: "a hand-off that is lost after its effect",
     agents: (_, outside) => [boss({ children: 1, child: { tries: 2 } }), forgetful(outside)],
     ...{ end: "completed", outcome: "failed", runs: 2, meets: CALLS, shows: ["ChildDispatched", "CrackSignalled"] },
@@ -135,6 +143,23 @@ function slowFirst(clock: VirtualClock): Agent {
       asked += 1;
       if (asked <= SLOW_CALLS) await new Promise<void>((go) => void clock.after(10_000, go));
       return calls.length < SLOW_CALLS ? { calls: [{ tool: "act", args: {} }], tokensIn: 1, tokensOut: 1 } : OVER;
+    },
+  });
+}
+
+/** A worker that acts outside once. Its first model call, and the first one after that, take longer than its deadline. */
+function slowActor(clock: VirtualClock, outside: Outside): Agent {
+  const asked = new Set<number>();
+  return worker({
+    run: ({ key, run }) => {
+      if (!outside.has(key)) outside.set(key, run);
+      return run;
+    },
+    reply: async ({ calls }) => {
+      const isFirst = !asked.has(calls.length);
+      asked.add(calls.length);
+      if (isFirst) await new Promise<void>((go) => void clock.after(10_000, go));
+      return calls.length === 0 ? { calls: [{ tool: "act", args: {} }], tokensIn: 1, tokensOut: 1 } : OVER;
     },
   });
 }

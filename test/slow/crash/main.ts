@@ -2,7 +2,7 @@
  * `npm run crash -- [--pairs | --outages | --zombies] [--stride 40] [--outage "17 objects requests"] [--fault "17 crash after"]… [--zombie "9 4"] [--stops | --compacts | --summariser answers | --waits | --dialled 1 | --saga fails | --recovers replan]`:
  * plays the histories of the enumerations. `--stops` plays the scenario of a run that has to stop, `--compacts` that of one whose
  * context gets too long, `--summariser` (`answers` or `dies`) that of a run with a model for its summaries, `--dialled` that of the dial, in invocations of so many beats, `--saga` (`fails` or `cancelled`) that
- * of a run that undoes what it did, `--recovers` (`rollback`, `replan`, `round` or `cap`) that of a topology that
+ * of a run that undoes what it did, `--recovers` (`rollback`, `replan`, `round`, `cap` or `undone`) that of a topology that
  * recovers. With a fault or a zombie exactly that one, point by point; with `--pairs` all pairs of faults; with
  * `--zombies` all of one zombie; else all of one fault or zombie. `--stride`: of the pairs, outages or zombies, each of so many. Exits 1 if there is a violation.
  */

@@ -49,7 +49,7 @@ export interface Plan {
   readonly dialled?: number;
   /** The run undoes what it did: since it fails, or since somebody cancels it and wants that. */
   readonly saga?: "fails" | "cancelled";
-  /** The run recovers in its topology: one of four scenes. */
+  /** The run recovers in its topology: one of five scenes. */
   readonly recovers?: RecoveryScene;
   /** Its calls wait for an answer, events and a time. */
   readonly waits?: boolean;

@@ -13,14 +13,18 @@ import { playScene } from "./play.ts";
 import { CAP, RECOVERIES, wayOf } from "./topology-scenario.ts";
 
 test("the scenarios reach their intended situations", ENUMERATION_TIMEOUT, async () => {
-  const [rollback, replan, round, cap] = await Promise.all(RECOVERIES.map((recovers) => playScene({ recovers })));
-  for (const calm of [rollback, replan, round, cap]) {
+  const [rollback, replan, round, cap, undone] = await Promise.all(
+    RECOVERIES.map((recovers) => playScene({ recovers })),
+  );
+  for (const calm of [rollback, replan, round, cap, undone]) {
     if (calm === undefined) throw new Error("a scene is missing");
     assertNoViolations(wrongWith(calm, calm));
     expect(calm.steps).toBeLessThan(300);
-    expect(calm.effects).toHaveLength(1);
+    expect(calm.effects).toHaveLength(calm === undone ? 6 : 1);
   }
   expect(rollback?.result).toBe("told");
+  const order = undone?.effects.map(({ what, undoes }) => (undoes === undefined ? what : `undo ${what}`));
+  expect([undone?.result, order]).toEqual(["told", ["b", "c", "undo c", "undo b", "b", "c"]]);
   const notes = rollback === undefined ? [] : eventsOfKind(rollback, "TopologyMoved").map(({ note }) => note);
   expect(notes.filter((note) => note.includes("back to")).map((note) => note.slice(-4))).toEqual(["read", " act"]);
   expect(replan).toMatchObject({ result: "all is done: act-free" });

@@ -1,6 +1,6 @@
 /**
- * The scenarios of recoveries (seed 4): a gate sends a pipeline back, a plan is replaced, a round of a debate completes,
- * and ReAct nears its cap. Each calls a keyed tool, so that a recovery that repeats work shows. Functions of the user are
+ * The scenarios of recoveries (seed 4): a gate sends a pipeline back, with and without an undo, a plan is replaced, a round
+ * of a debate completes, and ReAct nears its cap. Each calls a keyed tool, so that a recovery that repeats work shows. Functions of the user are
  * points like calls of the model and of tools.
  */
 import { z } from "zod";
@@ -22,7 +22,7 @@ import { eventsOfKind } from "../../simulation/replay.ts";
 import type { History } from "../../simulation/history.ts";
 import { type Gate, type RecordedEffect, type Services, SETTLE_MS, TIMEOUT_MS } from "./scenario.ts";
 
-export const RECOVERIES = ["rollback", "replan", "round", "cap"] as const;
+export const RECOVERIES = ["rollback", "replan", "round", "cap", "undone"] as const;
 export type RecoveryScene = (typeof RECOVERIES)[number];
 
 /** The cap of the scene that uses it up. */
@@ -59,7 +59,7 @@ export function recoveryServices(of: {
           });
         },
       }),
-      tools: { keyed: keyed({ gate, effects, now }), look },
+      tools: { keyed: scene === "undone" ? undoable({ gate, effects, now }) : keyed({ gate, effects, now }), look },
       topology: forgets ? forgetful(topology) : topology,
       budget: { beats: scene === "cap" ? CAP : 50, takeovers: 100, wall: "1h" },
       retention: { archive: "warm" },
@@ -81,6 +81,31 @@ function keyed(of: { readonly gate: Gate; readonly effects: RecordedEffect[]; re
         return what;
       }),
   }) as Tool;
+}
+
+/** Its keys derive from its calls, and what it did can be undone. */
+function undoable(of: { readonly gate: Gate; readonly effects: RecordedEffect[]; readonly now: () => number }): Tool {
+  const { gate, effects, now } = of;
+  const known = (key: string): boolean => effects.some((effect) => effect.key === key);
+  const { key: _, ...rules } = keyed(of);
+  return {
+    ...rules,
+    key: null,
+    run: ({ input, key }: ToolContext<unknown>) =>
+      gate("tool.keyed", async () => {
+        const { what } = INPUT.parse(input);
+        if (!known(key)) effects.push({ tool: "keyed", key, at: now(), what });
+        return what;
+      }),
+    undo: {
+      effect: "keyed",
+      run: ({ input, key, of: { key: undoes } }) =>
+        gate("tool.undo", async () => {
+          const { what } = INPUT.parse(input);
+          if (!known(key)) effects.push({ tool: "keyed", key, at: now(), what, undoes });
+        }),
+    },
+  };
 }
 
 /** The topology as a process would have it that keeps its progress in memory. */
@@ -114,6 +139,17 @@ const TOPOLOGIES: { readonly [S in RecoveryScene]: (gate: Gate) => Topology } = 
         { ...{ name: "tell", tools: [] }, ...role("Tell."), gate: ({ output }) => judged(gate, output) },
       ],
       endToEnd: () => gate("verify", async () => true),
+      // Each run of the stage has the same business key.
+      onRollBack: "keep",
+    }),
+  // The gate of the last stage refuses once, so what the stage before did is undone, and it does it again.
+  undone: (gate) =>
+    pipeline({
+      stages: [
+        { ...{ name: "read", tools: [] }, ...role("Read."), gate: () => true },
+        { name: "act", tools: ["keyed"], ...role("Act.") },
+        { ...{ name: "tell", tools: [] }, ...role("Tell."), gate: ({ output }) => judged(gate, output) },
+      ],
     }),
   // The first plan needs what is taken.
   replan: (gate) =>
@@ -150,6 +186,14 @@ const REPLIES: { readonly [S in RecoveryScene]: (conversation: Conversation) => 
     return {
       text: opening.startsWith("Stage 2") ? `done ${isAgain ? "again" : "once"}` : isAgain ? "read" : "read at first",
     };
+  },
+  undone: (conversation) => {
+    const opening = openingIn(conversation);
+    const { length } = conversation.calls;
+    if (opening.startsWith("Stage 2") && length < 2) return act(length === 0 ? "b" : "c");
+    const isAgain = opening.includes("not accepted");
+    if (opening.startsWith("Stage 3")) return { text: opening.includes("done again") ? "told" : "told at first" };
+    return { text: opening.startsWith("Stage 2") ? `done ${isAgain ? "again" : "once"}` : "read" };
   },
   replan: (conversation) => {
     const opening = openingIn(conversation);

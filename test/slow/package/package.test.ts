@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { LIMITS } from "../../support/gate/limits.ts";
 import { envWith, startDev } from "./dev-server.ts";
 import { officeIn, warehouseIn } from "./template-effects.ts";
-import { AGENT, AGENT_TEST, CLIENT_PROGRAM, EVERY_EXPORT, SERVER, WRITER, importedIn } from "./project-files.ts";
+import { AGENT, AGENT_TEST, CLIENT_PROGRAM, EVERY_EXPORT, SERVER, TYPED, WRITER, importedIn } from "./project-files.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 interface Exporting {
@@ -103,6 +103,25 @@ test("a model by name needs the package of its provider, and finds it once it is
   expect(missing.stderr).toMatch(/^error PackageMissing: .*\nwhy: .*\nnext: npm install @ai-sdk\/google\n$/);
   npm("install", "@ai-sdk/google");
   expect(start()).toMatchObject({ status: 0, stderr: "" });
+});
+
+test.each([
+  ["the oldest Node", () => nodeOf("oldest")],
+  ["this Node", () => process.execPath],
+])("on %s TypeScript that is more than types needs esbuild, and finds it once it is installed", (_, nodeOfCase) => {
+  for (const left of ["esbuild", "@esbuild", ".cache"]) {
+    rmSync(join(dir, "node_modules", left), { recursive: true, force: true });
+  }
+  rmSync(join(dir, "typed"), { recursive: true, force: true });
+  write("words.ts", TYPED.words);
+  write("typed.ts", TYPED.agent);
+  const start = (...words: readonly string[]) =>
+    cairn(nodeOfCase(), "start", "./typed.ts", "--store", "typed", "--input", '{"to":"Ann"}', ...words);
+  expect(start().stderr).toMatch(
+    /^error TransformerMissing: .*words\.ts:2 has an enum, .*\nwhy: .*\nnext: npm install --save-dev esbuild\n$/,
+  );
+  npm("install", "--no-save", "esbuild");
+  expect(start("--wait")).toMatchObject({ status: 0, stdout: expect.stringContaining("All are sent.") });
 });
 
 test("an old Node prints one error that says what to do", () => {

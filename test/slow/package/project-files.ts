@@ -35,6 +35,17 @@ export const clerk = defineAgent({
 });
 `;
 
+/** The same agent under another name, in TypeScript that Node cannot run as it is. */
+export const TYPED = {
+  words: 'export type Word = string;\nexport enum Name { Typed = "typed" }\nexport const said: Word = "typed";\n',
+  agent: AGENT.replace(
+    'from "zod";',
+    'from "zod";\nimport { Name, Word } from "./words";\n\nconst name: Word = Name.Typed;',
+  )
+    .replace('name: "clerk",', "name,")
+    .replace("export const clerk", "export const typed"),
+};
+
 /** Its model is given as text. */
 export const WRITER = `
 import { defineAgent } from "cairn-run";

@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openStore } from "../../../src/adapters/local/store/database.ts";
-import { childrenOf, supervisorOf } from "../../../src/adapters/local/workers/processes.ts";
+import { childrenOf, supervisorOf } from "../../../src/adapters/local/store/processes.ts";
 import { show } from "../../../src/operations/views.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { LIMITS } from "../../support/gate/limits.ts";

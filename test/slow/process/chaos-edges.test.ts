@@ -1,11 +1,10 @@
-/** `cairn chaos` as the README shows it: thirty trips, and every edge of an agent that lies somewhere else. Slow. */
-import { copyFileSync, rmSync } from "node:fs";
+/** `cairn chaos` as the README shows it: thirty trips; agents without settings, and tasks that it refuses. Slow. */
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { LIMITS } from "../../support/gate/limits.ts";
 import { runCairn, createCliFolder, runCairnJson } from "../../support/processes/cli-process.ts";
 
-const FIXTURES = join(import.meta.dirname, "../../process/fixtures");
 const TRAVEL = join(import.meta.dirname, "..", "..", "..", "agents", "travel", "agent.ts");
 /** No process meets the deadline of a beat on a loaded machine. What waits for a lease waits for as long. */
 const PATIENT_BEATS = { CAIRN_BEAT_SECONDS: String((2 * LIMITS.shortBeatMs) / 1_000) };
@@ -26,26 +25,6 @@ test("thirty trips survive a kill at a random beat each", PATIENT, async () => {
       { strategy: "in-process", killed: 30, survived: 0 },
       { strategy: "act-then-save", killed: 30, survived: 30 },
       { strategy: "cairn", killed: 30, survived: 30, divergent: [], duplicates: [], missing: [] },
-    ],
-  });
-  expect(duplicatesOf(document, "act-then-save")).toBeGreaterThan(0);
-});
-
-test("a third party's agent survives a kill at every fault point of the protocol", PATIENT, async () => {
-  const here = createCliFolder(PATIENT_BEATS);
-  copyFileSync(join(FIXTURES, "third-party-agent.ts"), join(here.dir, "agent.ts"));
-  const words = ["chaos", "./agent.ts", "--every-edge", "--strategies", "act-then-save,cairn"];
-  const document = await runCairnJson(here, words);
-  const { tasks } = (document["strategies"] as readonly { readonly tasks: number }[])[0] ?? { tasks: 0 };
-  // Claim, model, put and release of each beat, an intent and an effect of each call, before and after. An attempt that
-  // ends in doubt (nothing comes after that deployment) is asked about in a beat, and undone in one with three commits
-  // and two undos; then comes one that succeeds.
-  expect(tasks).toBeGreaterThanOrEqual(2 * (6 + 6 + 3 + 8) - 1 + 2 * (4 * 4 + 3 * 2));
-  expect(document).toMatchObject({
-    ok: true,
-    strategies: [
-      { strategy: "act-then-save", killed: tasks, survived: tasks },
-      { strategy: "cairn", killed: tasks, survived: tasks, divergent: [], duplicates: [], missing: [] },
     ],
   });
   expect(duplicatesOf(document, "act-then-save")).toBeGreaterThan(0);

@@ -39,7 +39,9 @@ describe.concurrent("a call that needs approval", () => {
     expect(await runCairnJson(at, said)).toMatchObject({ run, call: "c1", as: "approve", accepted: true });
     const again = await runCairn(at, ["deny", run]);
     expect([again.exit, again.err]).toEqual([4, expect.stringContaining("error Duplicate:")]);
-    expect((await runCairn(at, ["approvals"])).out).toContain("no call waits for an approval or an answer");
+    expect((await runCairn(at, ["approvals"])).out).toContain(
+      "no call waits for an approval, an answer or a reconciliation",
+    );
     const { exit, out } = await runCairn(at, START);
     expect([exit, out]).toEqual([0, expect.stringContaining("done: succeeded")]);
     expect(out).toMatch(/pay \(c1\) is approved by .*: it is cheap/);

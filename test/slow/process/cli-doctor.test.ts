@@ -33,7 +33,8 @@ describe("doctor in the embedded world", () => {
     expect(out).toMatch(
       /✔ agents +clerk 1\n✔ agents-secrets +no agent declares a secret\n\? store +there is none at .*\n +→ the first run creates it/,
     );
-    expect(out).toContain("3 ok, 8 unknown");
+    // A system without /proc has no check of orphans.
+    expect(out).toMatch(/^[34] ok, (1 warning, )?10 unknown/m);
   });
 
   test("checks each stored field of a run with --run", async () => {

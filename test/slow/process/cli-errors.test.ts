@@ -1,8 +1,8 @@
 /** Every error says what happened, why, and what to type next; programs get the same as a document and an exit code. */
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { sha256 } from "../../../src/codec/canonical.ts";
 import { runId } from "../../../src/protocol/ids.ts";
 import {
@@ -23,6 +23,24 @@ type Case = readonly [
   next: string | RegExp,
   before?: { readonly given?: (at: CliFolder) => unknown; readonly env?: Readonly<Record<string, string>> },
 ];
+
+const ASKS = `
+  import { defineAgent, scriptedModel, tool } from "cairn-run";
+  import { z } from "zod";
+  export const asks = defineAgent({
+    name: "asks", version: "1", instructions: "", task: z.object({}), secrets: ["FIRST_TOKEN"],
+    model: scriptedModel({
+      name: "m",
+      reply: ({ calls }) => calls.length === 0 ? { calls: [{ tool: "look", args: {} }] } : { text: String(calls[0].result) },
+    }),
+    tools: {
+      look: tool({
+        input: z.object({}),
+        effect: "none",
+        run: async ({ secrets }) => (await secrets.get("FIRST_TOKEN")).length + " characters",
+      }),
+    },
+  });`;
 
 const write = (at: CliFolder, name: string, text: string): void => writeFileSync(join(at.dir, name), text);
 const start = (text: string): readonly string[] => ["start", "clerk", "--input", text];
@@ -253,4 +271,44 @@ describe.concurrent("a store that cannot be written", () => {
       expect.stringMatching(/error StoreUnreachable: .* cannot be used\nwhy: it cannot be/),
     ]);
   });
+});
+
+/** Its file throws an error that nothing catches, while the command waits for it. */
+const LATE = `
+  setTimeout(() => { throw new Error("too late"); }, 1);
+  await new Promise((resolve) => setTimeout(resolve, 60_000));`;
+
+test.each([
+  ["for people", [], (text: string) => text],
+  ["for programs", ["--json"], (text: string) => (JSON.parse(text) as { error: { why: string } }).error.why],
+])("an error that nothing catches is said %s, with its stack and without source", async (_, words, whyIn) => {
+  const at = createCliFolder();
+  write(at, "late.ts", LATE);
+  const { exit, out, err } = await runCairn(at, ["start", "./late.ts", "--input", "{}", ...words]);
+  expect(exit).toBe(1);
+  const said = words.length > 0 ? out : err;
+  expect(said).toContain("UncaughtError");
+  expect(said).toContain("too late");
+  expect(whyIn(said)).toMatch(
+    /code of the project or of one of its packages threw it where nothing catches it:\nError: too late\n +at .*late\.ts:2:/,
+  );
+  expect(said).not.toContain("setTimeout(() =>");
+});
+
+test("a store that is a dangling link is said to be one", async () => {
+  const at = createCliFolder();
+  symlinkSync("nowhere", at.store);
+  const { exit, err } = await runCairn(at, start(stepsInput("note")));
+  expect(exit).toBe(5);
+  expect(err).toMatch(
+    /^error StoreInvalid: .*store is a link to a directory that is not there\nwhy: make it, or name another/m,
+  );
+});
+
+test("a .env that begins with a mark of its encoding is read from its first name on", async () => {
+  const at = createCliFolder();
+  write(at, "asks.ts", ASKS);
+  write(at, ".env", "\uFEFFFIRST_TOKEN=open\n");
+  const { out } = await runCairn(at, ["start", "./asks.ts", "--input", "{}", "--wait", "--json"]);
+  expect(out).toContain("4 characters");
 });

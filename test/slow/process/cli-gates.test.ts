@@ -14,7 +14,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, describe, expect, it } from "vitest";
 import { openStore } from "../../../src/adapters/local/store/database.ts";
-import { childrenOf, supervisorOf } from "../../../src/adapters/local/workers/processes.ts";
+import { childrenOf, supervisorOf } from "../../../src/adapters/local/store/processes.ts";
 import {
   LONG_TIMEOUTS,
   type CliFolder,

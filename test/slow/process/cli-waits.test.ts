@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openStore } from "../../../src/adapters/local/store/database.ts";
-import { childrenOf, supervisorOf } from "../../../src/adapters/local/workers/processes.ts";
+import { childrenOf, supervisorOf } from "../../../src/adapters/local/store/processes.ts";
 import {
   type CliFolder,
   createCliFolder,

@@ -5,11 +5,15 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../../src/adapters/local/clock.ts";
 import type { Store } from "../../../src/adapters/local/store/database.ts";
-import { isAlive } from "../../../src/adapters/local/workers/process-identity.ts";
+import { drivenStore } from "../../../src/adapters/local/store/driven-store.ts";
+import { isAlive } from "../../../src/adapters/local/process-identity.ts";
 import { sqliteRunTable } from "../../../src/adapters/local/store/run-table.ts";
-import { startSupervisor } from "../../../src/adapters/local/workers/supervisor.ts";
+import { startSupervisor } from "../../../src/workers/supervisor.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
+import { COMMIT } from "../../../src/protocol/row-commit.ts";
+import { END_NOTIFICATION } from "../../../src/protocol/row-end-notification.ts";
+import { CLAIM } from "../../../src/protocol/row-claim.ts";
 import type { Clock, World } from "../../../src/ports/world.ts";
 import { show } from "../../../src/operations/views.ts";
 import { send } from "../../../src/operations/steer.ts";
@@ -81,9 +85,9 @@ describe("a run whose retention expired", () => {
     const [before, full] = [rowsOf(store, small), fileBytes(store)];
     expect(rowsOf(store, big)).toMatchObject({ runs: 1, seen: 1, executions: 1, removed: 0 });
     const supervisor = startSupervisor({
-      ...{ store, limits, clock: ahead(25), onEvent: () => undefined },
+      ...{ store: drivenStore(store), limits, clock: ahead(25), onEvent: () => undefined },
       worker: {
-        module: new URL("../../../src/cli/workers/worker.ts", import.meta.url),
+        module: new URL("../../../src/compose/workers/worker.ts", import.meta.url),
         args: [JSON.stringify({ dir: store.dir, limits, agentFiles: [] })],
         ...{ execArgv: [], env: {} },
       },
@@ -100,9 +104,12 @@ describe("a run whose retention expired", () => {
 async function expired(store: Store): Promise<void> {
   const table = sqliteRunTable(store);
   await table.create(creation());
-  const granted = row(await table.claim(claim()), "granted");
-  row(await table.commit(commit(granted, ENDED)), "committed");
-  row(await table.recordEndNotified({ run: RUN, born: BORN, now: NOW, expiresAtSec: NOW / 1_000 + 60 }), "notified");
+  const granted = row(await table.decide(claim(), CLAIM), "granted");
+  row(await table.decide(commit(granted, ENDED), COMMIT), "committed");
+  row(
+    await table.decide({ run: RUN, born: BORN, now: NOW, expiresAtSec: NOW / 1_000 + 60 }, END_NOTIFICATION),
+    "notified",
+  );
 }
 
 describe("a clean-up that fails", () => {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type OpenOptions, type Store, atomically, openStore } from "../../../src/adapters/local/store/database.ts";
-import { isAlive } from "../../../src/adapters/local/workers/process-identity.ts";
+import { isAlive } from "../../../src/adapters/local/process-identity.ts";
 import { runCli } from "../../support/processes/cli-in-process.ts";
 import { identify, createSupervisorHarness, waitUntil } from "../../process/fixtures/supervisor-harness.ts";
 import { open, temporaryDir } from "../../process/fixtures/store.ts";

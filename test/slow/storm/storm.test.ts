@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { seedFor } from "../../support/gate/draws.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
-import { assertNoViolations, assertSafety } from "../../support/gate/safety.ts";
+import { MissingEvent, assertNoViolations, assertSafety } from "../../support/gate/safety.ts";
 import { createProcessHarness } from "../../support/processes/supervisor-process.ts";
 import * as host from "./host.ts";
 import * as storms from "./storm.ts";
@@ -16,7 +16,8 @@ test("all of 200 runs complete once although their supervisor is killed ten time
   console.log(storms.inWords(storm));
   assertNoViolations(storm.wrong);
   expect(storm.kills).toHaveLength(10);
-  expect(Math.min(...storm.kills.map(({ open }) => open))).toBeGreaterThan(0);
+  // That runs are open at each kill is arranged, and no claim: on a slow machine the last one may come after them all.
+  if (storm.kills.some(({ open }) => open === 0)) throw new MissingEvent("a kill found no open run");
   assertSafety("each step has one effect", () => expect(storm.effects).toBe(400));
   // Some of the kills found a beat in flight, and what it had asked for was at most asked for once more.
   expect(storm.takeovers).toBeGreaterThan(0);

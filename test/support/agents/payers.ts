@@ -17,6 +17,8 @@ import { INPUT, MEMO, OVER } from "./workers.ts";
 
 /** Payments of one test: the subject of each, and the keys under which it came. */
 export class Till {
+  /** Requests that have left and not landed. */
+  readonly late: (() => void)[] = [];
   readonly paid: { readonly subject: string; readonly key: string }[] = [];
 
   /** How often the payment of that subject was made. One service deduplicates by key, as a keyed tool declares. */
@@ -26,8 +28,11 @@ export class Till {
   }
 }
 
-/** What becomes of a worker's call: it returns, it does not return, its answer is lost, or the service refuses it. */
-export type Fate = "returns" | "hangs" | "unknown" | "refused";
+/**
+ * What becomes of a worker's call: it returns, it does not return, its answer is lost, the service refuses it, or it does
+ * not return and lands when the test lets it (`Till.late`).
+ */
+export type Fate = "returns" | "hangs" | "unknown" | "refused" | "lands late";
 
 export interface PayerOptions {
   readonly effect: Tool["effect"];
@@ -50,8 +55,10 @@ export function payer({ effect, till, name = "worker", ...of }: PayerOptions): A
   const run: Tool["run"] = async ({ input, key }) => {
     const becomes = fate(calls++);
     if (becomes === "refused") throw new Error("the service refuses it");
-    till.paid.push({ subject: JSON.stringify(input), key });
-    if (becomes === "hangs") return neverSettles();
+    const land = () => void till.paid.push({ subject: JSON.stringify(input), key });
+    if (becomes === "lands late") till.late.push(land);
+    else land();
+    if (becomes === "hangs" || becomes === "lands late") return neverSettles();
     if (becomes === "unknown") throw new OutcomeUnknown("the connection broke");
     return "paid";
   };

@@ -1,5 +1,7 @@
 /** Runs whose journal lies in entries beside their row, for tests of what happens between two requests. */
 import type { Commit, Row } from "../../../src/protocol/row.ts";
+import { COMMIT } from "../../../src/protocol/row-commit.ts";
+import { CLAIM } from "../../../src/protocol/row-claim.ts";
 import { AFTER_LEASE, mine, queued, rowAfter, tableOf } from "./row-meetings.ts";
 
 export const bytes = (fill: number): Uint8Array => new Uint8Array(3_000).fill(fill);
@@ -14,8 +16,8 @@ export const hex = (...fills: readonly number[]): string => Buffer.from(joined(.
 export async function begun() {
   const table = tableOf(queued);
   const process = table.process();
-  const held = rowAfter(await process.claim(mine.claim()));
-  const first = rowAfter(await process.commit(commitOf(held, joined(1))));
+  const held = rowAfter(await process.decide(mine.claim(), CLAIM));
+  const first = rowAfter(await process.decide(commitOf(held, joined(1)), COMMIT));
   return { table, process, first };
 }
 
@@ -23,6 +25,6 @@ export async function begun() {
 export async function takenOver(table: ReturnType<typeof tableOf>) {
   const next = table.process();
   const entry = { ...mine.claim().entry, retry: 7 };
-  const taken = rowAfter(await next.claim({ ...mine.claim({ owner: "a retry", now: AFTER_LEASE }), entry }));
+  const taken = rowAfter(await next.decide({ ...mine.claim({ owner: "a retry", now: AFTER_LEASE }), entry }, CLAIM));
   return { next, taken };
 }

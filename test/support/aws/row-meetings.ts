@@ -15,12 +15,14 @@ import {
   decideRequest,
   wokenRow,
 } from "../../../src/protocol/row.ts";
-import { decideClaim } from "../../../src/protocol/row-claim.ts";
-import { decideHandOver } from "../../../src/protocol/row-hand-over.ts";
-import { decidePark } from "../../../src/protocol/row-park.ts";
-import { decideRedrive } from "../../../src/protocol/row-redrive.ts";
-import { decidePurge } from "../../../src/protocol/row-removal.ts";
-import { markEndNotified } from "../../../src/protocol/row-end-notification.ts";
+import { decideClaim, CLAIM } from "../../../src/protocol/row-claim.ts";
+import { decideHandOver, HAND_OVER } from "../../../src/protocol/row-hand-over.ts";
+import { decidePark, PARK } from "../../../src/protocol/row-park.ts";
+import { decideRedrive, REDRIVE } from "../../../src/protocol/row-redrive.ts";
+import { RESTORED_CHECK, decideRestoredCheck } from "../../../src/protocol/row-restored.ts";
+import { decidePurge, PURGE } from "../../../src/protocol/row-removal.ts";
+import { markEndNotified, END_NOTIFICATION } from "../../../src/protocol/row-end-notification.ts";
+import { COMMIT } from "../../../src/protocol/row-commit.ts";
 import { LEASE_MS, NOW, subject } from "../../../src/testing/conformance/run.ts";
 import { type DynamoTable, dynamoTable } from "./dynamo-table.ts";
 
@@ -55,38 +57,49 @@ export const endOf = (seen: Row) =>
 const parkOf = (seen: Row) => mine.park(seen, { token: "a later token", retry: 3 });
 const handOverOf = (seen: Row) => mine.handOver({ chain: seen.chain, now: AFTER_LEASE });
 const tellOf = () => ({ ...mine.of, expiresAtSec: EXPIRES_SEC });
+const checkOf = () => ({ ...mine.of, restoredAt: NOW + 5, by: "ada" });
 const redriveOf = ({ epoch, version }: Row) => ({
   ...{ ...mine.of, epoch, version, note: { id: "r1", by: "ada", why: "it is back" }, deadline: NOW + 99 },
 });
 
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
-  claim: { decide: (row, seen) => decideClaim(row, claimOf(seen)), send: (table, seen) => table.claim(claimOf(seen)) },
+  claim: {
+    decide: (row, seen) => decideClaim(row, claimOf(seen)),
+    send: (table, seen) => table.decide(claimOf(seen), CLAIM),
+  },
   "claim of a retry": {
     decide: (row, seen) => decideClaim(row, retryOf(seen)),
-    send: (table, seen) => table.claim(retryOf(seen)),
+    send: (table, seen) => table.decide(retryOf(seen), CLAIM),
   },
   commit: {
     decide: (row, seen) => decideCommit(row, releaseOf(seen)),
-    send: (table, seen) => table.commit(releaseOf(seen)),
+    send: (table, seen) => table.decide(releaseOf(seen), COMMIT),
   },
   "terminal commit": {
     decide: (row, seen) => decideCommit(row, endOf(seen)),
-    send: (table, seen) => table.commit(endOf(seen)),
+    send: (table, seen) => table.decide(endOf(seen), COMMIT),
   },
-  park: { decide: (row, seen) => decidePark(row, parkOf(seen)), send: (table, seen) => table.park(parkOf(seen)) },
+  park: {
+    decide: (row, seen) => decidePark(row, parkOf(seen)),
+    send: (table, seen) => table.decide(parkOf(seen), PARK),
+  },
   "hand-over": {
     decide: (row, seen) => decideHandOver(row, handOverOf(seen)),
-    send: (table, seen) => table.handOver(handOverOf(seen)),
+    send: (table, seen) => table.decide(handOverOf(seen), HAND_OVER),
   },
   "report of an end": {
     decide: (row) => ({ kind: "notified", row: markEndNotified(row, tellOf()) }),
-    send: (table) => table.recordEndNotified(tellOf()),
+    send: (table) => table.decide(tellOf(), END_NOTIFICATION),
   },
   redrive: {
     decide: (row, seen) => decideRedrive(row, redriveOf(seen)),
-    send: (table, seen) => table.redrive(redriveOf(seen)),
+    send: (table, seen) => table.decide(redriveOf(seen), REDRIVE),
   },
-  purge: { decide: (row) => decidePurge(row), send: (table) => table.purge(mine.of) },
+  "word about a restore": {
+    decide: (row) => decideRestoredCheck(row, checkOf()),
+    send: (table) => table.decide(checkOf(), RESTORED_CHECK),
+  },
+  purge: { decide: (row) => decidePurge(row), send: (table) => table.decide(mine.of, PURGE) },
 };
 
 /** What another process may have written meanwhile. An older version wrote the same, with expressions. */
@@ -97,8 +110,8 @@ const BETWEEN: Readonly<Record<string, (row: Row) => Outcome>> = {
   "request to pause": (row) => decideRequest(row, mine.request("pause")),
 };
 export const LANE = new Set(["message", "request to cancel", "request to pause"]);
-/** Decisions that hold only for the wake-up counter that they saw. */
-export const COUNTING = new Set(["park", "terminal commit"]);
+/** Decisions that hold only for what they saw of messages and requests. */
+export const COUNTING = new Set(["park", "terminal commit", "word about a restore"]);
 
 export const queued = newRow(creationOf(mine.creation()));
 export const rowAfter = (outcome: Outcome): Row => outcome.row as Row;
@@ -107,7 +120,10 @@ const released = rowAfter(decideCommit(held, mine.commit(held, { release: true }
 const waiting = rowAfter(decidePark(released, mine.park(released)));
 const failed = rowAfter(decideCommit(held, endOf(held)));
 const delivered = markEndNotified(failed, tellOf());
-export const ROWS = { queued, held, released, waiting, failed, delivered };
+const restored = rowAfter(
+  decideHandOver(released, { ...handOverOf(released), restored: { at: NOW + 5, asOf: NOW - 5 } }),
+);
+export const ROWS = { queued, held, released, waiting, failed, delivered, restored };
 
 function isPossible(row: Row): boolean {
   return !(rowOf(rowItem(row)) instanceof RowUnreadable);

@@ -1,5 +1,6 @@
 /** A network between a writer and its store that loses, delays and applies writes as a test says. */
 import type { World } from "../../../src/ports/world.ts";
+import { decisionCalls, withCalls } from "../../../src/testing/decisions.ts";
 
 /**
  * The fate of one copy of a write: answered; lost; applied with its response lost; delayed until just before
@@ -37,9 +38,9 @@ export type Operation = "create" | "claim" | "commit" | "park" | "handOver" | "r
 
 /** A world whose writes of one kind use that network. */
 export function worldOverNetwork(world: World, operation: Operation, network: Network) {
-  const write = world.table[operation] as (sent: unknown) => Promise<unknown>;
-  const { sent, send } = sendOver(network, write);
-  return { sent, world: { ...world, table: { ...world.table, [operation]: send } } as World };
+  const { [operation]: call } = { ...world.table, ...decisionCalls(world.table) };
+  const { sent, send } = sendOver(network, call as (sent: unknown) => Promise<unknown>);
+  return { sent, world: { ...world, table: withCalls(world.table, { [operation]: send }) } };
 }
 
 /** The possible fates of the first copies of a write; the next copy is answered. */

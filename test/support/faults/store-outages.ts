@@ -3,6 +3,7 @@ import { SIZES } from "../../../src/codec/limits.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import type { TaskResult } from "../../../src/protocol/chain.ts";
 import type { Commit } from "../../../src/protocol/row.ts";
+import { COMMIT } from "../../../src/protocol/row-commit.ts";
 import { StoreUnreachable, type World } from "../../../src/ports/world.ts";
 import { beginRun } from "../harness/drive.ts";
 import { type Harness, advanceUntilSettled, createChainHarness, scriptedAgent } from "../harness/harness.ts";
@@ -53,7 +54,7 @@ export function delayCommit(
   },
 ): { readonly world: World; readonly land: () => Promise<{ readonly kind: string }> } {
   const sent: Commit[] = [];
-  const land = async (): Promise<{ readonly kind: string }> => world.table.commit(sent[0] as Commit);
+  const land = async (): Promise<{ readonly kind: string }> => world.table.decide(sent[0] as Commit, COMMIT);
   let isDone = false;
   const mine = wrapTableCall(world, "commit", (call) => async (commit) => {
     const isCopy = sent.length === 0 ? of.when(commit) : commit.commitId === sent[0]?.commitId;

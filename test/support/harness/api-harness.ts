@@ -69,12 +69,17 @@ export function createReadNotingApi(): { readonly harness: ApiHarness; readonly 
   return { harness, read };
 }
 
+interface HarnessParts extends Pick<ApiOptions<RequestContext>, "exportBytesMax" | "limits" | "hasChats"> {
+  /** Further agents whose code the API has. */
+  readonly coded?: readonly Agent[];
+}
+
 /** `rows`: the operations that it has. `part` is the agent named `actor`; `traveller` and `omnivore` take other tasks; `broken` cannot be loaded. */
 export function createApiHarness(
   part: ScriptedAgentOptions = {},
   change: (world: World) => World = (world) => world,
   rows: Rows = ROWS,
-  more: Pick<ApiOptions<RequestContext>, "exportBytesMax" | "limits" | "hasChats"> = {},
+  { coded = [], ...more }: HarnessParts = {},
 ): ApiHarness {
   const harness = createHarness();
   const agent = scriptedAgent(part);
@@ -82,6 +87,7 @@ export function createApiHarness(
     agent,
     { ...agent, name: "traveller", task: trip } as unknown as Agent,
     { ...agent, name: "omnivore", task: z.unknown() },
+    ...coded,
   ];
   const records: TelemetryRecord[] = [];
   const telemetry = { record: (record: TelemetryRecord) => void records.push(record) };

@@ -7,6 +7,7 @@ import type { Agent, Tool, ToolContext } from "../../../src/ports/agent.ts";
 import type { Payload, Task, TaskResult } from "../../../src/protocol/chain.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
 import type { Incarnation, Row } from "../../../src/protocol/row.ts";
+import { CLAIM } from "../../../src/protocol/row-claim.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { ActiveRun } from "../../../src/engine/context/active-run.ts";
 import { runTask } from "../../../src/maintenance/chain-tasks.ts";
@@ -14,7 +15,8 @@ import { CommitCache } from "../../../src/history/commits.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";
 import { timeline } from "../../../src/operations/views.ts";
 import { startRun } from "../../../src/operations/start.ts";
-import type { Ports } from "./ports.ts";
+import { decisionCalls, withCalls } from "../../../src/testing/decisions.ts";
+import type { Operations, Ports } from "./ports.ts";
 import { type Agents, killableWorld, runnerOf } from "./drive.ts";
 import { type Harness, scriptedAgent, neverSettles, advanceUntilSettled, rowOf } from "./harness.ts";
 
@@ -108,7 +110,10 @@ export async function claimAndLoad(
   const entry = { execution: executionName(run, born, chain), epoch, retry: of.retry };
   const deadline = now + world.limits.beatMs;
   const leaseUntil = deadline + world.limits.skewMs;
-  const claimed = await world.table.claim({ run, born, chain, entry, owner: `test ${of.retry}`, leaseUntil, now });
+  const claimed = await world.table.decide(
+    { run, born, chain, entry, owner: `test ${of.retry}`, leaseUntil, now },
+    CLAIM,
+  );
   if (claimed.kind !== "granted") throw new Error(`not granted: ${claimed.kind}`);
   const segments = new SegmentCache();
   const loaded = await load(world.objects, claimed.row, segments);
@@ -126,26 +131,28 @@ export async function flushPromises(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-type Asked<C extends keyof Ports> = Parameters<Ports[C]>[0];
+type Asked<C extends keyof Operations> = Parameters<Operations[C]>[0];
 type Call = (asked: unknown, ...rest: unknown[]) => Promise<unknown>;
 
 /** A world in which `instead` wraps one operation of the rows, messages or mutex leases. */
-export function wrapTableCall<C extends keyof Ports>(
+export function wrapTableCall<C extends keyof Operations>(
   world: World,
   name: C,
-  instead: (call: Ports[C]) => Ports[C],
+  instead: (call: Operations[C]) => Operations[C],
 ): World {
   const port = (["table", "inbox", "leases"] as const).find((each) => name in world[each]) ?? "table";
   const ports = world[port] as Ports;
-  return { ...world, [port]: { ...ports, [name]: instead(ports[name]) } };
+  const { [name]: call } = { ...ports, ...decisionCalls(world.table) };
+  const wrapped = { [name]: instead(call) } as Partial<Operations>;
+  return { ...world, [port]: port === "table" ? withCalls(ports, wrapped) : { ...ports, ...wrapped } };
 }
 
 /** The same for any operation and its arguments. */
-const meetingAny = (world: World, name: keyof Ports, instead: (call: Call) => Call): World =>
+const meetingAny = (world: World, name: keyof Operations, instead: (call: Call) => Call): World =>
   wrapTableCall(world, name, (call) => instead(call as Call) as typeof call);
 
 /** Its process dies right after the first such call is applied: it gets no response and does nothing more. */
-export function crashAfterCall<C extends keyof Ports>(
+export function crashAfterCall<C extends keyof Operations>(
   world: World,
   call: C,
   when: (asked: Asked<C>) => boolean = () => true,
@@ -162,7 +169,7 @@ export function crashAfterCall<C extends keyof Ports>(
 /** Its process is frozen right before the first such call, until it is thawed. */
 export function freezeBeforeCall(
   world: World,
-  call: keyof Ports,
+  call: keyof Operations,
 ): { readonly world: World; readonly thaw: () => void } {
   const { promise: thawed, resolve: thaw } = Promise.withResolvers<void>();
   const frozen = meetingAny(world, call, (made) => async (asked, ...rest) => {
@@ -173,7 +180,7 @@ export function freezeBeforeCall(
 }
 
 /** Runs `happens` right before the first such call. */
-export function beforeCall(world: World, call: keyof Ports, happens: () => Promise<unknown>): World {
+export function beforeCall(world: World, call: keyof Operations, happens: () => Promise<unknown>): World {
   let isDone = false;
   return meetingAny(world, call, (made) => async (asked, ...rest) => {
     if (!isDone) {

@@ -1,5 +1,6 @@
 /** A machine of a harness whose wall clock can be set. Its processes share one store, as those of a supervisor do. */
-import { type StoreClock, storeClock } from "../../../src/adapters/local/clock.ts";
+import { storeClock } from "../../../src/adapters/local/clock.ts";
+import type { StoreClock } from "../../../src/ports/driven-store.ts";
 import type { Clock, World } from "../../../src/ports/world.ts";
 import { temporaryStore } from "../../process/fixtures/store.ts";
 import { AT } from "../states/states-and-events.ts";

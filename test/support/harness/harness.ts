@@ -11,9 +11,11 @@ import type { Payload, Reply, TaskResult } from "../../../src/protocol/chain.ts"
 import { executionName } from "../../../src/protocol/ids.ts";
 import { type Limits, limitsFor } from "../../../src/protocol/limits.ts";
 import type { Commit, CommitOutcome, Row } from "../../../src/protocol/row.ts";
+import { COMMIT } from "../../../src/protocol/row-commit.ts";
 import { type Conversation, type ScriptedReply, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { runTask } from "../../../src/maintenance/chain-tasks.ts";
+import { withCalls } from "../../../src/testing/decisions.ts";
 import { attemptBeat, killableWorld, runnerOf } from "./drive.ts";
 import { AT } from "../states/states-and-events.ts";
 
@@ -155,9 +157,9 @@ export function beforeCommit(
       isDone = true;
       await of.act();
     }
-    return (await world.table.commit(asked)) as CommitOutcome;
+    return (await world.table.decide(asked, COMMIT)) as CommitOutcome;
   };
-  return { ...world, table: { ...world.table, commit } };
+  return { ...world, table: withCalls(world.table, { commit }) };
 }
 
 /** Parks the run like the chain after a beat with the route park. */

@@ -14,8 +14,16 @@ import type { Inbox } from "../../../src/ports/inbox.ts";
 import type { MutexLeases } from "../../../src/ports/mutex-leases.ts";
 import type { RunTable } from "../../../src/ports/run-table.ts";
 import type { World } from "../../../src/ports/world.ts";
+import type { DecisionCalls } from "../../../src/testing/decisions.ts";
 
 export type Ports = RunTable & Inbox & MutexLeases;
+
+/** Every operation on rows, messages and mutex leases by its name; a decision has its own. */
+export type Operations = Omit<Ports, "decide"> & DecisionCalls;
+
+/** By what a call of a port is named: a decision by its own name. */
+export const nameOfCall = (member: string | symbol, given: readonly unknown[]): string =>
+  member === "decide" ? (given[1] as { readonly name: string }).name : String(member);
 
 export const sqlitePorts = (store: Store): Ports => ({
   ...sqliteRunTable(store),
@@ -40,7 +48,10 @@ type Local =
   | "hash"
   | "links"
   | "intrinsics"
-  | "placesOf";
+  | "announce"
+  | "placesOf"
+  | "reading"
+  | "heldBy";
 type Remote = Exclude<keyof World, Local>;
 
 /** A port that is added to the world belongs in here, or in `Local`: otherwise this does not compile. */
@@ -69,7 +80,7 @@ export function wrapPorts<W extends World>(world: W, meet: (call: PortCall) => P
         const call: unknown = Reflect.get(target, member);
         if (typeof call !== "function") return call;
         return (...of: unknown[]): Promise<unknown> =>
-          meet({ port, method: String(member), send: async () => Reflect.apply(call, target, of) as unknown });
+          meet({ port, method: nameOfCall(member, of), send: async () => Reflect.apply(call, target, of) as unknown });
       },
     });
     return [[port, proxy] as const];

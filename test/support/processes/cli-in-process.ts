@@ -1,8 +1,8 @@
 /** The command line within the test's process, in a folder that is also a store. */
-import { plain } from "../../../src/cli/terminal/paint.ts";
+import { plain } from "../../../src/render/paint.ts";
 import { runCommand } from "../../../src/cli/program.ts";
 import type { Shell } from "../../../src/cli/shell.ts";
-import { WORLDS } from "../../../src/cli/worlds.ts";
+import { WORLDS } from "../../../src/compose/worlds.ts";
 
 export interface CliOutput {
   readonly exit: number;
@@ -14,6 +14,8 @@ interface CliShellOptions {
   readonly dir: string;
   /** Answers a command's questions at the terminal; null: there is no terminal. */
   readonly person: Shell["ask"];
+  /** What is piped to it; default: nothing. */
+  readonly stdin?: Uint8Array;
 }
 
 /** A shell with these typed words, and its output. */
@@ -23,9 +25,11 @@ export function createShell(of: CliShellOptions, words: readonly string[]) {
     argv: words,
     worlds: WORLDS,
     ...{ env: {}, cwd: of.dir, json: words.includes("--json"), user: () => "ada", host: () => "loom" },
-    readStdin: async () => "",
+    readStdin: async () => of.stdin ?? new Uint8Array(),
     ask: of.person,
     stopSignal: () => new AbortController().signal,
+    outliveOutput: () => {},
+    lostOutput: () => null,
     terminal: {
       out: (text) => void (said.out += `${text}\n`),
       err: (text) => void (said.err += `${text}\n`),

@@ -5,6 +5,7 @@
 import { setTimeout as elapse } from "node:timers/promises";
 import { defineAgent, scriptedModel, tool } from "cairn-run";
 import { z } from "zod";
+import { LIMITS } from "../gate/limits.ts";
 import { type ExternalService, externalService } from "./external-service.ts";
 
 /** `look` none, `book` keyed, `ship` probed, `mail` unsafe; the late ones outlive their timeout by far. */
@@ -18,7 +19,9 @@ export interface EffectsTask {
   readonly paceMs?: number;
 }
 
-const LATE_TIMEOUT_MS = 200;
+/** In each of these times a slow machine has to call a tool, and in the late one to begin another run. */
+const QUICK_TIMEOUT_MS = Math.ceil(LIMITS.shortBeatMs / 4);
+const LATE_TIMEOUT_MS = Math.ceil(LIMITS.turnMs / 50);
 /** How long after its timeout a late tool writes; milliseconds. */
 const LATE_MS = 5_000;
 
@@ -48,7 +51,7 @@ function acting(name: string, of: { readonly honoursKeys: boolean; readonly insi
 /** Ignores its signal. */
 const late: Inside = () => elapse(LATE_TIMEOUT_MS + LATE_MS);
 
-const QUICK = { input, timeoutMs: 1_500, settleMs: 100 };
+const QUICK = { input, timeoutMs: QUICK_TIMEOUT_MS, settleMs: 100 };
 const LATE = { input, timeoutMs: LATE_TIMEOUT_MS };
 
 export const effectsAgentWith = (inside: Inside) =>

@@ -1,6 +1,6 @@
 /** Runs of the effects agent, started by command, and the records of the external service about them. */
 import { join } from "node:path";
-import { rememberAgentFile } from "../../../src/adapters/local/workers/agent-files.ts";
+import { rememberAgentFile } from "../../../src/adapters/local/store/agent-files.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import type { Row } from "../../../src/protocol/row.ts";
 import { startRun } from "../../../src/operations/start.ts";

@@ -53,6 +53,7 @@ interface SupervisorLine {
   readonly pid?: number;
   readonly state?: string;
   readonly how?: string;
+  readonly why?: string;
 }
 
 export interface SupervisorProcess {
@@ -108,12 +109,24 @@ export function pausedProcesses(dir: string): ReadonlyMap<string, number> {
   );
 }
 
-/** Kills the processes that pause at the fault points of runs that are not in `killed`, and adds these runs to it. */
+/** Kills the process, and says whether it was there. */
+export function killIfThere(pid: number): boolean {
+  try {
+    return process.kill(pid, "SIGKILL");
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Kills the processes that pause at the fault points of runs that are not in `killed`, and adds these runs to it. One
+ * that paused until its deadline has been killed there by its supervisor.
+ */
 export function killPausedProcesses(dir: string, killed: Set<string>): void {
   for (const [run, pid] of pausedProcesses(dir)) {
     if (killed.has(run)) continue;
     killed.add(run);
-    process.kill(pid, "SIGKILL");
+    killIfThere(pid);
   }
 }
 

@@ -5,6 +5,7 @@ import type { Agent } from "../../../src/ports/agent.ts";
 import { startExecution } from "../../../src/engine/context/executions.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { fenceRestored } from "../../../src/operations/restored.ts";
+import { snapshotAt } from "../../../src/history/object-keys.ts";
 import { ledger } from "../../../src/operations/views.ts";
 import type { Row } from "../../../src/protocol/row.ts";
 import { beginRun } from "../harness/drive.ts";
@@ -51,14 +52,18 @@ export async function lose(harness: Harness, agent: Agent): Promise<Row> {
   const backup = structuredClone(rowOf(harness, run));
   await runUntilIdle(harness, agent);
   if (rowOf(harness, run).status !== "completed") throw new Error("the run did not complete");
-  harness.world.store.rows.set(run, backup);
-  // As in the embedded store: what is newer is gone.
-  for (const key of harness.world.store.objects.keys())
-    if (key !== backup.snapshot.key) harness.world.store.objects.delete(key);
+  restoreAlone(harness, backup);
   harness.clock.moveTo(harness.clock.now() + BEAT_MS + SKEW_MS);
   await fenceRestored(harness.world);
   await startExecution(harness.world, rowOf(harness, run));
   return rowOf(harness, run);
+}
+
+/** The row as it was, and no newer object, as in the embedded store. */
+export function restoreAlone({ world: { store } }: Harness, backup: Row): void {
+  store.rows.set(backup.run, backup);
+  for (const key of store.objects.keys())
+    if ((snapshotAt(key)?.version ?? 0) > backup.snapshot.version) store.objects.delete(key);
 }
 
 export async function resume(harness: Harness, agent: Agent, run: string): Promise<void> {

@@ -31,7 +31,7 @@ export function loadedBy(modules: readonly Module[], entry: string): ReadonlySet
 /** Code that pauses, kills or watches a process. */
 const CHAOS = /^src\/(chaos|testing)\/|pause-at-fault-point/;
 /** Where processes of a production begin. */
-const PRODUCTION = /^functions\/[^/]+\.ts$|^src\/cli\/workers\/worker\.ts$/;
+const PRODUCTION = /^functions\/[^/]+\.ts$|^src\/compose\/workers\/worker\.ts$/;
 
 export const isProduction = ({ path }: Module): boolean => PRODUCTION.test(path);
 

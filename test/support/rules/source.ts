@@ -18,6 +18,8 @@ export interface Import {
   readonly ours: boolean;
   /** A type-only import, which loads nothing at run time. */
   readonly erased: boolean;
+  /** An `import()`: it loads when the code gets there. */
+  readonly deferred: boolean;
   readonly line: number;
 }
 
@@ -113,7 +115,7 @@ function importIn(source: Source, node: Node): Import | null {
   const erased = node["importKind"] === "type" || node["exportKind"] === "type" || node.type === "TSImportType";
   const ours = specifier.startsWith(".");
   const from = ours ? posix.join(posix.dirname(source.path), specifier) : packageOf(specifier);
-  return { from, ours, erased, line: lineOf(source, node.start) };
+  return { from, ours, erased, deferred: node.type === "ImportExpression", line: lineOf(source, node.start) };
 }
 
 const packageOf = (specifier: string): string =>

@@ -7,7 +7,7 @@ const knowingAdapter = imports(({ from, ours }) => ours && from.startsWith("src/
 
 /** Modules that only read, and the table itself. A reader that attaches changes no run. */
 const LOOKING =
-  /^src\/operations\/(operation|perform|table|help|views|labels|list|approvals|replay|schedules|attach|live-cursor|live-page|summary|budget-meter|caller-view|access\/check-token)\.ts$/;
+  /^src\/operations\/(operation|perform|table|caller-outcome|views|labels|list|approvals|replay|schedules|attach|live-cursor|live-page|summary|budget-meter|caller-view|access\/check-token)\.ts$/;
 const READING = /^(read|readKey|list|alive|unread|cursorOf)$/;
 
 /** A surface that changes a run without the operation table: it would have a scope, words and codes of its own. */
@@ -35,8 +35,8 @@ const askingWhichWorld: Check = {
 export const SURFACE_RULES: readonly Rule[] = [
   {
     says: "a world is known by its provider, and its adapter by the list of providers and by what runs inside of it",
-    todo: "import the provider of the world (src/ports/world-provider.ts), or open the world through src/cli/worlds.ts",
-    where: /^src\/(?!adapters\/|chaos\/|testing\/kit\/|cli\/(worlds\.ts$|workers\/))/,
+    todo: "import the provider of the world (src/ports/world-provider.ts), or open the world through src/compose/worlds.ts",
+    where: /^src\/(?!adapters\/|chaos\/|testing\/kit\/|workers\/|compose\/(worlds|workers)\/)/,
     check: knowingAdapter,
     bites: [
       ["src/cli/x.ts", 'import { localWorld } from "../adapters/local/world.ts";'],
@@ -46,9 +46,9 @@ export const SURFACE_RULES: readonly Rule[] = [
     spares: [["src/cli/x.ts", 'import type { WorldProvider } from "../ports/world-provider.ts";']],
   },
   {
-    says: "nothing but an adapter asks which world it is",
+    says: "nothing but the provider of a world asks which world it is",
     todo: "ask the provider what the world can do (provider.can), not for its name",
-    where: /^src\/(?!adapters\/|cli\/worlds\.ts$)/,
+    where: /^src\/(?!adapters\/|compose\/worlds(\.ts$|\/))/,
     check: askingWhichWorld,
     bites: [
       ["src/cli/x.ts", 'if (flags.world === "aws") refuse();'],
@@ -60,20 +60,20 @@ export const SURFACE_RULES: readonly Rule[] = [
     spares: [
       ["src/cli/x.ts", 'const tenant = "local"; if (provider.can.rollout) move("aws-table");'],
       ["src/cli/x.ts", 'program.command("memory");'],
-      ["src/cli/worlds.ts", 'const { awsProvider } = await import("../adapters/aws/provider.ts");'],
+      ["src/compose/worlds.ts", 'const { awsProvider } = await import("./worlds/aws.ts");'],
     ],
   },
   {
     says: "a surface changes runs through the operation table",
     todo: "perform the operation of the table (src/operations/table.ts), or add one",
-    where: /^src\/(api|server|cli\/(?!workers\/))/,
+    where: /^src\/(api|server|cli)\//,
     check: bypassingTable,
     bites: [
       ["src/cli/commands/x.ts", 'import { purge } from "../../operations/purge.ts";'],
       ["src/cli/commands/x.ts", 'import { type Assigned, assign } from "../../operations/assign.ts";'],
       ["src/cli/commands/x.ts", 'import { request } from "../../engine/loop/request.ts";'],
       ["src/api/x.ts", "await world.inbox.deliver(delivery);"],
-      ["src/api/x.ts", "await opened.world.table.purge({ run, born, now });"],
+      ["src/api/x.ts", "await opened.world.table.decide({ run, born, now }, PURGE);"],
     ],
     spares: [
       ["src/cli/commands/x.ts", 'import { OPERATIONS } from "../../operations/table.ts";'],

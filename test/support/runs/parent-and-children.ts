@@ -4,12 +4,16 @@ import type { Agent } from "../../../src/ports/agent.ts";
 import type { Payload } from "../../../src/protocol/chain.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
 import type { Incarnation } from "../../../src/protocol/row.ts";
+import { COMMIT } from "../../../src/protocol/row-commit.ts";
+import { END_NOTIFICATION } from "../../../src/protocol/row-end-notification.ts";
+import { CLAIM } from "../../../src/protocol/row-claim.ts";
 import type { Message } from "../../../src/ports/inbox.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { ActiveRun } from "../../../src/engine/context/active-run.ts";
 import { CommitCache } from "../../../src/history/commits.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";
 import { startRun } from "../../../src/operations/start.ts";
+import { withCalls } from "../../../src/testing/decisions.ts";
 import { type SupervisedHarness, invocation } from "../harness/supervised-harness.ts";
 import { scriptedAgent } from "../harness/harness.ts";
 
@@ -45,7 +49,7 @@ export async function recordChildren(
   const now = harness.clock.now();
   const entry = { execution: executionName(run, incarnation, chain), epoch, retry: 0 };
   const claim = { run, born: incarnation, chain, entry, owner: "starter", leaseUntil: now + 1_000, now };
-  const claimed = await harness.world.table.claim(claim);
+  const claimed = await harness.world.table.decide(claim, CLAIM);
   if (claimed.kind !== "granted") throw new Error(claimed.kind);
   const found = await load(harness.world.objects, claimed.row, new SegmentCache());
   const loaded = { ...found, state: { ...found.state, children: children.map(entryOf) } };
@@ -67,11 +71,10 @@ export function noted(harness: SupervisedHarness) {
   const note = (what: string, run: string): void => void calls.push(`${what} ${names.get(run) ?? "?"}`);
   const world: World = {
     ...harness.world,
-    table: {
-      ...table,
+    table: withCalls(table, {
       commit: (of) => {
         note(of.unlessWoken ? "end" : "commit", of.run);
-        return table.commit(of);
+        return table.decide(of, COMMIT);
       },
       request: (of) => {
         note(of.want, of.run);
@@ -79,9 +82,9 @@ export function noted(harness: SupervisedHarness) {
       },
       recordEndNotified: (of) => {
         note("told", of.run);
-        return table.recordEndNotified(of);
+        return table.decide(of, END_NOTIFICATION);
       },
-    },
+    }),
     inbox: {
       ...inbox,
       deliver: (of) => {

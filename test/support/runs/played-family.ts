@@ -1,4 +1,5 @@
 /** A family of runs in memory, played to its end, and what it left. */
+import type { Json } from "../../../src/core/json.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import type { Row } from "../../../src/protocol/row.ts";
 import { timeline } from "../../../src/operations/views.ts";
@@ -12,9 +13,9 @@ export const childrenOf = (harness: Harness, run: string): readonly Row[] =>
   [...harness.world.store.rows.values()].filter((row) => row.parent?.run === run);
 
 /** The ID of the root, whose agent is the first one. */
-export async function played(harness: Harness, agents: readonly Agent[]): Promise<string> {
+export async function played(harness: Harness, agents: readonly Agent[], task: Json = {}): Promise<string> {
   const [first] = agents;
-  const { run } = await beginRun(harness.world, first as Agent, {});
+  const { run } = await beginRun(harness.world, first as Agent, task);
   await runUntilIdle(harness, agents, TASKS_MAX);
   return run;
 }

@@ -16,9 +16,15 @@ export const dispatched = (call: string, number = 1): EventOf<"ChildDispatched">
 });
 
 export const childEvent = (
-  kind: "ChildStarted" | "ChildSuperseded" | "ChildAskedToStop" | "ChildNeverMade",
+  kind: "ChildStarted" | "ChildSuperseded" | "ChildResumed" | "ChildAskedToStop" | "ChildNeverMade",
   call = "c1",
 ): Event => ({ kind, at: AT, child: childOf(call), call, why: "it gave no answer" }) as Event;
+
+/** The decision that the child of that call goes on in another process. */
+export const continued = (call: string, dispatch = 2): EventOf<"ChildContinued"> => ({
+  ...{ kind: "ChildContinued", at: AT, child: childOf(call), call, dispatch, deadline: AT + 1_800, messages: 3 },
+  ...{ settlesAt: AT + 1_200, why: "it gave no answer" },
+});
 
 /** The report of the child of that call. */
 export const reported = (

@@ -13,8 +13,9 @@ import type { OpenCall, State } from "../../../src/core/state.ts";
 import { initialState } from "../../../src/engine/context/new-run.ts";
 import { ACCEPTS } from "../../../src/core/accepts.ts";
 import { foldAll } from "../../../src/core/transition.ts";
-import { childEvent, dispatched } from "../states/child-events.ts";
+import { childEvent, continued, dispatched } from "../states/child-events.ts";
 import { detachedBegun, detachedEnded, detachedSubmitted } from "../states/detached-events.ts";
+import { chose, leftOut } from "../states/choice-events.ts";
 import { learned, recalled } from "../states/memory-events.ts";
 import { summarised } from "./result-summaries.ts";
 import { inputIgnored, inputRefused, waitBegun } from "../states/wait-events.ts";
@@ -295,6 +296,8 @@ export function eventOf(kind: EventKind, phase: Phase): Event {
     ChildDispatched: dispatched("c2"),
     ChildStarted: childEvent("ChildStarted"),
     ChildSuperseded: childEvent("ChildSuperseded"),
+    ChildContinued: continued("c1"),
+    ChildResumed: childEvent("ChildResumed"),
     ChildAskedToStop: childEvent("ChildAskedToStop"),
     ChildNeverMade: childEvent("ChildNeverMade"),
     RunPaused: paused,
@@ -302,6 +305,8 @@ export function eventOf(kind: EventKind, phase: Phase): Event {
     CheckFailed: { kind: "CheckFailed", at: AT, check: "has-ticket", why: "none" },
     ResultSummarised: summarised,
     Recalled: recalled,
+    RequestChosen: chose,
+    ToolsLeftOut: leftOut,
     Learned: learned,
     CrackSignalled: {
       ...{ kind: "CrackSignalled", at: AT, crack: "runaway", why: "it goes in circles", times: 1, section: 0 },

@@ -4,6 +4,7 @@ import { AT } from "./states-and-events.ts";
 
 export const context = (change: Partial<Context> = {}): Context => ({
   ...{ now: AT, beats: { used: 1, max: 40 }, sectionBeats: 1, resumed: false, failures: [], effects: [] },
+  newest: "m1",
   textOf: (message) => `text of ${message}`,
   results: [],
   argsOf: (call) => `{"of":"${call}"}`,

@@ -9,7 +9,7 @@ import { AT, resulted } from "../states/states-and-events.ts";
 import type { WalkOperation } from "./operation.ts";
 
 export const isOfChildren = (command: Command): command is ChildCommand =>
-  ["makeChildren", "takeReports", "childTooLate", "stopChildren"].includes(command.kind);
+  ["makeChildren", "takeReports", "childTooLate", "continueChildren", "stopChildren"].includes(command.kind);
 
 /** A child of that call: every dispatch has a number of its own. */
 export const dispatchOf = (call: string, number: number, state: State, view: View): Event => ({
@@ -41,8 +41,18 @@ export function childMoves(command: ChildCommand, state: State, view: View): rea
     case "childTooLate": {
       const { call = "" } = state.children.find(({ id }) => id === command.child) ?? {};
       const late: Event = { kind: "ChildSuperseded", at: AT, call, child: command.child, why: "too late" };
-      return nextOf(call, state, view).map((events) => ({ performs: true, events: () => [late, ...events] }));
+      const others = nextOf(call, state, view).map((events) => ({ performs: true, events: () => [late, ...events] }));
+      const dispatch = (state.children.find(({ id }) => id === command.child)?.dispatch ?? 1) + 1;
+      const goesOn: Event = {
+        ...{ kind: "ChildContinued", at: AT, call, child: command.child, dispatch, deadline: view.now + 60 },
+        ...{ messages: 2, why: "too late" },
+      };
+      return dispatch > 3 ? others : [...others, { performs: true, events: () => [goesOn] }];
     }
+    case "continueChildren":
+      return [
+        { performs: true, events: () => command.children.map((child) => ({ kind: "ChildResumed", at: AT, child })) },
+      ];
     case "stopChildren":
       return [
         {

@@ -1,4 +1,5 @@
 /** The next operations of an invocation, for the walks of `random-walks.ts`. */
+import { waitsForChildren } from "../../../src/core/calls/children.ts";
 import { gateIn } from "../../../src/core/calls/gates.ts";
 import { type WaitCommand } from "../../../src/core/calls/waits.ts";
 import { type ChildCommand } from "../../../src/core/calls/children.ts";
@@ -14,6 +15,7 @@ import { decideExpiry } from "../../../src/core/policy/deadline.ts";
 import { upgradesOf } from "../../../src/core/policy/upgrades.ts";
 import { type WalkOperation, operation } from "./operation.ts";
 import { canCompact, compactionEvent } from "../states/compactions.ts";
+import { chose, leftOut, stopped } from "../states/choice-events.ts";
 import { learned, recalled } from "../states/memory-events.ts";
 import { resultedLarge, summariesIn } from "../states/result-summaries.ts";
 import {
@@ -72,9 +74,14 @@ const closingOperations = (state: State): readonly WalkOperation[] => [
   operation(...LOST, decided({ kind: "abort", failure: failureIn(state) })),
 ];
 
+/** Schedule 254: a part may follow while a child is out that is not waited for, and the end may not. */
 const verdictOperations = (state: State): readonly WalkOperation[] => [
-  operation({ kind: "RunEnded", at: AT, status: "completed", result: inline("done") }),
-  operation(learned, { kind: "RunEnded", at: AT, status: "completed", result: inline("done") }),
+  ...(waitsForChildren(state)
+    ? []
+    : [
+        operation({ kind: "RunEnded", at: AT, status: "completed", result: inline("done") }),
+        operation(learned, { kind: "RunEnded", at: AT, status: "completed", result: inline("done") }),
+      ]),
   operation({ kind: "CheckFailed", at: AT, check: "c", why: "not yet" }, decided({ kind: "nudge", text: "go on" })),
   operation(decided({ kind: "nudge", text: "go on" })),
   ...sections(state),
@@ -122,6 +129,9 @@ function runnerOperations(
         { events: (_, pick) => retryOf(state, view, pick) },
         ...stops(state),
         ...sections(state),
+        operation(chose),
+        operation(leftOut),
+        ...(state.messages.some(({ role }) => role === "assistant") ? [operation(stopped)] : []),
         ...(canCompact(state)
           ? [operation(decided({ kind: "compact" })), operation(decided({ kind: "compact" }))]
           : []),

@@ -3,6 +3,7 @@ import { gateIn } from "../../../src/core/calls/gates.ts";
 import type { Event } from "../../../src/core/event.ts";
 import { heldTexts } from "../../../src/core/policy/model-out.ts";
 import type { View } from "../../../src/core/outstanding.ts";
+import { MENDS_NAMES } from "../../../src/core/policy/mends.ts";
 import { upgradesOf } from "../../../src/core/policy/upgrades.ts";
 import type { State } from "../../../src/core/state.ts";
 import { accepts } from "../../../src/core/accepts.ts";
@@ -50,13 +51,20 @@ export function operatorOperations(state: State, { pause }: View): readonly Walk
 }
 
 /**
- * The deployed agent does not fit the run, so its invocation does nothing more. Calls that it released stay open, and
+ * The deployed agent does not fit the run, or an operator has to mend what fails, so its invocation does nothing more. Calls that it released stay open, and
  * belong to a lost invocation from here on.
  */
 const holdForAgent: WalkOperation = {
-  events: (_, pick) => [decided({ kind: "hold", to: pick % 2 === 0 ? null : "next" })],
+  events: (_, pick) => [decided(HOLDS[pick % HOLDS.length] as (typeof HOLDS)[number])],
   releases: true,
 };
+
+const TO_MEND = { code: "IntrinsicChanged", message: "the tool t changed JSON.parse" };
+const HOLDS = [
+  { kind: "hold", to: null },
+  { kind: "hold", to: "next" },
+  ...MENDS_NAMES.map((mends) => ({ kind: "block", mends, failure: TO_MEND }) as const),
+] as const;
 
 const ignored: Event = { kind: "DecisionIgnored", at: AT, gate: "c1-gate", as: "deny", by: "ada", why: "it ended" };
 

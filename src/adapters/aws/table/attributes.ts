@@ -75,6 +75,8 @@ export const ATTRIBUTES = {
   brief: "bf",
   /** at, asOf, version, epoch, whether the run waits, and who said when that its outside was checked. */
   restored: "rs",
+  /** How often the parent of a run has asked for it; absent: once. */
+  dispatch: "dn",
   /** These three belong to a message. */
   id: "id",
   sentAt: "sa",

@@ -17,7 +17,7 @@ import {
   decideChild,
   mayMakeChildren,
 } from "../../../protocol/row-children.ts";
-import { type Refused, type Row, newRow } from "../../../protocol/row.ts";
+import { type Refused, type Row, type RunRef, newRow } from "../../../protocol/row.ts";
 import type { Ambiguous } from "../../../ports/run-table.ts";
 import type { Dynamo, Part } from "./dynamo.ts";
 import { all, number } from "./expression.ts";
@@ -67,7 +67,8 @@ export async function createChildren(
   return changedTooOften(of.run, "its children were created");
 }
 
-const parentCheck = (of: ChildrenCreation): Part => ({
+/** The parent has not ended, and the named epoch holds it. */
+export const parentCheck = (of: RunRef & { readonly epoch: number }): Part => ({
   kind: "check",
   key: keyOf(of.run, ROW_ITEM),
   condition: all(is.present(of), is.epochIs(of.epoch), is.notTerminal(of)),

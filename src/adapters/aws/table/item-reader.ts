@@ -66,6 +66,7 @@ export function rowOf(item: Item): Found {
     ...(read.has("redrive") ? { redrive: read.redrive() } : {}),
     ...(read.has("brief") ? { brief: read.brief() } : {}),
     ...(read.has("restored") ? { restored: read.restored() } : {}),
+    ...(read.has("dispatch") ? { dispatch: read.number("dispatch") } : {}),
   };
   read.checkAlive(of.run);
   read.checkEntries(entryNamesOf(item));

@@ -135,6 +135,7 @@ export const rowValues = (row: Row, { names = null, shards = 1 }: Layout = {}) =
     redrive: row.redrive === undefined ? null : redriveValue(row.redrive),
     brief: row.brief === undefined ? null : briefValue(row.brief),
     restored: row.restored === undefined ? null : restoredValue(row.restored),
+    dispatch: numberOrNull(row.dispatch),
   }) satisfies Partial<Record<Attribute, AttributeValue | null>>;
 
 export type RowAttribute = keyof ReturnType<typeof rowValues>;

@@ -6,7 +6,8 @@
  */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { ensure } from "../../../core/ensure.ts";
-import { type RunRef, type Request, type Row, hasEnded } from "../../../protocol/row.ts";
+import type { RunRef, Request, Row } from "../../../protocol/row.ts";
+import { CHANGING_FIELDS, type ChangingField } from "../../../protocol/row-decision.ts";
 import { type Change, type Fragment, all, flag, number, raise, remove, set, setOrRemove, text } from "./expression.ts";
 import * as is from "./fragments.ts";
 import { type Layout, type RowAttribute, rowValues } from "./item.ts";
@@ -20,15 +21,15 @@ export interface Write {
 /**
  * The attributes that tell the states of a row apart. Every write but those of the message lane changes at least one of
  * them, in every version of cairn: a claim, a hand-over and a redrive raise the epoch, a commit raises the version, a
- * park stores its token and entry, and a delivered end sets `endNotified`. Epoch and version never fall, and
- * `endNotified` is taken back only by a redrive. So if all of them are as they were, no other attribute outside the
- * lane has changed either.
+ * park stores its token and entry, a delivered end sets `endNotified`, and the word about a restored run sets
+ * `restored`. Epoch and version never fall, `endNotified` is taken back only by a redrive, and no mark of a restore comes
+ * back. So if all of them are as they were, no other attribute outside the lane has changed either.
  *
  * Schedule 110: an older process writes between the read and the write of a newer one. It knows no revision counter that
  * it would have to raise, but it changes one of these.
  */
 const MARKS: readonly RowAttribute[] = [
-  ...(["born", "format", "epoch", "version", "endNotified"] as const),
+  ...(["born", "format", "epoch", "version", "endNotified", "restored"] as const),
   ...(["parkToken", "parkExecution", "parkEpoch", "parkRetry"] as const),
 ];
 
@@ -38,15 +39,14 @@ const MARKS: readonly RowAttribute[] = [
  * Schedule 111: fifty messages arrive while a beat commits. If these attributes were marks, each message would refuse
  * the commit, and the commit each message.
  */
-type LaneAttribute = "wakeCount" | "deadline" | "cancel" | "pause";
-const LANE: readonly RowAttribute[] = ["wakeCount", "deadline", "cancel", "pause"] satisfies readonly LaneAttribute[];
+const LANE: readonly RowAttribute[] = CHANGING_FIELDS;
 
 /** How a decision depends on the message lane. */
 export interface Lane {
   /** The decision holds only for these values. */
-  readonly reads?: readonly LaneAttribute[];
+  readonly reads?: readonly ChangingField[];
   /** The decision replaces these values, whatever they are. */
-  readonly replaces?: readonly LaneAttribute[];
+  readonly replaces?: readonly ChangingField[];
 }
 
 /** How the two rows of a write are laid out. The row before is taken to be in the first shard. */
@@ -106,22 +106,6 @@ export function requestWrite(request: Request): Write {
   return {
     condition: all(is.present(request), is.notTerminal(request)),
     changes: [raise("wakeCount"), ...wanted[request.want], dueNow(request)],
-  };
-}
-
-/**
- * The word of an operator about a restored run, as `decideRestoredCheck` decided it. The mark is the one that was read, so
- * a restore of the same moment is not checked by it.
- */
-export function restoredCheckWrite(before: Row, after: Row, of: RunRef): Write {
-  return {
-    condition: all(is.present(of), is.same("restored", rowValues(before).restored)),
-    changes: [
-      ...setOrRemove("restored", rowValues(after).restored),
-      raise("wakeCount"),
-      ...(before.pause && !after.pause ? remove("pause") : []),
-      ...(hasEnded(before) ? [] : [dueNow(of)]),
-    ],
   };
 }
 

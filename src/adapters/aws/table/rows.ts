@@ -14,8 +14,7 @@ import {
   type Row,
   decideRequest,
 } from "../../../protocol/row.ts";
-import { type RestoredCheck, type RestoredCheckOutcome, decideRestoredCheck } from "../../../protocol/row-restored.ts";
-import { type PurgeOutcome, decidePurge } from "../../../protocol/row-removal.ts";
+import { type DecisionOutcome, type RowDecision, rowToWrite } from "../../../protocol/row-decision.ts";
 import type { Ambiguous } from "../../../ports/run-table.ts";
 import { StoreUnreachable } from "../../../ports/world.ts";
 import { ATTRIBUTES } from "./attributes.ts";
@@ -24,7 +23,7 @@ import { Entries } from "./entries.ts";
 import { type Item, entryNamesOf, keyOf } from "./item.ts";
 import { rowOf } from "./item-reader.ts";
 import { ROW_ITEM } from "./keys.ts";
-import { type Lane, requestWrite, restoredCheckWrite, swapWrite, unchanged } from "./row-writes.ts";
+import { type Lane, requestWrite, swapWrite, unchanged } from "./row-writes.ts";
 import type { StatusShards } from "./status-shards.ts";
 
 /** If the row changed before every one of these writes, the caller sends the operation again later. */
@@ -49,14 +48,20 @@ export class Rows {
     this.#entries = new Entries(dynamo);
   }
 
-  /** Applies a decision, which returns the same row object if it changes nothing. */
-  decide<O extends { readonly kind: string; readonly row?: Row }>(
-    of: RunRef,
-    decision: (row: Row) => O,
-    lane: Lane = {},
-  ): Promise<O | Refused | Ambiguous> {
-    return this.#settle(of, decision, (before, { row }) =>
-      row === undefined || row === before ? null : this.#swap(before, row, lane),
+  /** Applies a decision to the stored row. */
+  decide<Asked extends RunRef, Outcome extends DecisionOutcome>(
+    asked: Asked,
+    { decision, reads, replaces }: RowDecision<Asked, Outcome>,
+  ): Promise<Outcome | Refused | Ambiguous> {
+    const lane = { reads: reads?.(asked) ?? [], replaces: replaces?.(asked) ?? [] };
+    return this.#settle(
+      asked,
+      (row) => decision(row, asked),
+      (before, outcome) => {
+        if (outcome.removes === true) return this.remove(before);
+        const row = rowToWrite(before, outcome, lane.replaces);
+        return row === null ? null : this.#swap(before, row, lane);
+      },
     );
   }
 
@@ -74,12 +79,6 @@ export class Rows {
     const isRemoved = written.kind === "refused" && written.item?.[ATTRIBUTES.born]?.S !== before.born;
     if (isRemoved && placed.slot !== null) await this.#entries.remove(before, placed.slot);
     return written;
-  }
-
-  purge(of: RunRef): Promise<PurgeOutcome | Ambiguous> {
-    return this.#settle<Exclude<PurgeOutcome, Refused>>(of, decidePurge, (before, { kind }) =>
-      kind === "kept" ? null : this.remove(before),
-    );
   }
 
   /** Removes the row, if it is still the same. */
@@ -100,24 +99,6 @@ export class Rows {
       if (outcome.kind !== "requested") return outcome;
     }
     return changedTooOften(request.run, "it was written");
-  }
-
-  /** The word about a restored run. It keeps the lane of messages free: it is no swap of the whole row. */
-  async checkRestored(check: RestoredCheck): Promise<RestoredCheckOutcome | Ambiguous> {
-    if (!isRunId(check.run)) return { kind: "missing" };
-    for (let writes = 0; writes < WRITES_MAX; writes += 1) {
-      const before = presentIn(await this.#stored(check.run), check);
-      if ("kind" in before) return before;
-      const outcome = decideRestoredCheck(before, check);
-      if (outcome.kind === "same") return outcome;
-      const write = restoredCheckWrite(before, outcome.row, check);
-      const written = await this.#dynamo.update(keyOf(check.run, ROW_ITEM), write);
-      if (written.kind === "ambiguous") return written;
-      const row = presentIn(await this.found(written.item), check);
-      if ("kind" in row) return row;
-      if (written.kind === "written") return { kind: "checked", row };
-    }
-    return changedTooOften(check.run, "it was written");
   }
 
   /** The stored row. */

@@ -4,17 +4,13 @@
  */
 import { isRunId, tenantOf } from "../../../core/ids.ts";
 import { ensure } from "../../../core/ensure.ts";
-import { type Creation, decideCommit, newRow, isExpired } from "../../../protocol/row.ts";
-import { decidePark } from "../../../protocol/row-park.ts";
-import { decideClaim } from "../../../protocol/row-claim.ts";
-import { decideHandOver } from "../../../protocol/row-hand-over.ts";
-import { decideRedrive } from "../../../protocol/row-redrive.ts";
-import { markEndNotified } from "../../../protocol/row-end-notification.ts";
+import { type Creation, newRow, isExpired } from "../../../protocol/row.ts";
 import { expiryThreshold, decideCreate } from "../../../protocol/row-removal.ts";
 import { RowUnreadable, undamaged } from "../../../codec/row.ts";
 import type { CreateOutcome, RunTable } from "../../../ports/run-table.ts";
 import type { Dynamo } from "./dynamo.ts";
 import { createChildren } from "./children.ts";
+import { fenceChild } from "./fence.ts";
 import * as is from "./fragments.ts";
 import { rowItem } from "./item.ts";
 import { rowOf } from "./item-reader.ts";
@@ -40,24 +36,9 @@ export function dynamoRunTable({
   return {
     create: (creation) => create({ dynamo, rows, shards }, creation),
     createChildren: (of) => createChildren({ dynamo, shards }, of),
-    claim: (claim) => rows.decide(claim, (row) => decideClaim(row, claim)),
-    commit: (commit) =>
-      rows.decide(commit, (row) => decideCommit(row, commit), {
-        reads: commit.unlessWoken ? ["wakeCount"] : [],
-        // Also over a deadline that a message extended meanwhile: the next message extends it again.
-        replaces: ["deadline"],
-      }),
-    park: (park) => rows.decide(park, (row) => decidePark(row, park), { reads: ["wakeCount"] }),
+    fenceChild: (fence) => fenceChild({ dynamo, rows, shards }, fence),
+    decide: (asked, decision) => rows.decide(asked, decision),
     request: (request) => rows.request(request),
-    handOver: (handOver) =>
-      rows.decide(handOver, (row) => decideHandOver(row, handOver), {
-        // A restore pauses the run, also over a resume of the same moment: the operator decides after it.
-        replaces: handOver.restored === undefined ? [] : ["pause"],
-      }),
-    recordEndNotified: (of) => rows.decide(of, (row) => ({ kind: "notified" as const, row: markEndNotified(row, of) })),
-    redrive: (redrive) => rows.decide(redrive, (row) => decideRedrive(row, redrive), { replaces: ["deadline"] }),
-    checkRestored: (check) => rows.checkRestored(check),
-    purge: (of) => rows.purge(of),
     keepKey: (tombstone) => keepKey(dynamo, tombstone),
     forgetKey: (of) => forgetKey(dynamo, of),
     readKey: (run, now) => readKey(dynamo, run, now),

@@ -44,7 +44,11 @@ function makeDir(dir: string): void {
   } catch (error) {
     const code = fileCode(error);
     // It existed before, or another process has just created it.
-    if (code === "EEXIST" && statSync(dir).isDirectory()) return;
+    const found = code === "EEXIST" ? statSync(dir, { throwIfNoEntry: false }) : undefined;
+    if (found?.isDirectory() === true) return;
+    if (code === "EEXIST" && found === undefined) {
+      throw new StoreInvalid(`${dir} is a link to a directory that is not there; make it, or name another directory`);
+    }
     if (code === "ENOTDIR" || code === "EEXIST")
       throw new StoreInvalid(`${dir} is below a path that is not a directory; name another directory`);
     if (code !== "ENOENT") throw error;

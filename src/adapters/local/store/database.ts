@@ -16,10 +16,11 @@ import { StoreClosed, StoreForeign, StoreInvalid, StoreTooNew } from "../../../p
 import { StoreUnreachable } from "../../../ports/world.ts";
 import { CHECKED_BYTES, assertSound } from "./integrity.ts";
 import { createFile } from "./create-file.ts";
+import { orNeverExclusive } from "./exclusive-access.ts";
 import { APPLICATION_ID, STORE_FORMAT, assertSchema, hasOwnFingerprint } from "./schema.ts";
 import { type LogSync, logSync } from "./log-sync.ts";
-import { type InPlace, inPlace } from "../workers/in-place.ts";
-import { StoreRolledBack, asStoreError, isGarbage } from "./store-errors.ts";
+import { type InPlace, inPlace } from "./in-place.ts";
+import { StoreHeld, StoreRolledBack, asStoreError, isGarbage, isPathTooLong, tooLong } from "./store-errors.ts";
 
 /** An open store. */
 export interface Store {
@@ -35,6 +36,27 @@ export interface Store {
 
 /** How long a writer waits for another writer before the store counts as unreachable. */
 const BUSY_MS = 5_000;
+
+/** The same in a worker or a supervisor, whose deadlines and other work must not wait meanwhile: they repeat the access. */
+const SHORT_BUSY_MS = 250;
+
+/**
+ * And once it has found that another process holds the store, until it gets a transaction again: each of its runs repeats
+ * its access meanwhile, and a process that is always blocked says too late that it holds on.
+ */
+const HELD_BUSY_MS = 10;
+
+/** Connections that wait shortly, and whether they found the store held at their last transaction. */
+const isHeldFor = new WeakMap<DatabaseSync, boolean>();
+
+/** From now on no access of this connection blocks its process for long. */
+export const waitShortly = (db: DatabaseSync): void => noteHeld(db, false);
+
+function noteHeld(db: DatabaseSync, isHeld: boolean): void {
+  if (isHeldFor.get(db) === isHeld) return;
+  isHeldFor.set(db, isHeld);
+  db.exec(`PRAGMA busy_timeout = ${isHeld ? HELD_BUSY_MS : SHORT_BUSY_MS}`);
+}
 
 export interface OpenOptions {
   readonly dir: string;
@@ -56,6 +78,7 @@ export function openStore({ dir, create, check = "bounded" }: OpenOptions): Stor
   let rows: DatabaseSync | null = null;
   let place: InPlace | null = null;
   try {
+    if (isPathTooLong(dir)) throw tooLong(dir);
     // First, since another process may create the store meanwhile: the file, then what is beside it.
     const left = leftIn(dir);
     if (!isThere(dir, file)) {
@@ -72,6 +95,7 @@ export function openStore({ dir, create, check = "bounded" }: OpenOptions): Stor
     const watch = inPlace({ dir, file, rows: db });
     place = watch;
     if (watch.lacks > 0 && check !== "none") throw new StoreRolledBack(dir, `it lacks the last ${watch.lacks} commits`);
+    if (check === "worker") waitShortly(db);
     const log = logSync(`${file}-wal`);
     const close = (): void => {
       closeBoth(db, watch);
@@ -90,7 +114,7 @@ export function openStore({ dir, create, check = "bounded" }: OpenOptions): Stor
     };
   } catch (error) {
     closeBoth(rows, place);
-    throw asStoreError(error, dir);
+    throw asStoreError(orNeverExclusive(error, dir), dir);
   }
 }
 
@@ -130,10 +154,13 @@ export function atomically<T>(store: Store, access: () => T, durable: Wait = "no
     rows.exec("COMMIT");
     place.committed();
     if (durable === "now") place.mark(place.seen());
+    if (isHeldFor.has(rows)) noteHeld(rows, false);
     return result;
   } catch (error) {
     rollBack(rows);
-    throw failureOf(error, { rows, dir });
+    const failure = failureOf(error, { rows, dir });
+    if (failure instanceof StoreHeld && isHeldFor.has(rows)) noteHeld(rows, true);
+    throw failure;
   }
 }
 

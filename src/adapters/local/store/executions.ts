@@ -5,62 +5,20 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { ChangedIntrinsic } from "../../../core/changed-intrinsic.ts";
 import { decodePayload } from "../../../codec/row.ts";
-import type { Payload, Reply } from "../../../protocol/chain.ts";
+import type { Payload } from "../../../protocol/chain.ts";
 import { RETRY_GROUP } from "../../../protocol/entry.ts";
 import { randomHex } from "../random.ts";
+import type { Executions, Ready } from "../../../ports/driven-store.ts";
 import { type Store, atomically, reaching } from "./database.ts";
 import { sumOf } from "./integrity.ts";
 import {
   type Execution,
-  type AttemptFailure,
   beginAttempt,
   applyFailure,
   goOnWith,
   newExecution,
   wakeExecution,
 } from "../../../protocol/execution.ts";
-
-export interface Executions {
-  /** The execution that was started under that name before, or null if this call started it. */
-  start(of: { readonly name: string; readonly payload: Payload; readonly now: number }): Execution | null;
-  /** False: no execution waits on that token any more. */
-  wake(token: string, now: number): boolean;
-  /**
-   * The executions that are ready, `max` at most, the one that has been ready for longest first. Beats of the agents
-   * `without` are left out, so that those that wait for a place hold up no other agent.
-   */
-  ready(now: number, max: number, without?: readonly string[]): readonly Ready[];
-  /** Stores that its next attempt is out; null if the execution is not ready after all. */
-  begin(name: string, now: number): Execution | null;
-  /** Applies the outcome of its attempt; null if that attempt is no longer the one that is out. */
-  settle(attempted: Execution, step: (execution: Execution) => Execution): Execution | null;
-  /**
-   * Moves an execution on to its next beat, in the process that had the one before; null if that attempt is no longer
-   * the one that is out, or if the reply leads elsewhere.
-   */
-  goOn(of: { readonly execution: string; readonly attempt: number; readonly reply: Reply }): Execution | null;
-  /** Performs several begins or settlements as one transaction. */
-  together<T>(access: () => T): T;
-  /**
-   * Counts the attempts that were out when the last supervisor died as dead. Their retries, and all that paused, are
-   * due at once.
-   */
-  recover(of: Pick<AttemptFailure, "now" | "limits">): void;
-}
-
-/** An execution whose next attempt may be sent. */
-export interface Ready {
-  readonly name: string;
-  /** The agent of its run; null if the payload is damaged. */
-  readonly agent: string | null;
-  /**
-   * How often the same attempt failed before. If it ended with its supervisor last, that is no failure of it: the beats of
-   * all runs ended then.
-   */
-  readonly failures: number;
-  /** It is a beat, and no other task of its execution. */
-  readonly isBeat: boolean;
-}
 
 /** The executions in that store. All operations throw an error of `store-errors.ts` if the store fails. */
 export function executionsOf(store: Store): Executions {

@@ -14,7 +14,7 @@ const PAGES_AT_ONCE = 1_024;
  * The file itself shrinks when the whole log is written back to it. That stops at the oldest page that another process
  * reads at this moment: reader begins, room is given back, the log is written back in part, reader ends. Nothing would
  * write back the rest before the log is long, so it is tried again for a while (`shrinks once a reader is through`, in
- * test/adapters/local/retention.test.ts). No attempt waits for another process.
+ * test/workers/retention.test.ts). No attempt waits for another process.
  *
  * What SQLite reports of an attempt is no proof: the log is written back, a writer of another process commits, SQLite
  * sees that the log has grown and does not shorten the file, and it reports all of what it had begun with as written

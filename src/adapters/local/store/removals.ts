@@ -5,6 +5,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { ARCHIVES } from "../../../core/policy/retention.ts";
 import type { Incarnation } from "../../../protocol/row.ts";
+import type { Removals } from "../../../ports/driven-store.ts";
 import { type Store, atomically, reaching } from "./database.ts";
 import { deltaRemover } from "./delta-log.ts";
 import { recordRemover } from "./records.ts";
@@ -18,23 +19,6 @@ export function rowRemover(db: DatabaseSync): (of: Incarnation, now: number) => 
     remove.run(run);
     tell.run(run, born, now);
   };
-}
-
-/** Expired rows, tombstones, records and deltas, and the clean-ups of removed incarnations. Times are epoch milliseconds. */
-export interface Removals {
-  /** Removes expired rows, tombstones, records and deltas, at most `limit` of each; true if there may be more. */
-  expire(now: number, limit: number): boolean;
-  /** Removes expired archives, as the lifecycle rule of a bucket does. It reports nothing. */
-  expireArchives(now: number): void;
-  /** The incarnation that has been due for longest, or null. */
-  firstDue(now: number): Incarnation | null;
-  /** Delays a clean-up that failed until that time. */
-  postpone(of: Incarnation, until: number): void;
-  /**
-   * Deletes the entry and the executions of an incarnation, once all else is gone. Its run is gone too, so a live
-   * execution has nothing to drive, and the answer of its attempt changes nothing.
-   */
-  finish(of: Incarnation): void;
 }
 
 const DAY_MS = 24 * 3_600_000;

@@ -9,7 +9,6 @@ import {
   type RunRef,
   type Refused,
   type Row,
-  decideCommit,
   hasEnded,
   isExpired,
   decideRequest,
@@ -22,15 +21,11 @@ import {
   decideChild,
   mayMakeChildren,
 } from "../../../protocol/row-children.ts";
-import { decidePark } from "../../../protocol/row-park.ts";
-import { decideClaim } from "../../../protocol/row-claim.ts";
-import { decideHandOver } from "../../../protocol/row-hand-over.ts";
-import { decideRedrive } from "../../../protocol/row-redrive.ts";
-import { decideRestoredCheck } from "../../../protocol/row-restored.ts";
+import { rowToWrite } from "../../../protocol/row-decision.ts";
+import { type ChildFence, type FenceOutcome, decideFence } from "../../../protocol/row-fence.ts";
 import { repetition } from "../../../protocol/repetition.ts";
 import { type MutexLease, storedMutexLease, decideMutexLease } from "../../../protocol/mutex-lease.ts";
-import { markEndNotified } from "../../../protocol/row-end-notification.ts";
-import { type PurgeOutcome, decideCreate, decidePurge } from "../../../protocol/row-removal.ts";
+import { decideCreate } from "../../../protocol/row-removal.ts";
 import { type Found, RowUnreadable, presentIn, undamaged } from "../../../codec/row.ts";
 import type { DeliverOutcome, Delivery, Inbox } from "../../../ports/inbox.ts";
 import type { MutexLeases } from "../../../ports/mutex-leases.ts";
@@ -56,21 +51,21 @@ export function sqliteRunTable(store: Store): RunTable {
   return {
     create: async (creation) => atomically(store, () => create(creation, { rows, tombstones })),
     createChildren: async (creation) => atomically(store, () => createChildren(creation, { rows, messages })),
-    claim: async (claim) => durably(store, claim.run, () => decided(claim, (row) => decideClaim(row, claim))),
-    commit: async (commit) => {
-      const access = () => decided(commit, (row) => decideCommit(row, commit));
-      // A release may be told to a human by any process that sees it, so no process may see it before the disk has it.
-      if (commit.durable === "later" || commit.release) return atomically(store, access, commit.durable);
-      return durably(store, commit.run, access);
+    fenceChild: async (fence) => atomically(store, () => fenceChild(fence, rows)),
+    decide: async (asked, { decision, replaces, durable }) => {
+      const access = () => {
+        const before = presentIn(rows.find(asked.run), asked);
+        if ("kind" in before) return before;
+        const outcome = decision(before, asked);
+        const row = rowToWrite(before, outcome, replaces?.(asked) ?? []);
+        if (row !== null) rows.update(before, row);
+        if (outcome.removes === true) rows.remove(before, asked.now);
+        return outcome;
+      };
+      const wait = durable?.(asked) ?? "now";
+      return wait === "shared" ? durably(store, asked.run, access) : atomically(store, access, wait);
     },
-    park: async (park) => decide(park, (row) => decidePark(row, park)),
     request: async (request) => decide(request, (row) => decideRequest(row, request)),
-    handOver: async (handOver) => decide(handOver, (row) => decideHandOver(row, handOver)),
-    recordEndNotified: async (of) =>
-      decide(of, (row) => ({ kind: "notified" as const, row: markEndNotified(row, of) })),
-    redrive: async (redrive) => decide(redrive, (row) => decideRedrive(row, redrive)),
-    checkRestored: async (check) => decide(check, (row) => decideRestoredCheck(row, check)),
-    purge: async (of) => atomically(store, () => purge(of, rows)),
     ...tombstones.operations,
     read: async (run, now) => {
       const row = undamaged(reaching(store, () => rows.find(run)));
@@ -167,12 +162,15 @@ function createChildren(
   return { kind: "made", children };
 }
 
-function purge(of: RunRef, rows: Rows): PurgeOutcome {
-  const before = presentIn(rows.find(of.run), of);
-  if ("kind" in before) return before;
-  const outcome = decidePurge(before);
-  if (outcome.kind === "purged") rows.remove(before, of.now);
-  return outcome;
+function fenceChild(fence: ChildFence, rows: Rows): FenceOutcome {
+  const parent = presentIn(rows.find(fence.run), fence);
+  if ("kind" in parent) return parent;
+  if (!mayMakeChildren(parent, fence)) return { kind: "refused", row: parent };
+  const found = rows.find(fence.child);
+  if (found instanceof RowUnreadable) return { kind: "childUnreadable", why: found.message };
+  const answer = decideFence(found, fence);
+  if (answer.kind === "fenced" && found !== null) rows.update(found, answer.row);
+  return answer;
 }
 
 type Delivered = Extract<DeliverOutcome, { readonly kind: "delivered" | "duplicate" | "conflict" | "late" }>;

@@ -6,14 +6,9 @@
  *   one too, since another process can still use the store.
  * - `StoreUnusable`: it does not pass, so the supervisor and its workers end.
  */
-import { STORE_FAULTS, StoreUnusable } from "../../../ports/store-errors.ts";
+import { StoreInvalid, StoreUnusable } from "../../../ports/store-errors.ts";
 import { StoreUnreachable } from "../../../ports/world.ts";
-
-/** The `StoreUnusable` that a worker reported; null for any other error. */
-export function unusableIn(error: { readonly code: string | null; readonly message: string } | null) {
-  const fault = STORE_FAULTS.find((each) => each === error?.code);
-  return fault === undefined || error === null ? null : new StoreUnusable(fault, error.message);
-}
+import { storeHolder } from "./store-holder.ts";
 
 /** Something in the file is not as SQLite or cairn wrote it. A write could make it worse, so the store refuses it. */
 export class StoreDamaged extends StoreUnusable {
@@ -60,6 +55,22 @@ export class StoreRolledBack extends StoreUnusable {
   }
 }
 
+/** Another process holds the store. Nothing of the access happened, so it may be repeated as it is. */
+export class StoreHeld extends StoreUnreachable {}
+
+/** Who holds the store, and what to do. */
+function heldBy(dir: string): { readonly why: string; readonly next: string } | null {
+  const holder = storeHolder(dir);
+  if (holder === null) return null;
+  const { pid, program, isStopped } = holder;
+  if (!isStopped)
+    return { why: `process ${pid} (${program}) kept it busy`, next: `try again; if this persists, end that process` };
+  const next = `let it go on with: kill -CONT ${pid}, or end it with: kill -KILL ${pid}; nothing is lost`;
+  return { why: `process ${pid} (${program}) is stopped and holds it`, next };
+}
+
+const HELD_CODES: ReadonlySet<number> = new Set([5, 6]);
+
 /** SQLite's primary result codes for problems of the store, not of our statements. */
 const CAUSES: { readonly [code: number]: { readonly why: string; readonly next: string } } = {
   5: { why: "another process kept it busy", next: "try again; if this persists, look for a stuck process" },
@@ -72,10 +83,35 @@ const CAUSES: { readonly [code: number]: { readonly why: string; readonly next: 
   15: { why: "another process kept it busy", next: "try again; if this persists, look for a stuck process" },
 };
 
+/** What a file system without locks answers to SQLite, by extended result codes of an input or output error. */
+const EXCLUSIVE_FAULTS: ReadonlySet<number> = new Set([8, 9, 14, 15, 20].map((fault) => 10 + 256 * fault));
+
+export const NEVER_EXCLUSIVE = {
+  why: "its file system has no locks, which keep processes from writing at the same time",
+  next: "use a directory on a local disk",
+};
+
+const FORBIDDEN = {
+  why: "it cannot be opened, since this user may not search, read or write its folder or one above it",
+  next: "give this user the rights, such as chmod u+rwx on that folder, or run cairn as its owner, then try again",
+};
+
+/** The longest path that SQLite takes, with what cairn and SQLite append to the name of the store. */
+const PATH_BYTES_MAX = 512 - "/cairn.sqlite.0123456789abcdef.new-journal".length;
+
+/** Whether no store can be at that path. */
+export const isPathTooLong = (dir: string): boolean => Buffer.byteLength(dir) > PATH_BYTES_MAX;
+
+export const tooLong = (dir: string, cause?: unknown): StoreInvalid =>
+  new StoreInvalid(
+    `the store at ${dir} cannot be used: its path is too long, since each name in it may have 255 bytes and all of it ` +
+      `${PATH_BYTES_MAX}; use another directory`,
+    { cause },
+  );
+
 /** Errors of the file system while a store is opened or created. */
 const FILE_CAUSES: { readonly [code: string]: number } = {
-  EACCES: 14,
-  EPERM: 14,
+  ELOOP: 14,
   EMFILE: 14,
   ENFILE: 14,
   EROFS: 8,
@@ -83,6 +119,9 @@ const FILE_CAUSES: { readonly [code: string]: number } = {
   EDQUOT: 13,
   EIO: 10,
 };
+
+/** What the system says to a user without the rights. */
+const WITHOUT_RIGHTS: ReadonlySet<string> = new Set(["EACCES", "EPERM"]);
 
 /** What macOS says of a link on exFAT and FAT, the file systems of most removable disks. */
 const WITHOUT_LINKS: ReadonlySet<string> = new Set(["ENOTSUP", "EOPNOTSUPP"]);
@@ -99,11 +138,26 @@ export function asStoreError(error: unknown, dir: string): unknown {
   if (isDamage(error)) return new StoreDamaged(dir, error.message, { cause: error });
   const fault = fileCode(error) ?? "";
   const code = sqliteCode(error) ?? FILE_CAUSES[fault];
-  const cause = WITHOUT_LINKS.has(fault) ? NO_LINKS : code === undefined ? undefined : CAUSES[code];
+  if (fault === "ENAMETOOLONG") return tooLong(dir, error);
+  const cause = specialCause(error, fault) ?? (code === undefined ? undefined : CAUSES[code]);
   if (cause === undefined) return error;
-  const message = `the store at ${dir} cannot be used: ${cause.why} (${error.message}); ${cause.next}`;
-  return new StoreUnreachable(message, { cause: error });
+  const isHeldByOther = code !== undefined && HELD_CODES.has(code);
+  const { why, next } = (isHeldByOther ? heldBy(dir) : null) ?? cause;
+  const message = `the store at ${dir} cannot be used: ${why} (${error.message}); ${next}`;
+  return isHeldByOther ? new StoreHeld(message, { cause: error }) : new StoreUnreachable(message, { cause: error });
 }
+
+function specialCause(error: Error, fault: string): { readonly why: string; readonly next: string } | null {
+  if (WITHOUT_LINKS.has(fault)) return NO_LINKS;
+  if (WITHOUT_RIGHTS.has(fault)) return FORBIDDEN;
+  return "errcode" in error && typeof error.errcode === "number" && EXCLUSIVE_FAULTS.has(error.errcode)
+    ? NEVER_EXCLUSIVE
+    : null;
+}
+
+/** True if SQLite found a lock that another connection holds; so does a file system that refuses every lock. */
+export const isHeldByOther = (error: unknown): boolean =>
+  error instanceof Error && [5, 6, 15].includes(sqliteCode(error) ?? 0);
 
 /**
  * True if SQLite cannot read the file (11, 26), or reports an error that no statement of cairn can cause. Such errors

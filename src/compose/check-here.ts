@@ -1,0 +1,29 @@
+/** Checks an agent for the world of the settings. */
+import { ModelNotReady, namedModelsOf } from "../ports/named-models.ts";
+import { checkAgent } from "../sdk/check.ts";
+import type { Settings } from "./settings.ts";
+
+/** Throws `AgentInvalid` with the first problem that its runs would have there. */
+export const checkHere = (
+  agent: Parameters<typeof checkAgent>[0],
+  { limits, world }: Pick<Settings, "limits" | "world">,
+) => checkAgent(agent, limits, { isFunction: world.agents.kind === "deployed" });
+
+/**
+ * Rejects with `ModelNotReady` if the agent has a model of the AI Gateway and no key for it is found. An agent of the AI SDK
+ * gets such a model by writing a text, so nothing in its file says that a key is needed.
+ */
+export async function requireGatewayKey(
+  agent: Parameters<typeof namedModelsOf>[0],
+  { world }: { readonly world: Pick<Settings["world"], "findSecret"> },
+): Promise<void> {
+  const model = namedModelsOf(agent).find(({ provider }) => provider === "gateway");
+  if (model === undefined) return;
+  const look = await world.findSecret(model.secret);
+  if (look.kind === "found") return;
+  const why = `the AI SDK sends the model ${model.name.replace("gateway:", "")} to the AI Gateway, and ${model.secret} is not in ${look.where}`;
+  throw new ModelNotReady(`${why}; ${look.mend}, or give the agent a model object`, {
+    code: "ModelNotConfigured",
+    next: look.mend,
+  });
+}

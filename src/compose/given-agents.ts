@@ -1,0 +1,59 @@
+/** The agents that a program gives as objects, as a bundle does: there is no file to load, and so no config. */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Agent } from "../ports/agent.ts";
+import { AgentInvalid } from "../ports/agent-invalid.ts";
+import { isAgent } from "../ports/is-agent.ts";
+import type { ScheduledAgent } from "../ports/supervision.ts";
+import { DEFAULT_TENANT } from "../core/ids.ts";
+import { wrongWithChildren } from "../sdk/check.ts";
+import { firingTimes } from "../sdk/schedule/firing-times.ts";
+import { checkHere } from "./check-here.ts";
+import { EXIT, UserError } from "./user-error.ts";
+import type { Settings } from "./settings.ts";
+
+/** Throws `AgentInvalid` with the first problem of the agents, each of which is of JavaScript perhaps. */
+export function checkGiven(agents: readonly Agent[], settings: Pick<Settings, "limits" | "world">): void {
+  if (!Array.isArray(agents)) throw new AgentInvalid("agents is no list: write agents: [myAgent]");
+  const at = agents.findIndex((each) => !isAgent(each));
+  if (at >= 0) throw new AgentInvalid(`agents[${at}] is no agent: give what defineAgent returns`);
+  const names = agents.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new AgentInvalid(`agents has two agents named ${twice}: a run stores only the name`);
+  for (const agent of agents) {
+    checkHere(agent, settings);
+    const why = wrongWithChildren(agent, names);
+    if (why !== null) throw new AgentInvalid(`agent ${agent.name}: ${why}`);
+  }
+}
+
+/** What a supervisor fires for them. */
+export const firedFor = (agents: readonly Agent[]): readonly ScheduledAgent[] =>
+  agents.flatMap(({ name, schedule }) =>
+    schedule === null ? [] : [{ agent: name, tenant: DEFAULT_TENANT, ...firingTimes(schedule) }],
+  );
+
+/** Agents as objects are in no file that a worker process could load, so it begins with a module of the caller. */
+export function entryIn({
+  agents,
+  entry,
+}: {
+  readonly agents?: readonly Agent[] | undefined;
+  readonly entry?: URL | string | undefined;
+}): URL | string | undefined {
+  const isWhole = (agents === undefined) === (entry === undefined);
+  const file = entry === undefined ? null : entry instanceof URL ? fileURLToPath(entry) : resolve(entry);
+  if (isWhole && (file === null || existsSync(file) || existsSync(`${file}.js`))) return entry;
+  throw new UserError({
+    code: "WorkerEntryMissing",
+    exit: EXIT.usage,
+    what: isWhole
+      ? `there is no entry ${file}`
+      : agents === undefined
+        ? "driveStore has an entry and no agents"
+        : "driveStore has agents and no entry",
+    why: "beats run in processes of their own, which begin with a module that calls workFor({ agents })",
+    next: 'driveStore({ agents, entry: new URL("./cairn-worker.js", import.meta.url) })',
+  });
+}

@@ -1,0 +1,200 @@
+/**
+ * The child process of a supervisor, which executes the beats of runs. It gets its settings from the supervisor that
+ * may kill it, so that both use the same limits. The entry module passes in the fault injection.
+ *
+ * If an agent cannot be loaded, the process keeps that failure, because Node does not import a broken module twice. So
+ * with its answer it asks to be replaced, and a fresh process tries the import again.
+ *
+ * Node writes its compile cache when a process exits, and a worker is killed. So it writes the cache itself.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import nodeModule from "node:module";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { type Store, openStore } from "../../adapters/local/store/database.ts";
+import { patientPorts } from "../../adapters/local/store/patient-ports.ts";
+import { executionsOf } from "../../adapters/local/store/executions.ts";
+import { agentFileOf } from "../../adapters/local/store/agent-files.ts";
+import { AT_WORK, announceInto } from "../../workers/at-work.ts";
+import { SEAL_VARIABLES, environmentSealKeys } from "../../adapters/local/seal-keys.ts";
+import { localSecrets } from "../../adapters/local/secrets.ts";
+import { type GoOn, type Served, serveTasks } from "../../workers/serve.ts";
+import { otlpSpans } from "../../adapters/otlp/exporter.ts";
+import { localWorld } from "../../adapters/local/world.ts";
+import { canonical, sha256 } from "../../codec/canonical.ts";
+import { checkAgent } from "../../sdk/check.ts";
+import { protectIntrinsics } from "../../sdk/protect-intrinsics.ts";
+import { intactWorld } from "../../sdk/intact-world.ts";
+import { type WatchedIntrinsics, watchIntrinsics } from "../../sdk/watched-intrinsics.ts";
+import { modelsOf } from "../../providers/model.ts";
+import { pricedBy } from "../../sdk/prices.ts";
+import { registerResolution } from "../../sdk/resolution.ts";
+import { sentenceOf } from "../../codec/value.ts";
+import { taskOf } from "../../protocol/execution.ts";
+import type { Agent } from "../../ports/agent.ts";
+import type { FaultInjection, Faults } from "../../ports/fault-point.ts";
+import type { RunTask } from "../../ports/tasks.ts";
+import type { Telemetry, World } from "../../ports/world.ts";
+import type { LoadedAgent, Runner } from "../../engine/context/runner.ts";
+import { runTask } from "../../maintenance/chain-tasks.ts";
+import { CommitCache } from "../../history/commits.ts";
+import { SegmentCache } from "../../history/load.ts";
+import { readerIn, redactionIn } from "../../history/secrets.ts";
+import { AgentUnknown, locateNamed } from "../locate.ts";
+import type { WorkerSettings } from "../supervise.ts";
+import { withWebhooks } from "./webhooks.ts";
+
+type Found = Awaited<ReturnType<Runner["agentOf"]>>;
+
+/** The settings from the supervisor, and the fault injection of the entry module. */
+export interface WorkerStart {
+  readonly settings: WorkerSettings;
+  /** The environment of the process itself, which processes started by tools inherit. */
+  readonly env: Record<string, string | undefined>;
+  readonly inject: FaultInjection;
+  /** The agents of a program that is bundled, and the file of the process; absent: agents are loaded from their files. */
+  readonly given?: GivenAgents;
+}
+
+interface GivenAgents {
+  readonly agents: readonly Agent[];
+  readonly file: string;
+}
+
+/** Opens the store and serves the tasks of the supervisor until it ends. */
+export function startWorker({ settings, env, inject, given }: WorkerStart): void {
+  const { dir, limits } = settings;
+  registerResolution();
+  protectIntrinsics();
+  let [giveBack, loaded]: readonly [Served["giveBack"], Served["loaded"]] = [() => {}, () => {}];
+  const intrinsics = watchIntrinsics((error) => giveBack(error));
+  // Example agents keep their own files beside the runs.
+  env["CAIRN_STORE"] = dir;
+  const store = openStore({ dir, create: false, check: "worker" });
+  const secrets = localSecrets({ store, env, file: join(process.cwd(), ".env") });
+  const sealKeys = environmentSealKeys({ env, cwd: process.cwd() });
+  // Processes that tools start must not inherit the seal key.
+  for (const name of SEAL_VARIABLES) Reflect.deleteProperty(env, name);
+  const spans = otlpSpans(env);
+  const traced = spans === undefined ? telemetry : { ...telemetry, spans };
+  const stores = patientPorts(localWorld({ store, limits, telemetry: traced, secrets, sealKeys }));
+  const { world: bare, flush } = withWebhooks(stores, settings.webhooks ?? []);
+  /** Fault points are per run, so a process with any has one task at a time. */
+  let inHand = "";
+  let isStale = false;
+  const faults = inject({ runInHand: () => inHand });
+  const world = { ...intactWorld(faults.world(bare), intrinsics), ...announcing(env) };
+  const agentOf = agentsOf({
+    settings,
+    ...(given && { given }),
+    store,
+    world,
+    faults,
+    intrinsics,
+    onLoaded: (code) => {
+      isStale ||= code === null;
+      loaded(code);
+    },
+  });
+  const run = runTask({ world, agentOf, segments: new SegmentCache(), commits: new CommitCache() });
+  const serve: RunTask = async (task, invocation) => {
+    inHand = "payload" in task ? task.payload.run : "";
+    const result = await run(task, invocation);
+    intrinsics.check();
+    // The supervisor may end this process once no run is under way.
+    if (result.kind !== "beat" || result.reply.route !== "beat") await Promise.all([spans?.flush(), flush()]);
+    return isStale && result.kind === "beat" ? { kind: "exit", reply: result.reply } : result;
+  };
+  const executions = executionsOf(store);
+  const goOn: GoOn = {
+    beatMs: limits.beatMs,
+    next: (of) => {
+      intrinsics.check();
+      const next = executions.goOn(of);
+      return next === null ? null : taskOf(next);
+    },
+  };
+  // Uncaught errors are printed beside the telemetry, so secrets are removed from them too.
+  ({ giveBack, loaded } = serveTasks(serve, {
+    clean: (text) => redactionIn(bare).text(text),
+    clock: bare.clock,
+    goOn,
+  }));
+  setImmediate(keepCompiled);
+}
+
+/** Other runtimes than Node have no such cache. */
+const keepCompiled = (): void => (nodeModule as Partial<typeof nodeModule>).flushCompileCache?.();
+
+/** Announces code of agents to the supervisor, which gives the file for it. What tools start must not get its name. */
+function announcing(env: WorkerStart["env"]): Pick<World, "announce"> {
+  const fd = Number(env[AT_WORK.variable] ?? Number.NaN);
+  Reflect.deleteProperty(env, AT_WORK.variable);
+  return Number.isNaN(fd) ? {} : { announce: announceInto(fd) };
+}
+
+/** Loads each agent once, when a run needs it. */
+function agentsOf(of: {
+  readonly settings: WorkerSettings;
+  readonly given?: GivenAgents;
+  readonly store: Store;
+  readonly world: World;
+  readonly faults: Faults;
+  readonly intrinsics: WatchedIntrinsics;
+  onLoaded(code: Parameters<Served["loaded"]>[0]): void;
+}): Runner["agentOf"] {
+  const { agentFiles, limits, prices, modelRates } = of.settings;
+  const loaded = new Map<string, Promise<LoadedAgent>>();
+  const load = async (name: string): Promise<LoadedAgent> => {
+    const located = await of.intrinsics.loading(async () =>
+      of.given === undefined
+        ? locateNamed(name, { agentFiles, remembered: agentFileOf(of.store, name) })
+        : givenNamed(name, of.given),
+    );
+    const agent = pricedBy(located.agent, prices);
+    checkAgent(agent, limits);
+    setImmediate(keepCompiled);
+    of.onLoaded({ agent: name, code: codeOf(located) });
+    return { kind: "agent", ...of.faults.agent({ agent, ...modelsOf(agent, readerIn(of.world), modelRates) }) };
+  };
+  return async (name): Promise<Found> => {
+    try {
+      // Also an import under way, which the beats of several runs share.
+      const agent = loaded.get(name) ?? load(name);
+      loaded.set(name, agent);
+      return await agent;
+    } catch (error) {
+      of.onLoaded(null);
+      const why = sentenceOf(error);
+      return error instanceof AgentUnknown ? { kind: "absent", why } : { kind: "absent", why, isBroken: true };
+    }
+  };
+}
+
+function givenNamed(name: string, { agents, file }: GivenAgents): Awaited<ReturnType<typeof locateNamed>> {
+  const agent = agents.find((each) => each.name === name);
+  if (agent !== undefined) return { agent, file };
+  throw new AgentUnknown(`workFor was given no agent named ${name}: add it to agents, in both programs`);
+}
+
+/**
+ * Names the code of an agent on this machine: its version and its file. A module that the file imports does not count, so
+ * a new version needs a new `version`.
+ */
+function codeOf({ agent, file }: Awaited<ReturnType<typeof locateNamed>>): string {
+  const of = [hostname(), process.version, agent.name, agent.version];
+  return sha256(canonical([...of, existsSync(file) ? sha256(readFileSync(file)) : ""])).slice(0, 32);
+}
+
+/** Prints what an operator should see to stderr. The supervisor passes it through. */
+const telemetry: Telemetry = {
+  record: ({ run, level, what, detail }) => {
+    if (level === "alarm") print(`alarm ${what}${run === "" ? "" : ` ${run}`}: ${detail["why"] ?? ""}`);
+    else if (what === "PhaseStuck") print(`${run} is still ${detail["label"]}, for ${detail["seconds"]} s now`);
+    else if (what === "log") print(`${run} ${detail["tool"]}: ${detail["line"]}`);
+  },
+};
+
+/** The supervisor may have drawn a spinner on this line, so it is cleared first. */
+const print = (line: string): void =>
+  void process.stderr.write(`${process.stderr.isTTY ? "\r\u001b[2K" : ""}${line}\n`);

@@ -1,0 +1,21 @@
+import { type RunMissing, RESPONSES, operation, runInput } from "./operation.ts";
+import { type Shown, showRow } from "./views.ts";
+import type { Syntaxes } from "./syntax.ts";
+
+export const showOperation = operation({
+  scope: "runs:read",
+  writes: false,
+  typed: [{ command: "show" }],
+  help: "show the status of a run, its cost, and what it needs",
+  input: runInput,
+  run: async ({ world, row: seen }, input): Promise<RunMissing | { readonly kind: "shown"; readonly shown: Shown }> => {
+    const row = seen ?? (await world.table.read(input.run, world.clock.now()));
+    const shown = row === null ? null : await showRow(world, row);
+    return shown === null ? { kind: "missing" } : { kind: "shown", shown };
+  },
+  outcomes: { shown: RESPONSES.shown, missing: RESPONSES.missing },
+  over: ["store", "http"],
+  http: { method: "get", path: "/runs/{run}" },
+});
+
+export const showSyntax = (): Syntaxes => ({ show: { group: "Inspecting", words: "<run>" } });

@@ -1,0 +1,123 @@
+import * as z from "zod";
+import { type SpendCapReached, spendCapReached } from "../history/spend-today.ts";
+import type { Agent } from "../ports/agent.ts";
+import type { World } from "../ports/world.ts";
+import { findRow } from "../history/damage.ts";
+import { runId } from "../protocol/ids.ts";
+import { type FileInvalid, contentsOf, sentFiles } from "./files.ts";
+import { type CheckOutcome, operation, respond } from "./operation.ts";
+import { START_OUTCOMES } from "./outcomes.ts";
+import { type RepeatedStart, type Started, repeatStart, startTask, taskToStart } from "./start.ts";
+import { json } from "./values.ts";
+import { type Syntaxes, tenantFlag } from "./syntax.ts";
+
+type StartRefused = { readonly kind: "agentUnknown" } | FileInvalid | Extract<Started, { readonly kind: "invalid" }>;
+
+type StartCapped = { readonly kind: "spendCapReached" } & SpendCapReached;
+
+/** A refusal while the spend cap is reached; null: it may start. A retry of an earlier start gets its run. */
+async function cappedStart(
+  world: World,
+  { tenant, agent, key }: { readonly tenant: string; readonly agent: string; readonly key: string | null },
+): Promise<StartCapped | null> {
+  const reached = await spendCapReached(world);
+  if (reached === null || (key !== null && (await isKeyKnown(world, { tenant, agent, key })))) return null;
+  return { ...reached, kind: "spendCapReached" };
+}
+
+/** Whether an earlier start had this key. */
+async function isKeyKnown(
+  world: World,
+  { tenant, agent, key }: { readonly tenant: string; readonly agent: string; readonly key: string },
+): Promise<boolean> {
+  const run = runId(world.hash, { tenant, agent, idempotencyKey: key });
+  const now = world.clock.earliest();
+  return ((await findRow(world, run, now)) ?? (await world.table.readKey(run, now))) !== null;
+}
+
+/** A start whose input was accepted, or one that repeats a known key; `outcome`: what it gets if that key is gone. */
+type CheckedStart =
+  | { readonly isNew: true; readonly start: Omit<Parameters<typeof startTask>[1], "tenant" | "idempotencyKey"> }
+  | { readonly isNew: false; readonly start: RepeatedStart; readonly outcome: StartRefused };
+
+type StartChecked = CheckOutcome<StartRefused, CheckedStart>;
+
+/** A function of the API loads the example only for such an answer. */
+async function refusedInput(
+  agent: Agent,
+  { why, issues }: Omit<Extract<Started, { readonly kind: "invalid" }>, "kind">,
+): Promise<StartRefused> {
+  const { exampleFor } = await import("./example.ts");
+  return { kind: "invalid", why, issues, example: await exampleFor(agent) };
+}
+
+export const startOperation = operation({
+  scope: "runs:write",
+  writes: true,
+  typed: [{ command: "start" }],
+  help: "start a run of an agent: a name from cairn.config.ts, or a file such as ./my-agent.ts",
+  input: z.strictObject({
+    agent: z.string(),
+    input: json,
+    files: sentFiles,
+    key: z.string().nullable().default(null),
+  }),
+  check: async ({ world, tenant, agentOf }, { agent: name, input, files, key }): Promise<StartChecked> => {
+    const sent = contentsOf(files);
+    if (!sent.ok) return { kind: "refused", outcome: { kind: "fileInvalid", why: sent.why } };
+    const repeated = { tenant, agent: name, input, files: sent.contents };
+    const refused = async (outcome: StartRefused): Promise<StartChecked> =>
+      key !== null && (await isKeyKnown(world, { tenant, agent: name, key }))
+        ? { kind: "passed", checked: { isNew: false, start: { ...repeated, key }, outcome } }
+        : { kind: "refused", outcome };
+    const agent = await agentOf(name);
+    if (agent === null) return refused({ kind: "agentUnknown" });
+    const task = await taskToStart(world, { agent, input });
+    if (!task.ok) return refused(await refusedInput(agent, task));
+    const start = { agent, task: task.json, given: input, dropped: task.dropped, files: sent.contents };
+    return { kind: "passed", checked: { isNew: true, start } };
+  },
+  settle: ({ world, tenant }, input) => {
+    const key = input.key ?? world.random.hex();
+    return { run: runId(world.hash, { tenant, agent: input.agent, idempotencyKey: key }), input: { ...input, key } };
+  },
+  run: async (
+    { world, tenant, by, counted },
+    { key },
+    checked: CheckedStart,
+  ): Promise<Started | StartRefused | StartCapped> => {
+    if (!checked.isNew) return (await repeatStart(world, checked.start)) ?? checked.outcome;
+    const { start } = checked;
+    const capped = await cappedStart(world, { tenant, agent: start.agent.name, key });
+    return capped ?? startTask(world, { ...start, tenant, idempotencyKey: key, by, counted });
+  },
+  outcomes: { ...START_OUTCOMES, spendCapReached: respond.refused("SpendCapReached", "No money is left for today.") },
+  over: ["store", "http"],
+  http: { method: "post", path: "/runs" },
+});
+
+export const startSyntax = (): Syntaxes => ({
+  start: {
+    group: "Runs",
+    words: "<agent>",
+    flags: [
+      { flag: "--input <json>", help: "the task: JSON, @file, or - for stdin" },
+      {
+        flag: "--file <path>",
+        help: "a file of the task: an image, a document; may be repeated",
+        takes: { kind: "repeated" },
+        fills: "files",
+      },
+      { flag: "--key <key>", help: "idempotency key: the same key gives the same run, also for 30 days after its end" },
+      {
+        flag: "--wait",
+        help: "wait until the run has ended or needs an operator; drive the run if no other process does",
+      },
+      tenantFlag("the tenant of the run"),
+      {
+        flag: "--beat-seconds <seconds>",
+        help: "how long one beat may take, 0.5 to 900 (default: CAIRN_BEAT_SECONDS, then the config file, then 60)",
+      },
+    ],
+  },
+});

@@ -1,0 +1,114 @@
+/**
+ * What the options of a definition may be. Agent files run without a type check, and may be JavaScript: each definition has
+ * one table, and an option that is not as the table says is refused when the file loads.
+ */
+import { hasAsyncPart } from "../codec/fit.ts";
+import { AgentInvalid } from "../ports/agent-invalid.ts";
+import { refuseUnknown } from "./known-options.ts";
+
+/** What an option may be, and how an error says it. */
+export interface Form {
+  readonly says: string;
+  readonly holds: (value: unknown) => boolean;
+}
+
+export type Forms = Readonly<Record<string, Form>>;
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+const isRecord = (value: unknown): boolean => isObject(value) && !Array.isArray(value);
+
+export const TEXT: Form = { says: "a text", holds: (value) => typeof value === "string" };
+export const FLAG: Form = { says: "true or false", holds: (value) => typeof value === "boolean" };
+export const FUNCTION: Form = { says: "a function", holds: (value) => typeof value === "function" };
+export const RECORD: Form = { says: "an object { ... }", holds: isRecord };
+export const SCHEMA: Form = {
+  says: "a zod schema, such as z.object({ ... })",
+  // Where it is read, one of zod 3 gets words of its own.
+  holds: isRecord,
+};
+
+export const oneOf = (...values: readonly string[]): Form => ({
+  says: values.map((each) => JSON.stringify(each)).join(" or "),
+  holds: (value) => typeof value === "string" && values.includes(value),
+});
+
+export const orNull = ({ says, holds }: Form): Form => ({ says, holds: (value) => value === null || holds(value) });
+
+export const anyForm = (...forms: readonly Form[]): Form => ({
+  says: forms.map(({ says }) => says).join(" or "),
+  holds: (value) => forms.some(({ holds }) => holds(value)),
+});
+
+export const listOf = (form: Form, says: string): Form => ({
+  says,
+  holds: (value) => Array.isArray(value) && value.every((each) => form.holds(each)),
+});
+
+/** An object that has these members at least. */
+export const withMembers = (says: string, members: Readonly<Record<string, Form>>): Form => ({
+  says,
+  holds: (value) =>
+    isRecord(value) &&
+    Object.entries(members).every(([name, { holds }]) => holds((value as Record<string, unknown>)[name])),
+});
+
+/** A schema that is parsed at once. */
+export const PARSED_AT_ONCE: Form = {
+  says: "a zod schema without an async refine or transform, since values are parsed at once; look outside in a function that gets the value",
+  holds: (value) => SCHEMA.holds(value) && !hasAsyncPart(value),
+};
+
+/** A function whose result is used at once: a promise of it would be taken for the result. */
+export const SYNCHRONOUS: Form = {
+  says: "a function that is not async, since its result is used at once",
+  holds: (value) => typeof value === "function" && value.constructor.name !== "AsyncFunction",
+};
+
+/** Refuses what is no object of options at all, such as a call without any. */
+export function refuseNoOptions(whose: string, given: unknown): void {
+  if (!isRecord(given)) throw new AgentInvalid(`${whose} has ${shown(given)} in place of its options: write { ... }`);
+}
+
+/**
+ * Throws `AgentInvalid` for the first option that is not as its form says.
+ *
+ * @param whose - the definition that has the option, such as `agent travel`
+ */
+export function checkForms(whose: string, given: object, forms: Forms): void {
+  const options: Readonly<Record<string, unknown>> = { ...given };
+  for (const [option, { says, holds }] of Object.entries(forms)) {
+    const value = options[option];
+    if (value === undefined || holds(value)) continue;
+    throw new AgentInvalid(`${whose} has ${option} ${shown(value)}: write ${says}`);
+  }
+}
+
+/** Checks all options of a definition. `forms` has each option that there is, and `needed` names those that must be there. */
+export function checkDefined(whose: string, given: object, { forms, needed = [] }: Definition): void {
+  refuseNoOptions(whose, given);
+  refuseUnknown(whose, given, forms);
+  for (const option of needed) {
+    if (!Object.hasOwn(given, option))
+      throw new AgentInvalid(`${whose} has no ${option}: write ${forms[option]?.says}`);
+  }
+  checkForms(whose, given, forms);
+}
+
+export interface Definition {
+  readonly forms: Forms;
+  readonly needed?: readonly string[];
+}
+
+const SHOWN_MAX = 60;
+
+/** What was given, bounded. Objects are shown by their kind, since they may hold anything. */
+export function shown(value: unknown): string {
+  if (typeof value === "string") {
+    return JSON.stringify(value.length > SHOWN_MAX ? `${value.slice(0, SHOWN_MAX)}...` : value);
+  }
+  if (typeof value === "function") return "(a function)";
+  if (Array.isArray(value)) return "(a list)";
+  if (!isObject(value)) return String(value);
+  const { name = "Object" } = (value.constructor as { readonly name?: string } | undefined) ?? {};
+  return name === "Object" ? "(an object)" : `(an object of ${name.slice(0, SHOWN_MAX)})`;
+}

@@ -1,0 +1,357 @@
+/**
+ * Drives the executions of a store: it sends every ready task to a worker and stores the outcome.
+ *
+ * The store holds everything that matters. The driver reads from it what happens next, and an attempt is stored before
+ * it is sent. A driver may be killed at any moment. The next one first kills the child processes left behind, then
+ * counts the attempts that were out as dead, and goes on.
+ *
+ * It polls for ready executions; it keeps no timers and watches no changes. One read finds a wake-up, a start and the
+ * end of a wait, whichever process wrote them, so none is missed.
+ */
+import { bounded } from "../codec/value.ts";
+import { INTRINSIC_CHANGED } from "../core/changed-intrinsic.ts";
+import type { Limits } from "../protocol/limits.ts";
+import type { Clock } from "../ports/world.ts";
+import { type AgentCaps, type Concurrency, createAgentCaps } from "./agent-caps.ts";
+import { type Backlog, createBacklog } from "./backlog.ts";
+import type { Children, DrivenStore, Executions } from "../ports/driven-store.ts";
+import { type AttemptFailure, type Execution, applyAnswer, applyFailure, taskOf } from "../protocol/execution.ts";
+import type { DrainPace, ScheduledAgent } from "../ports/supervision.ts";
+import { firingsOf } from "./firings.ts";
+import { leftBehind } from "./process-groups.ts";
+import { unusableIn } from "../ports/store-errors.ts";
+import { retentionOf } from "./retention.ts";
+import { SPARE_PLACES } from "./placement.ts";
+import { type Pool, type PoolOptions, type TaskEnd, type Worker, type WorkerOptions, createPool } from "./workers.ts";
+import type { spawnWorker } from "./spawn-worker.ts";
+import type { SupervisorEvent, Attempted } from "../ports/supervisor-events.ts";
+
+export interface DriverOptions {
+  readonly store: DrivenStore;
+  readonly limits: Pick<Limits, "beatMs" | "rescueMs" | "entryAttemptsMax" | "backoffMsMax">;
+  readonly worker: WorkerOptions;
+  readonly workers: number;
+  readonly beatsPerWorker: number;
+  readonly concurrency: Concurrency;
+  readonly schedules: () => readonly ScheduledAgent[];
+  readonly clock: Clock;
+  /** Milliseconds that have passed since some moment, also while the machine slept; by default those of the clock. */
+  readonly counted?: () => number;
+  readonly onEvent: (event: SupervisorEvent) => void;
+  /** Stores what the clocks of this machine show. */
+  readonly followClock: () => void;
+  /** Called when there may be work: a task ended, or made room for another one. */
+  readonly onProgress: () => void;
+  /** Starts a worker; tests give one without a process. */
+  readonly spawnProcess?: typeof spawnWorker;
+}
+
+export interface Driver {
+  /** Starts what is due now, without waiting for any of it. Throws bugs, and `WorkersUnbootable`. */
+  readonly work: () => void;
+  /** Sends no more tasks; resolves when no child process is left. */
+  readonly drain: (graceMs: number, pace: DrainPace) => Promise<void>;
+}
+
+const SWEEP_EVERY_MS = 60_000;
+/** How many ready executions one read finds. */
+const READY_MAX = 32;
+
+export function createDriver(options: DriverOptions): Driver {
+  const { store, limits, clock, onEvent } = options;
+  const executions = store.executions();
+  const children = store.children();
+  const backlog = createBacklog({
+    clock,
+    onPause: ({ why, ms }) => onEvent({ kind: "waitingForStore", why, retryInMs: ms }),
+    onBack: () => onEvent({ kind: "storeIsBack" }),
+  });
+  const pool = stoppedByStore(poolOf(options, { children, backlog }), backlog);
+  const attempts = attemptsOf(options, { executions, pool, backlog });
+  const caps = createAgentCaps(options.concurrency);
+  const sweep = sweeper(options, pool);
+  const firings = firingsOf(options, pool);
+  const retention = retentionOf(options, { pool, backlog });
+  const left = leftBehind(options, children);
+  // Each pass but the last sends tasks, or finds one more agent full, which has a process then.
+  const passesMax = options.workers * options.beatsPerWorker + options.workers + SPARE_PLACES + 1;
+  let [isRecovered, isDraining] = [false, false];
+
+  /** A worker for a task of the house; null if it has to wait, until a run that goes on by itself is returned. */
+  const takeFor = (agent: string | null): Worker | null => {
+    const worker = pool.take({ agent, execution: null, failures: 0 });
+    if (worker === null) pool.askBack();
+    return worker;
+  };
+  const recover = (): boolean => {
+    if (!left.areGone()) return false;
+    executions.recover({ now: clock.now(), limits });
+    return true;
+  };
+  const dispatch = (): void => {
+    options.followClock();
+    isRecovered ||= recover();
+    if (!isRecovered || isDraining || !pool.hasJudged()) return;
+    pool.beginRound();
+    retention.expire();
+    keepHouse();
+    const full = new Set<string>();
+    for (let passes = 0; passes < passesMax; passes += 1) {
+      if (!sendReady({ executions, pool, caps, clock, attempts, full })) return;
+    }
+  };
+  /** Starts what belongs to no execution, before the beats. */
+  const keepHouse = (): void => {
+    if (sweep.isDue()) {
+      const worker = takeFor(null);
+      if (worker === null) return;
+      sweep.start(worker);
+    }
+    for (let firing = firings.next(); firing !== null; firing = firings.next()) {
+      const worker = takeFor(firing.agent);
+      if (worker === null) return;
+      firings.start(worker, firing);
+    }
+    const upkeep = retention.next();
+    const worker = upkeep === null ? null : takeFor(null);
+    if (upkeep !== null && worker !== null) retention.start(worker, upkeep);
+  };
+  return {
+    work: () => backlog.goOn(dispatch),
+    drain: async (graceMs, pace) => {
+      isDraining = true;
+      await pool.drain(graceMs, pace);
+      // An outcome that cannot be stored now counts as a death of its attempt for the next supervisor.
+      backlog.flush();
+    },
+  };
+}
+
+/**
+ * Sends those ready attempts for which there is a worker; true if more may be ready. An attempt that has to wait does
+ * not hold up those of other agents. Once a kind of attempt finds no worker, no other one of that kind is tried: `full`
+ * gets its agent, whose beats the next pass leaves out. So a long queue of one agent hides no other agent.
+ */
+function sendReady(of: {
+  readonly executions: Executions;
+  readonly pool: Pool;
+  readonly caps: AgentCaps;
+  readonly clock: Clock;
+  readonly attempts: ReturnType<typeof attemptsOf>;
+  readonly full: Set<string>;
+}): boolean {
+  const { executions, pool, caps, clock, attempts, full } = of;
+  const isFull = new Set<string>();
+  const fullBefore = full.size;
+  const ready = executions.ready(clock.now(), READY_MAX, [...caps.full(), ...full]);
+  // The worker comes first: without a worker no attempt is counted.
+  const placed = ready.flatMap(({ name, agent, failures, isBeat }) => {
+    const isOutage = attempts.hadOutage(name);
+    const kind = `${failures} ${isOutage} ${agent}`;
+    const free = isBeat && agent !== null && caps.isCapped(agent) ? caps.take(agent) : NO_CAP;
+    const worker = free === null || isFull.has(kind) ? null : pool.take({ agent, execution: name, failures, isOutage });
+    if (free === null) return [];
+    // A capped agent's runs take turns at its places, and a retry may have a process to itself.
+    if (worker !== null) return [{ name, worker, free, mayGoOn: isBeat && failures === 0 && free === NO_CAP }];
+    isFull.add(kind);
+    if (agent !== null && failures === 0) full.add(agent);
+    free();
+    return [];
+  });
+  if (isFull.size > 0) pool.askBack();
+  const begun = new Set<() => void>();
+  try {
+    const executionsBegun = executions.together(() => placed.map(({ name }) => executions.begin(name, clock.now())));
+    for (const [index, { worker, free, mayGoOn }] of placed.entries()) {
+      const execution = executionsBegun[index];
+      if (!execution) continue;
+      begun.add(free);
+      attempts.start({ worker, execution, mayGoOn, onOver: free });
+    }
+  } finally {
+    pool.freeUnused();
+    for (const { free } of placed) if (!begun.has(free)) free();
+  }
+  return (placed.length > 0 || full.size > fullBefore) && ready.length === READY_MAX;
+}
+
+const NO_CAP = (): void => {};
+
+/** Sends the attempts of executions, and stores their outcomes. */
+function attemptsOf(
+  { clock, limits, onEvent, onProgress }: DriverOptions,
+  on: { readonly executions: Executions; readonly pool: Pool; readonly backlog: Backlog },
+) {
+  const { executions, pool, backlog } = on;
+  /** Executions whose last attempt ended since a store did not answer. A new supervisor knows of none. */
+  const outages = new Set<string>();
+  /** Attempts that ended, whose outcome is not stored yet. */
+  let ended: readonly { readonly execution: Execution; readonly end: TaskEnd }[] = [];
+  const settle = (execution: Execution, end: TaskEnd): Execution | null => {
+    const now = clock.now();
+    return executions.settle(execution, (found) =>
+      end.kind === "answered"
+        ? applyAnswer(found, { answer: end.answer, now })
+        : applyFailure(found, { now, limits, atOnce: false, ...evidenceIn(end) }),
+    );
+  };
+  /** The outcomes of all that ended since the last time, in one transaction. */
+  const settleEnded = (): void => {
+    const settled = executions.together(() => ended.map(({ execution, end }) => settle(execution, end)));
+    ended = [];
+    for (const moved of settled) {
+      if (moved === null) continue;
+      const { name, payload, state, readyAt } = moved;
+      onEvent({ kind: "moved", execution: name, run: payload.run, state, readyAt });
+    }
+  };
+  return {
+    hadOutage: (name: string): boolean => outages.has(name),
+    /** `onOver` is called when the attempt is over, and its process cannot act for it any more. */
+    start: (of: {
+      readonly worker: Worker;
+      readonly execution: Execution;
+      readonly mayGoOn: boolean;
+      readonly onOver: () => void;
+    }): void => {
+      const { worker, execution, mayGoOn, onOver } = of;
+      const { name, payload, state, retry, attempt } = execution;
+      const attempted = { execution: name, run: payload.run, state, retry, pid: worker.identity.pid };
+      const onNext = (): void => {
+        onEvent({ ...attempted, kind: "attemptAnswered", route: "beat" });
+        onEvent({ kind: "moved", execution: name, run: payload.run, state, readyAt: clock.now() });
+        onEvent({ ...attempted, kind: "attemptStarted" });
+      };
+      const onEnd = (end: TaskEnd): void => {
+        onEvent(eventOf(attempted, end));
+        if (isOutageOf(end)) outages.add(name);
+        else outages.delete(name);
+        onOver();
+        if (ended.length === 0) backlog.keep(settleEnded);
+        ended = [...ended, { execution, end }];
+        onProgress();
+      };
+      onEvent({ kind: "attemptStarted", ...attempted });
+      pool.run(worker, { task: taskOf(execution), onEnd, ...(mayGoOn ? { goesOn: { attempt, onNext } } : {}) });
+    },
+  };
+}
+
+type FailedEnd = Extract<TaskEnd, { readonly kind: "failed" }>;
+
+/** What the failure of an attempt says about its process. */
+const evidenceIn = (end: FailedEnd): Pick<AttemptFailure, "isDeath" | "isUnsent" | "cause" | "changed"> => ({
+  isDeath: isDeath(end),
+  isUnsent: end.isUnsent === true,
+  cause: causeOf(end),
+  ...(end.error?.changed && { changed: end.error.changed }),
+});
+
+/**
+ * A store that did not answer is no death of the process that asked it, and neither is the end of its supervisor. Schedule
+ * 227: code of one run changed a function of the language, and the process ended with all that it had.
+ */
+const isDeath = ({ error, hasDied }: FailedEnd): boolean => hasDied && !NO_DEATHS.has(error?.name ?? "");
+
+const OUTAGES: readonly string[] = ["StoreUnreachable", "Undecided"];
+const NO_DEATHS: ReadonlySet<string> = new Set([...OUTAGES, INTRINSIC_CHANGED]);
+
+/** Nothing is known against the run: a store did not answer it, or no process got the task. */
+const isOutageOf = (end: TaskEnd): boolean => end.kind === "failed" && OUTAGES.includes(end.error?.name ?? "");
+
+/** Text for humans: what ended the process, or what its task threw. The worker has removed the secrets from it. */
+const causeOf = ({ how, error }: FailedEnd): string =>
+  bounded(error === null ? how : `${error.name}: ${error.message}`, CAUSE_CHARACTERS_MAX);
+
+const CAUSE_CHARACTERS_MAX = 300;
+
+function eventOf(attempted: Attempted, end: TaskEnd): SupervisorEvent {
+  if (end.kind === "failed") return { ...attempted, kind: "attemptFailed", how: end.how, error: end.error };
+  const route = end.answer.kind === "beat" ? end.answer.reply.route : null;
+  return { ...attempted, kind: "attemptAnswered", route };
+}
+
+function poolOf(options: DriverOptions, of: { readonly children: Children; readonly backlog: Backlog }): Pool {
+  const { store, worker, workers, beatsPerWorker, clock, counted, limits, onEvent, onProgress, spawnProcess } = options;
+  const poolOptions: PoolOptions = {
+    provenCode: store.provenCode(of.backlog.keep),
+    ...{ worker, workers, beatsPerWorker, clock, counted: counted ?? (() => clock.now()) },
+    beatMs: limits.beatMs,
+    onSpawned: (child) => {
+      of.children.add(child);
+      onEvent({ kind: "workerSpawned", pid: child.pid });
+    },
+    onGone: (child, how) => {
+      of.backlog.keep(() => of.children.remove(child));
+      onEvent({ kind: "workerGone", pid: child.pid, how });
+    },
+    onRoom: onProgress,
+    onHeld: heldTold(options),
+    onNoRoom: ({ why, ms }) => onEvent({ kind: "waitingForMachine", why, retryInMs: ms }),
+    onRoomAgain: () => onEvent({ kind: "machineIsBack" }),
+    // The next `work` throws it, after the writes that are kept, and that stops the supervisor.
+    onUnbootable: (error) =>
+      of.backlog.keep(() => {
+        throw error;
+      }),
+  };
+  return createPool(poolOptions, spawnProcess);
+}
+
+/** Reports that commits wait for the store, which each of them says again and again. */
+function heldTold({ clock, onEvent }: DriverOptions): (why: string) => void {
+  let silentUntil = 0;
+  return (why) => {
+    if (clock.now() < silentUntil) return;
+    silentUntil = clock.now() + HELD_TOLD_MS;
+    onEvent({ kind: "waitingForStore", why, retryInMs: HELD_RETRY_MS });
+  };
+}
+
+/** How often it is reported, and how soon a commit is sent again at the latest. */
+const HELD_TOLD_MS = 5_000;
+const HELD_RETRY_MS = 2_000;
+
+/**
+ * Stops the supervisor when a worker finds that the store is damaged or replaced. Nothing more is written to that
+ * store, not even the outcome of the task: the next `work` throws.
+ */
+function stoppedByStore(pool: Pool, backlog: Backlog): Pool {
+  const heard = (end: TaskEnd): void => {
+    const unusable = end.kind === "failed" ? unusableIn(end.error) : null;
+    if (unusable === null) return;
+    backlog.keep(() => {
+      throw unusable;
+    });
+  };
+  return {
+    ...pool,
+    run: (worker, work) =>
+      pool.run(worker, {
+        ...work,
+        onEnd: (end) => {
+          heard(end);
+          work.onEnd(end);
+        },
+      }),
+  };
+}
+
+/** Runs one sweep at a time, and the first one before anything else. */
+function sweeper({ clock, onEvent, onProgress }: DriverOptions, pool: Pool) {
+  let dueAt = 0;
+  let isOut = false;
+  return {
+    isDue: (): boolean => !isOut && clock.now() >= dueAt,
+    start: (worker: Worker): void => {
+      isOut = true;
+      dueAt = clock.now() + SWEEP_EVERY_MS;
+      const onEnd = (end: TaskEnd): void => {
+        isOut = false;
+        if (end.kind === "failed") onEvent({ kind: "sweepFailed", how: end.how, error: end.error });
+        onProgress();
+      };
+      pool.run(worker, { task: { kind: "sweep" }, onEnd });
+    },
+  };
+}

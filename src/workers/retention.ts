@@ -1,0 +1,117 @@
+/**
+ * The supervisor's upkeep of expired runs. It removes expired rows, which other stores do by themselves, and starts the
+ * clean-up of removed incarnations. Once a day it starts a search for objects that no row names, and removes expired
+ * archives. It runs one of these tasks at a time, between beats, so that old runs never hold up a live one.
+ */
+import type { Task } from "../protocol/chain.ts";
+import type { Clock } from "../ports/world.ts";
+import type { Backlog } from "./backlog.ts";
+import type { DrivenStore, OrphanPlan, OrphanSearch } from "../ports/driven-store.ts";
+import type { SupervisorEvent } from "../ports/supervisor-events.ts";
+import type { Pool, TaskEnd, Worker } from "./workers.ts";
+
+interface Upkeep {
+  readonly task: Extract<Task, { readonly kind: "cleanUp" | "orphans" }>;
+  /** Stores the outcome; all or nothing, since it may be called again. */
+  readonly settle: (end: TaskEnd) => void;
+}
+
+export interface Retention {
+  /** Removes a bounded number of expired rows. */
+  readonly expire: () => void;
+  /** The next task, or null. */
+  readonly next: () => Upkeep | null;
+  readonly start: (worker: Worker, upkeep: Upkeep) => void;
+}
+
+const EXPIRE_EVERY_MS = 60_000;
+const EXPIRED_AT_ONCE = 100;
+/** The pause between two tasks, in which beats run. */
+const BREATH_MS = 100;
+/** How often it polls for removed rows when there were none. */
+const LOOK_EVERY_MS = 1_000;
+/** The pause before a failed task is retried. */
+const RETRY_MS = 60_000;
+const ORPHANS_EVERY_MS = 24 * 3_600_000;
+
+export function retentionOf(
+  options: {
+    readonly store: Pick<DrivenStore, "removals" | "orphanSearch">;
+    readonly clock: Clock;
+    readonly onEvent: (event: SupervisorEvent) => void;
+    readonly onProgress: () => void;
+  },
+  of: { readonly pool: Pool; readonly backlog: Backlog },
+): Retention {
+  const { store, clock, onEvent, onProgress } = options;
+  const removals = store.removals();
+  const plan = orphanPlanOf(store.orphanSearch(), clock);
+  let expireAt = 0;
+  let lookAt = 0;
+  let isOut = false;
+
+  const cleanUp = (): Upkeep | null => {
+    const due = removals.firstDue(clock.now());
+    if (due === null) return null;
+    const { run, born } = due;
+    const settle = (end: TaskEnd): void => {
+      if (end.kind === "answered") removals.finish(due);
+      else removals.postpone(due, clock.now() + RETRY_MS);
+    };
+    return { task: { kind: "cleanUp", run, born }, settle };
+  };
+  const orphans = (): Upkeep | null => {
+    const { dueAt, after } = plan.read();
+    if (clock.now() < dueAt) return null;
+    const settle = (end: TaskEnd): void => {
+      const next = end.kind === "answered" && end.answer.kind === "orphans" ? end.answer.next : after;
+      const isOver = end.kind === "answered" && next === null;
+      if (isOver) removals.expireArchives(clock.earliest());
+      const pause = isOver ? ORPHANS_EVERY_MS : end.kind === "answered" ? 0 : RETRY_MS;
+      plan.write({ dueAt: clock.now() + pause, after: next });
+    };
+    return { task: { kind: "orphans", after }, settle };
+  };
+  return {
+    expire: () => {
+      if (clock.now() < expireAt) return;
+      const isMore = removals.expire(clock.earliest(), EXPIRED_AT_ONCE);
+      expireAt = isMore ? 0 : clock.now() + EXPIRE_EVERY_MS;
+    },
+    next: () => {
+      if (isOut || clock.now() < lookAt) return null;
+      const upkeep = cleanUp() ?? orphans();
+      if (upkeep === null) lookAt = clock.now() + LOOK_EVERY_MS;
+      return upkeep;
+    },
+    start: (worker, { task, settle }) => {
+      isOut = true;
+      const onEnd = (end: TaskEnd): void => {
+        onEvent(eventOf(task, end));
+        of.backlog.keep(() => {
+          settle(end);
+          lookAt = clock.now() + BREATH_MS;
+          isOut = false;
+        });
+        onProgress();
+      };
+      of.pool.run(worker, { task, onEnd });
+    },
+  };
+}
+
+function eventOf(task: Upkeep["task"], end: TaskEnd): SupervisorEvent {
+  const run = task.kind === "cleanUp" ? task.run : null;
+  if (end.kind === "answered") return { kind: "upkeepDone", task: task.kind, run };
+  return { kind: "upkeepFailed", task: task.kind, run, how: end.how, error: end.error };
+}
+
+/** In a store without a plan no object is old enough yet. */
+function orphanPlanOf(search: OrphanSearch, clock: Clock) {
+  const begin = (): OrphanPlan => {
+    const plan = { dueAt: clock.now() + ORPHANS_EVERY_MS, after: null };
+    search.write(plan);
+    return plan;
+  };
+  return { write: search.write, read: (): OrphanPlan => search.read() ?? begin() };
+}

@@ -1,0 +1,27 @@
+/** The provider of the embedded world, which puts a store and the processes that work on it together. */
+import { expect, test } from "vitest";
+import { localProvider } from "../../src/compose/worlds/local.ts";
+import { limitsFor } from "../../src/protocol/limits.ts";
+import { identityOf } from "../../src/adapters/local/process-identity.ts";
+import { takeSupervision } from "../../src/adapters/local/store/processes.ts";
+import { NOW, temporaryStore } from "../process/fixtures/store.ts";
+
+test("its diagnosis names the supervisor of the store while that process lives", async () => {
+  const store = temporaryStore();
+  const self = identityOf(process.pid);
+  if (self === null) throw new Error("this process is not known");
+  const places = { env: {}, cwd: store.dir };
+  const configured = localProvider.configure({ ...places, options: { store: store.dir }, config: {} });
+  if (configured.kind !== "configured") throw new Error(configured.trouble.what);
+  const workSeen = async (): Promise<string | undefined> => {
+    const { checks } = await configured.world.diagnose({
+      ...{ limits: limitsFor(60_000), production: false, isolated: [] },
+      ...{ command: (...words) => words.join(" "), onLook: () => {}, onLong: () => {} },
+    });
+    return checks.find(({ id }) => id === "work")?.why;
+  };
+  takeSupervision(store, { self, now: NOW });
+  expect(await workSeen()).toBe(`process ${process.pid}, 0 live runs`);
+  store.rows.exec("UPDATE supervisor SET startedAt = 'before'");
+  expect(await workSeen()).toBe("no process, and no run is live");
+});

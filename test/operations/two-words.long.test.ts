@@ -1,0 +1,376 @@
+/**
+ * Two words of operators that share a slot: the intent of a run, its pause, the decision of a gate, an answer, an
+ * assignment, a redrive. The invocation that carries out the first word dies before or after each of its port calls, and
+ * the second word comes at that moment; or it comes there, and nothing dies. `docs/sagas.md` says which word holds.
+ */
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { sendRequest } from "../../src/engine/loop/request.ts";
+import { defineAgent, scriptedModel, tool } from "../../src/index.ts";
+import { answer } from "../../src/operations/answer.ts";
+import { assign } from "../../src/operations/assign.ts";
+import { requestCompensation } from "../../src/operations/compensate.ts";
+import { decide } from "../../src/operations/decide.ts";
+import { purge } from "../../src/operations/purge.ts";
+import { reconcile } from "../../src/operations/reconcile.ts";
+import { redrive } from "../../src/operations/redrive.ts";
+import { show, timeline } from "../../src/operations/views.ts";
+import type { Json } from "../../src/core/json.ts";
+import type { Agent } from "../../src/ports/agent.ts";
+import type { World } from "../../src/ports/world.ts";
+import { approvalAgent } from "../support/agents/approval-agent.ts";
+import { waitingAgent } from "../support/agents/waiting-agent.ts";
+import type { CrashPoint } from "../support/faults/crash-at-call.ts";
+import { assertSafety } from "../support/gate/safety.ts";
+import { STRIDE } from "../support/gate/stride.ts";
+import {
+  dieInTool,
+  endAttempt,
+  performTask,
+  runAttempt,
+  runUntilIdle,
+  startAttempt,
+  sweep,
+} from "../support/harness/chain-steps.ts";
+import { beginRun } from "../support/harness/drive.ts";
+import {
+  type Harness,
+  advanceUntilSettled,
+  createChainHarness,
+  neverSettles,
+  rowOf,
+  scriptedAgent,
+} from "../support/harness/harness.ts";
+import { wrapPorts } from "../support/harness/ports.ts";
+import { createCrashLoopRun } from "../support/runs/crash-loop-run.ts";
+
+interface Scene {
+  readonly harness: Harness;
+  readonly agent: Agent;
+  readonly run: string;
+  /** The keys of effects outside, in order, and of those that were undone. */
+  readonly done: readonly string[];
+  readonly undone: readonly string[];
+}
+
+type Say = (scene: Scene) => Promise<string>;
+
+interface Pair {
+  readonly scene: () => Promise<Scene>;
+  readonly first: Say;
+  readonly second: Say;
+  /** What holds in the end. `told`: what the sender of the second word heard. */
+  readonly holds: (scene: Scene, told: string) => Promise<void> | void;
+}
+
+const by = "ada";
+const wants =
+  (want: "cancel" | "pause" | "resume"): Say =>
+  ({ harness, run }) =>
+    sendRequest(harness.world, { run, want });
+const compensates =
+  (next: "cancel" | "restart"): Say =>
+  ({ harness, run }) =>
+    requestCompensation(harness.world, { run, next, by });
+const decides =
+  (as: "approve" | "deny"): Say =>
+  async ({ harness, run }) => {
+    const { gate } = (await show(harness.world, run))?.gates[0] ?? { gate: "c1" };
+    return (await decide(harness.world, { run, gate, as, args: null, by, note: null })).kind;
+  };
+const reconciles =
+  (as: "succeeded" | "failed"): Say =>
+  async ({ harness, run }) =>
+    (await reconcile(harness.world, { run, call: "c1", as, result: as, by, note: null })).kind;
+const answers =
+  (yes: boolean): Say =>
+  async ({ harness, run }) =>
+    (await answer(harness.world, { run, call: "c1", result: { yes }, by, agent: null })).kind;
+const assigns =
+  (to: string): Say =>
+  async ({ harness, run }) =>
+    (await assign(harness.world, { run, to, by })).kind;
+const redrives: Say = async ({ harness, run }) => (await redrive(harness.world, { run, by, why: "mended" })).kind;
+const purges: Say = async ({ harness, run }) => (await purge(harness.world, run)).kind;
+
+/** It acts three times, one call a reply. Each effect can be undone, and one of them is done. */
+async function working(): Promise<Scene> {
+  const harness = createChainHarness();
+  const [done, undone]: [string[], string[]] = [[], []];
+  const agent = defineAgent({
+    ...{ name: "actor", version: "1", instructions: "", task: z.object({}), loops: "ignore" },
+    model: scriptedModel({
+      name: "script",
+      reply: ({ calls }) => (calls.length < 3 ? { calls: [{ tool: "act", args: {} }] } : { text: "over" }),
+    }),
+    tools: {
+      act: tool({
+        ...{ input: z.object({}), effect: "keyed" },
+        run: ({ key }) => {
+          if (!done.includes(key)) done.push(key);
+          return "acted";
+        },
+        undo: {
+          effect: "keyed",
+          run: (undo) => {
+            if (!undone.includes(undo.of.key)) undone.push(undo.of.key);
+            return "undone";
+          },
+        },
+      }),
+    },
+  }) as Agent;
+  const { run } = await beginRun(harness.world, agent, {});
+  while (done.length === 0) await runAttempt(harness, agent);
+  return { harness, agent, run, done, undone };
+}
+
+async function resting(): Promise<Scene> {
+  const scene = await working();
+  await wants("pause")(scene);
+  await runUntilIdle(scene.harness, scene.agent);
+  return scene;
+}
+
+async function idle(agent: Agent, done: readonly string[] = []): Promise<Scene> {
+  const harness = createChainHarness();
+  const { run } = await beginRun(harness.world, agent, {});
+  await runUntilIdle(harness, agent);
+  return { harness, agent, run, done, undone: [] };
+}
+
+function gated(): Promise<Scene> {
+  const done: string[] = [];
+  const ran: { readonly args: Json; readonly key: string }[] = [];
+  const run = (): string => {
+    const { key = "" } = ran.at(-1) ?? {};
+    if (!done.includes(key)) done.push(key);
+    return "paid";
+  };
+  return idle(approvalAgent({ effect: "keyed", ran, run }), done);
+}
+
+async function unknown(): Promise<Scene> {
+  const harness = createChainHarness();
+  const done: string[] = [];
+  const agent = scriptedAgent({ effect: "unsafe", run: ({ key }) => done.push(key) });
+  const { run } = await beginRun(harness.world, agent, {});
+  await dieInTool(harness, agent);
+  await runUntilIdle(harness, agent);
+  harness.clock.moveTo((await show(harness.world, run))?.unknown[0]?.reconcilableFrom ?? 0);
+  return { harness, agent, run, done, undone: [] };
+}
+
+async function failed(): Promise<Scene> {
+  const { harness, agent, run, called } = await createCrashLoopRun();
+  return { harness, agent, run, done: called, undone: [] };
+}
+
+const statusOf = ({ harness, run }: Scene): string => rowOf(harness, run).status;
+const eventsOf = async ({ harness, run }: Scene, kind: string) =>
+  ((await timeline(harness.world, { run, after: 0 })) ?? []).filter((event) => event.kind === kind);
+const restartsOf = async (scene: Scene): Promise<number> =>
+  (await eventsOf(scene, "RecoveryDecided")).filter(
+    (event) => event.kind === "RecoveryDecided" && event.action.kind === "restart",
+  ).length;
+const resultOf = async ({ harness, run }: Scene): Promise<string> =>
+  JSON.stringify((await show(harness.world, run))?.result ?? null);
+
+const isLate = (told: string): boolean => told === "late";
+const isUndone = ({ done, undone }: Scene): boolean => done.every((key) => undone.includes(key));
+
+/** The second word is a cancel. If the run had ended before it, its sender hears that. */
+const cancelHolds =
+  (undoes: boolean): Pair["holds"] =>
+  (scene, told) => {
+    expect(statusOf(scene)).toBe(isLate(told) ? "completed" : "cancelled");
+    if (undoes && !isLate(told)) expect(isUndone(scene)).toBe(true);
+  };
+
+const PAIRS: { readonly [name: string]: Pair } = {
+  "restart, then cancel": {
+    ...{ scene: working, first: compensates("restart"), second: wants("cancel"), holds: cancelHolds(false) },
+  },
+  "restart, then cancel with undo": {
+    ...{ scene: working, first: compensates("restart"), second: compensates("cancel"), holds: cancelHolds(true) },
+  },
+  "cancel, then cancel with undo": {
+    ...{ scene: working, first: wants("cancel"), second: compensates("cancel") },
+    holds: (scene, told) => {
+      expect([statusOf(scene), isLate(told) || isUndone(scene)]).toEqual(["cancelled", true]);
+    },
+  },
+  "cancel with undo, then cancel": {
+    ...{ scene: working, first: compensates("cancel"), second: wants("cancel") },
+    holds: (scene) => expect([statusOf(scene), isUndone(scene)]).toEqual(["cancelled", true]),
+  },
+  "cancel with undo, then restart": {
+    ...{ scene: working, first: compensates("cancel"), second: compensates("restart") },
+    holds: (scene, told) => expect([told, statusOf(scene), isUndone(scene)]).toEqual(["late", "cancelled", true]),
+  },
+  "restart, then restart": {
+    ...{ scene: working, first: compensates("restart"), second: compensates("restart") },
+    holds: async (scene, told) => {
+      expect(statusOf(scene)).toBe("completed");
+      // One that comes after the first one took effect is another restart.
+      expect(told === "accepted" ? [1, 2] : [1]).toContain(await restartsOf(scene));
+    },
+  },
+  "restart, then pause": {
+    ...{ scene: working, first: compensates("restart"), second: wants("pause") },
+    holds: async (scene, told) => {
+      expect(statusOf(scene)).toBe(isLate(told) ? "completed" : "paused");
+      if (!isLate(told)) await wants("resume")(scene);
+      await runUntilIdle(scene.harness, scene.agent);
+      expect([statusOf(scene), await restartsOf(scene)]).toEqual(["completed", 1]);
+    },
+  },
+  "pause, then restart": {
+    ...{ scene: working, first: wants("pause"), second: compensates("restart") },
+    holds: async (scene) => expect([statusOf(scene), await restartsOf(scene)]).toEqual(["completed", 1]),
+  },
+  "pause, then resume": {
+    ...{ scene: working, first: wants("pause"), second: wants("resume") },
+    holds: (scene) => expect([statusOf(scene), scene.done.length]).toEqual(["completed", 3]),
+  },
+  "resume, then pause": {
+    ...{ scene: resting, first: wants("resume"), second: wants("pause") },
+    holds: (scene, told) => expect(statusOf(scene)).toBe(isLate(told) ? "completed" : "paused"),
+  },
+  "approve, then deny": {
+    ...{ scene: gated, first: decides("approve"), second: decides("deny") },
+    holds: (scene) => expect([statusOf(scene), scene.done.length]).toEqual(["completed", 1]),
+  },
+  "deny, then approve": {
+    ...{ scene: gated, first: decides("deny"), second: decides("approve") },
+    holds: (scene) => expect([statusOf(scene), scene.done]).toEqual(["completed", []]),
+  },
+  "reconcile as succeeded, then as failed": {
+    ...{ scene: unknown, first: reconciles("succeeded"), second: reconciles("failed") },
+    holds: async (scene) => {
+      expect([statusOf(scene), scene.done]).toEqual(["completed", []]);
+      expect(await eventsOf(scene, "ToolResultReconciled")).toMatchObject([{ answer: { as: "succeeded" } }]);
+    },
+  },
+  "reconcile as failed, then as succeeded": {
+    ...{ scene: unknown, first: reconciles("failed"), second: reconciles("succeeded") },
+    holds: async (scene) => {
+      expect(await eventsOf(scene, "ToolResultReconciled")).toMatchObject([{ answer: { as: "failed" } }]);
+    },
+  },
+  "an answer, then another one": {
+    ...{ scene: () => idle(waitingAgent()), first: answers(true), second: answers(false) },
+    holds: async (scene) => {
+      expect([statusOf(scene), await resultOf(scene)]).toEqual(["completed", expect.stringContaining("true")]);
+    },
+  },
+  "assign, then assign": {
+    ...{ scene: working, first: assigns("eve"), second: assigns("bob") },
+    holds: async (scene, told) => {
+      const shown = await show(scene.harness.world, scene.run);
+      expect([statusOf(scene), shown?.assigned?.to]).toEqual(["completed", isLate(told) ? "eve" : "bob"]);
+    },
+  },
+  "redrive, then redrive": {
+    ...{ scene: failed, first: redrives, second: redrives },
+    holds: async (scene, told) => {
+      expect(["Late", "NotFailed"]).toContain(told);
+      expect([statusOf(scene), (await eventsOf(scene, "RunRedriven")).length]).toEqual(["completed", 1]);
+    },
+  },
+  "redrive, then purge": {
+    ...{ scene: failed, first: redrives, second: purges },
+    holds: (scene, told) => {
+      const isThere = scene.harness.world.store.rows.has(scene.run);
+      expect([told, isThere]).toEqual(isThere ? ["live", true] : ["purged", false]);
+      if (isThere) expect(statusOf(scene)).toBe("completed");
+    },
+  },
+};
+
+/** `dies`: the process dies at that moment, too. */
+interface Moment extends CrashPoint {
+  readonly dies: boolean;
+}
+
+interface Progress {
+  calls: number;
+  told: string | null;
+}
+
+/** The second word comes at that moment of the next invocations. False: they make no such call. */
+async function play(pair: Pair, moment: Moment): Promise<boolean> {
+  const scene = await pair.scene();
+  const { harness, agent } = scene;
+  await pair.first(scene);
+  const progress: Progress = { calls: 0, told: null };
+  for (let attempts = 0; progress.told === null && attempts < ATTEMPTS_MAX; attempts += 1) {
+    const next = harness.world.chain.next();
+    if (next === null || next > harness.clock.now() + HORIZON_MS) break;
+    const died = Promise.withResolvers<null>();
+    const out = startAttempt(harness);
+    const by = { moment, progress, say: () => pair.second(scene), die: () => died.resolve(null) };
+    const work = performTask(out.task, { world: atMoment(harness.world, by), agent });
+    work.catch(() => undefined);
+    endAttempt(harness, out, await advanceUntilSettled(harness, Promise.race([work, died.promise])));
+  }
+  const isReached = progress.told !== null;
+  const told = progress.told ?? (await pair.second(scene));
+  await runUntilIdle(harness, agent);
+  await sweep(harness.world);
+  await runUntilIdle(harness, agent);
+  await pair.holds(scene, told);
+  return isReached;
+}
+
+const ATTEMPTS_MAX = 20;
+const HORIZON_MS = 3_600_000;
+
+/** The world of a process. All of them count their calls together. */
+function atMoment(
+  world: World,
+  by: {
+    readonly moment: Moment;
+    readonly progress: Progress;
+    readonly say: () => Promise<string>;
+    readonly die: () => void;
+  },
+): World {
+  const { moment, progress } = by;
+  let isDead = false;
+  const meet = async (): Promise<void> => {
+    progress.told = await by.say();
+    if (!moment.dies) return;
+    isDead = true;
+    by.die();
+    await neverSettles();
+  };
+  return wrapPorts(world, async ({ send }) => {
+    if (isDead) return neverSettles();
+    const isIt = moment.at === progress.calls;
+    progress.calls += 1;
+    if (isIt && moment.when === "before") await meet();
+    const outcome = await send();
+    if (isIt && moment.when === "after") await meet();
+    return outcome;
+  });
+}
+
+test.each(Object.entries(PAIRS))("whatever dies, and whenever the second word comes: %s", async (name, pair) => {
+  let moments = 0;
+  for (const dies of [false, true]) {
+    for (const when of ["before", "after"] as const) {
+      for (let at = 0, isReached = true; isReached; at += STRIDE) {
+        try {
+          isReached = await play(pair, { at, when, dies });
+        } catch (error) {
+          assertSafety(`${name}: second word ${when} call ${at}${dies ? ", which kills" : ""}`, () => {
+            throw error;
+          });
+        }
+        if (isReached) moments += 1;
+      }
+    }
+  }
+  expect(moments).toBeGreaterThan(16 / STRIDE);
+});

@@ -1,0 +1,147 @@
+/** Races between a boss that takes its late child from the process that holds it, that process, and the next ones. */
+import { expect, test } from "vitest";
+import type { Check } from "../../src/ports/agent.ts";
+import { type Conversation, type ScriptedReply } from "../../src/index.ts";
+import { dispatchIn } from "../../src/protocol/row-fence.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
+import { Till, payer, payingBoss } from "../support/agents/payers.ts";
+import { assertSafety } from "../support/gate/safety.ts";
+import { advanceUntilSettled, rowOf } from "../support/harness/harness.ts";
+import { crashAfterCall, endAttempt, freezeBeforeCall, performTask } from "../support/harness/chain-steps.ts";
+import {
+  LATE_MS,
+  PART,
+  SUCCEEDED,
+  assertOnce,
+  childOf,
+  hangs,
+  resultOf,
+  settled,
+  tooLate,
+  waiting,
+  waitsForItsRequest,
+} from "../support/runs/late-child.ts";
+import { beatOf, childrenOf, household, leaveOf, playAll, playOf, stateOf } from "../support/runs/parent-steps.ts";
+
+test("schedule 251: a boss takes its child from a process and dies; its next process leaves the child alone", async () => {
+  const till = new Till();
+  const house = await waiting({ effect: "keyed", till, fate: (number) => (number === 0 ? "hangs" : "returns") });
+  const { harness, agents, run } = house;
+  await hangs(house);
+  harness.clock.moveTo(harness.clock.now() + LATE_MS);
+  const out = leaveOf(house, run);
+  performTask(out.task, { world: crashAfterCall(harness.world, "fenceChild"), agent: agents }).catch(() => undefined);
+  await settled();
+  const fenced = childOf(house);
+  expect(dispatchIn(fenced)).toBe(2);
+  endAttempt(harness, out, null);
+  const before = (await stateOf(house, run)).children;
+  expect(before).toMatchObject([{ dispatch: 2, isContinuing: true }]);
+  await beatOf(house, run);
+  const after = childOf(house);
+  assertSafety("the child was taken once", () => {
+    expect(after).toMatchObject({ dispatch: 2, epoch: fenced.epoch, chain: fenced.chain });
+  });
+  await playAll(house);
+  assertOnce(house, till, "keyed");
+  expect(await resultOf(house)).toEqual(SUCCEEDED);
+});
+
+test("schedule 252: a request of the process before lands after a probed child goes on; it is waited for and found", async () => {
+  await waitsForItsRequest("probed");
+});
+
+test("schedule 253: a boss freezes before it takes its child; the next one ends, and the first one thaws", async () => {
+  const till = new Till();
+  const house = await waiting({ effect: "keyed", till, fate: (number) => (number === 0 ? "hangs" : "returns") });
+  const { harness, agents, run } = house;
+  const die = await hangs(house);
+  harness.clock.moveTo(harness.clock.now() + LATE_MS);
+  const frozen = freezeBeforeCall(harness.world, "fenceChild");
+  const out = leaveOf(house, run);
+  const zombie = performTask(out.task, { world: frozen.world, agent: agents }).catch(() => undefined);
+  await settled();
+  endAttempt(harness, out, null);
+  expect(await sendRequest(harness.world, { run, want: "cancel" })).toBe("requested");
+  await beatOf(house, run);
+  const asked = childOf(house);
+  expect(asked).toMatchObject({ cancel: true });
+  frozen.thaw();
+  await advanceUntilSettled(harness, zombie);
+  assertSafety("a process that lost its run takes no child", () => expect(childOf(house)).toEqual(asked));
+  die();
+  await playAll(house);
+  assertOnce(house, till, "keyed");
+  expect(rowOf(harness, run).status).toBe("cancelled");
+});
+
+test("schedule 254: a child that was replaced still hangs; it delays the end of its boss, and no model call before", async () => {
+  const said: string[] = [];
+  const reply = ({ calls }: Conversation): ScriptedReply => {
+    if (calls.length === 0) return { calls: [{ tool: "ask", args: { part: 0 } }] };
+    said.push("over");
+    return { text: said.length < 3 ? "over" : "really over" };
+  };
+  const isOver: Check = { name: "over", holds: ({ text }) => text === "really over" || "say more" };
+  const till = new Till();
+  const house = await household([
+    { ...payingBoss({ child: { tries: 2, deadlineMs: LATE_MS }, reply }), done: [isOver] },
+    payer({ effect: "none", till, isSilent: (number) => number === 0 }),
+  ]);
+  const { harness, run } = house;
+  await beatOf(house, run);
+  await beatOf(house, run);
+  const [first] = childrenOf(house);
+  const die = await hangs({ ...house, child: first?.run ?? "" });
+  await tooLate(house);
+  const [, second] = childrenOf(house);
+  await playOf(house, second?.run ?? "");
+  for (let beat = 0; beat < 12 && said.length < 3; beat += 1) await beatOf(house, run);
+  expect(said).toHaveLength(3);
+  for (let beat = 0; beat < 3; beat += 1) await settled();
+  expect(rowOf(harness, first?.run ?? "").status).toBe("running");
+  assertSafety("the end waits", () => {
+    expect(rowOf(harness, run)).toMatchObject({ phase: "Reflecting" });
+    expect(rowOf(harness, run).status).not.toBe("completed");
+  });
+  die();
+  await playAll(house);
+  expect(rowOf(harness, run).status).toBe("completed");
+  expect(childrenOf(house).map(({ status }) => status)).toEqual(["cancelled", "completed"]);
+});
+
+test("schedule 255: the same call hangs again after the child went on; the hand-off ends", async () => {
+  const till = new Till();
+  const house = await waiting({ effect: "keyed", till, fate: () => "hangs" });
+  const { harness, run, child } = house;
+  await hangs(house);
+  await tooLate(house);
+  const die = await hangs(house);
+  await tooLate(house);
+  await beatOf(house, run);
+  expect(childOf(house)).toMatchObject({ dispatch: 2, cancel: true });
+  expect(await stateOf(house, run)).toMatchObject({ children: [{ id: child, dispatch: 2, late: true }] });
+  die();
+  await playAll(house);
+  expect(harness.world.store.rows.get(child)?.status).toBe("cancelled");
+  assertOnce(house, till, "keyed");
+});
+
+test("schedule 256: an operator cancels a child, and it is taken from its process; it is cancelled", async () => {
+  const till = new Till();
+  const house = await waiting({ effect: "keyed", till, fate: () => "hangs" });
+  const { harness, agents, run, child } = house;
+  await hangs(house);
+  harness.clock.moveTo(harness.clock.now() + LATE_MS);
+  const frozen = freezeBeforeCall(harness.world, "fenceChild");
+  const out = leaveOf(house, run);
+  const deciding = performTask(out.task, { world: frozen.world, agent: agents });
+  await settled();
+  expect(await sendRequest(harness.world, { run: child, want: "cancel" })).toBe("requested");
+  frozen.thaw();
+  endAttempt(harness, out, await advanceUntilSettled(harness, deciding));
+  expect(childOf(house)).toMatchObject({ dispatch: 2, cancel: true });
+  await playAll(house);
+  expect(childOf(house).status).toBe("cancelled");
+  expect(till.effectsOf(PART, "keyed")).toBe(1);
+});

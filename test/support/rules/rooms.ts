@@ -1,0 +1,190 @@
+/** The table of rooms: what each folder may import of cairn and of packages. */
+import { type Check, importing, wholeFile } from "./rules.ts";
+import type { Import } from "./source.ts";
+
+/** The layers of `src`, lowest first. None imports a higher one, not even a type of it. */
+const LAYERS = [
+  "core",
+  "protocol",
+  "codec",
+  "ports",
+  "history",
+  "engine",
+  "operations",
+  "maintenance",
+  "providers",
+  "sdk",
+] as const;
+
+/** Paths of the layers below that one, and of these parts of its own. */
+const below = (layer: (typeof LAYERS)[number], ...parts: readonly string[]): RegExp =>
+  new RegExp(
+    `^src/(${[...LAYERS.slice(0, LAYERS.indexOf(layer)), ...parts.map((part) => `${layer}/${part}`)].join("|")})/`,
+  );
+
+/** What each room may import besides itself: rooms of cairn, and packages. */
+const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages: RegExp }>> = {
+  "src/core": { ours: /^$/, packages: /^$/ },
+  "src/protocol": { ours: /^src\/core\//, packages: /^$/ },
+  "src/codec": { ours: /^src\/(core|protocol)\//, packages: /^(zod|canonicalize|node:crypto|node:zlib)$/ },
+  "src/ports": { ours: /^src\/(core|protocol)\//, packages: /^(zod|@ai-sdk\/provider)$/ },
+  "src/history": { ours: below("history"), packages: /^zod$/ },
+  "src/engine/context": { ours: below("engine"), packages: /^zod$/ },
+  "src/engine/tools": { ours: below("engine", "context"), packages: /^zod$/ },
+  "src/engine/model": { ours: below("engine", "context", "tools"), packages: /^(zod|@ai-sdk\/provider|node:crypto)$/ },
+  "src/engine/loop": { ours: below("engine", "context", "tools", "model"), packages: /^zod$/ },
+  "src/engine": { ours: below("engine"), packages: /^$/ },
+  "src/operations": { ours: below("operations"), packages: /^zod$/ },
+  "src/maintenance": { ours: below("maintenance"), packages: /^zod$/ },
+  "src/providers": { ours: below("providers"), packages: /^(zod|@ai-sdk\/.+)$/ },
+  "src/sdk": { ours: below("sdk"), packages: /^(zod|croner|@ai-sdk\/.+|node:.+)$/ },
+  "src/api": {
+    ours: /^src\/(core|protocol|codec|ports|history|engine|operations|maintenance|sdk)\//,
+    packages: /^(hono|@hono\/zod-openapi|jose|zod)$/,
+  },
+  "src/server": {
+    ours: /^src\/((core|protocol|codec|ports|operations|api|mcp)\/|history\/(entry-text|event-parts)\.ts$|sdk\/readers\.ts$|client\/(client|errors|request|unless-aborted)\.ts$)/,
+    packages: /^(hono|@hono\/node-server|node:(child_process|crypto|fs|http|path|url|util))$/,
+  },
+  "src/mcp": {
+    ours: /^src\/(core|codec|operations|client)\//,
+    packages: /^(zod|@modelcontextprotocol\/server(\/stdio)?|node:(module|stream))$/,
+  },
+  "src/adapters/aws": {
+    ours: /^src\/(core|protocol|codec|ports)\//,
+    packages: /^(zod|@aws-sdk\/.+|@smithy\/.+|@aws-lambda-powertools\/.+|node:.+)$/,
+  },
+  "src/adapters/local": { ours: /^src\/(core|protocol|codec|ports)\//, packages: /^node:.+$/ },
+  "src/adapters/webhooks": { ours: /^src\/ports\//, packages: /^$/ },
+  "src/adapters/otlp": { ours: /^src\/ports\//, packages: /^@opentelemetry\/.+$/ },
+  // What drives runs on a machine with processes: it stands above the store that it is given.
+  "src/workers": {
+    ours: /^src\/((core|protocol|codec|ports)\/|adapters\/local\/(clock|random|process-identity|store\/store-errors)\.ts$)/,
+    packages: /^node:.+$/,
+  },
+  "src/adapters/memory": { ours: /^src\/(core|protocol|codec|ports)\//, packages: /^node:crypto$/ },
+  "src/testing/kit": {
+    ours: /^src\/(core|protocol|codec|ports|history|engine|operations|maintenance|providers|sdk|adapters\/memory|testing)\//,
+    packages: /^(zod|node:(assert|perf_hooks|timers|util))$/,
+  },
+  "src/testing": { ours: /^src\/(core|protocol|ports)\//, packages: /^node:(assert|fs|path)$/ },
+  "src/doctor": {
+    ours: /^src\/(core\/|codec\/value\.ts$|sdk\/|engine\/|providers\/|ports\/|history\/|protocol\/limits\.ts$)/,
+    packages: /^zod$/,
+  },
+  "src/chaos": {
+    ours: /^src\/(core|codec|protocol|ports|history|engine|operations|maintenance|sdk|providers|adapters\/local|workers|compose|testing)\//,
+    packages: /^node:.+$/,
+  },
+  // What a human reads of a run, for the command line, the console and errors.
+  "src/render": {
+    ours: /^src\/(core|protocol|codec|ports|history|operations|doctor)\//,
+    packages: /^node:util$/,
+  },
+  // The composition root: it opens a configured world. It stands below nothing that it composes.
+  "src/compose": {
+    ours: /^src\/(core|protocol|codec|ports|history|engine|operations|maintenance|providers|sdk|adapters|workers|render|testing)\//,
+    packages: /^(zod|node:.+)$/,
+  },
+  "src/cli": {
+    ours: /^src\/(core|protocol|codec|ports|history|operations|providers|sdk|render|doctor|chaos|testing|compose|api|client|mcp|server)\//,
+    packages: /^(commander|zod|node:.+)$/,
+  },
+  "src/client": {
+    ours: /^src\/(core|ports|operations|codec|api|compose)\//,
+    packages: /^(zod|node:(os|path))$/,
+  },
+  // It runs in a browser. Of the other rooms it imports what is pure, and types.
+  "src/console": {
+    ours: /^src\/(core|protocol|ports|history|operations|codec|render)\//,
+    packages: /^(preact|preact\/hooks|@preact\/signals|@tanstack\/virtual-core)$/,
+  },
+  "src/embed": {
+    ours: /^src\/(core|protocol|ports|operations|sdk|api|server|compose|client)\//,
+    packages: /^(hono|@hono\/node-server|node:http)$/,
+  },
+  // A target brings its own client: what an effect knows of it is a type of its own.
+  "src/effects": {
+    ours: /^src\/(core|codec|ports|sdk)\//,
+    packages: /^(zod|node:crypto)$/,
+  },
+  "src/mcp-tools": {
+    ours: /^src\/(core|codec|ports|sdk)\//,
+    packages: /^(zod|@modelcontextprotocol\/client(\/(stdio|validators\/ajv))?|node:(child_process|fs))$/,
+  },
+  "src/langgraph": {
+    ours: /^src\/((ports|history|client)\/|protocol\/foreign\.ts$)/,
+    packages: /^(zod|@langchain\/(core|langgraph-checkpoint)(\/.+)?|node:(crypto|util))$/,
+  },
+  "src/index.ts": { ours: /^src\/(sdk|ports|core)\//, packages: /^$/ },
+  "cairn.config.ts": { ours: /^src\/sdk\/config\.ts$/, packages: /^$/ },
+  "vitest.config.ts": { ours: /^test\/support\/gate\//, packages: /^vitest$/ },
+  "vitest.browser.config.ts": { ours: /^test\/support\/gate\//, packages: /^vitest$/ },
+  "vitest.infra.config.ts": { ours: /^test\/support\/gate\//, packages: /^vitest$/ },
+  "vitest.localstack.config.ts": { ours: /^test\/support\/gate\//, packages: /^vitest$/ },
+  agents: { ours: /^src\/index\.ts$/, packages: /^(cairn-run|zod|@ai-sdk\/.+|node:.+)$/ },
+  "templates/chat/page": { ours: /^$/, packages: /^(vite|ai|@ai-sdk\/.+|react|react-dom)$/ },
+  templates: { ours: /^src\/(index|testing\/kit\/index)\.ts$/, packages: /^(cairn-run|zod|node:.+)$/ },
+  functions: { ours: /^src\//, packages: /^(cairn-(agents|console)|hono)$/ },
+  "sst.config.ts": { ours: /^infra\//, packages: /^node:.+$/ },
+  infra: {
+    ours: /^src\/(core\/|protocol\/|sdk\/|ports\/|codec\/value\.ts$|server\/built-console\.ts$|adapters\/aws\/(function-environment|metrics|machine\/(asl|asl-states|machine-input)|table\/(attributes|keys|schema|store-identity))\.ts$)/,
+    packages: /^(esbuild|@pulumi\/.+|sst-auto|sst-components|captured-description|node:.+)$/,
+  },
+  localstack: { ours: /^(src|infra|functions)\//, packages: /^(@aws-sdk\/.+|zod|node:.+)$/ },
+  scripts: {
+    ours: /^(src|agents|infra|bench|localstack|test\/(simulation|support\/(aws|rules)))\//,
+    packages: /^(rolldown|vite|vitest|playwright-core|node:.+)$/,
+  },
+  bench: { ours: /^((src|agents)\/|scripts\/(marks|bundle)\.ts$)/, packages: /^(cairn-run|zod|node:.+)$/ },
+  "test/localstack": {
+    ours: /^(src|test|infra|localstack|functions|agents)\//,
+    packages: /^(vitest|cairn-run|zod|@aws-sdk\/.+|node:.+)$/,
+  },
+  "test/browser": {
+    ours: /^(src|test|agents|scripts|templates)\//,
+    packages: /^(vitest|playwright-core|esbuild|ai|@ai-sdk\/.+|react|react-dom|cairn-run|zod|node:.+)$/,
+  },
+  "test/effects": {
+    ours: /^(src|test)\//,
+    packages: /^(vitest|nodemailer|@electric-sql\/pglite|zod|node:.+)$/,
+  },
+  "test/support/services": {
+    ours: /^(src|test)\//,
+    packages: /^(vitest|nodemailer|smtp-server|@aws-sdk\/client-(s3|sqs|sesv2)|zod|node:.+)$/,
+  },
+  test: {
+    ours: /^(src|agents|bench|scripts|functions|infra|localstack)\/|^[^/]+$/,
+    packages:
+      /^(vitest|rolldown|esbuild|vite|fast-check|asl-validator|@hono\/node-server|jose|standardwebhooks|@langchain\/.+|@modelcontextprotocol\/.+|@ag-ui\/.+|@a2a-js\/sdk(\/.+)?|@secretlint\/.+|playwright-core|axe-core|cairn-run|zod|ai|@ai-sdk\/.+|typescript|@smithy\/eventstream-codec|node:.+)$/,
+  },
+};
+
+/** The table of rooms for readers: what each may import of cairn and of packages. */
+export function tableOfRooms(): string {
+  const plain = ({ source }: RegExp): string =>
+    source
+      .replaceAll(/[\\^$]/g, "")
+      .replaceAll("|", " ")
+      .trim();
+  const cell = (what: RegExp): string => (plain(what) === "" ? "nothing" : `\`${plain(what)}\``);
+  const rows = Object.entries(ROOMS).map(
+    ([room, { ours, packages }]) => `| \`${room}\` | ${cell(ours)} | ${cell(packages)} |`,
+  );
+  return ["| room | of cairn | of packages |", "|---|---|---|", ...rows].join("\n");
+}
+
+const roomOf = (path: string): string =>
+  Object.keys(ROOMS).find((room) => path === room || path.startsWith(`${room}/`)) ?? "";
+
+/** A file in an unknown room is a violation, too: declare here what a new room may import. */
+export const trespassing: Check = {
+  file: ({ path, imports }) => {
+    const name = roomOf(path);
+    const room = ROOMS[name];
+    if (room === undefined) return [wholeFile("lies in no known room")];
+    const isAllowed = ({ from, ours }: Import): boolean =>
+      ours ? roomOf(from) === name || room.ours.test(from) : room.packages.test(from);
+    return imports.filter((each) => !isAllowed(each)).map(importing);
+  },
+};
