@@ -28,7 +28,7 @@ export function rowOf(item: Item): Found {
     agent: read.text("agent"),
     agentVersion: read.text("agentVersion"),
     createdAt: read.number("createdAt"),
-    inputDigest: read.text("inputDigest"),
+    inputDigest: read.digest("inputDigest"),
     epoch: read.number("epoch"),
     owner: read.has("owner") ? read.text("owner") : null,
     leaseUntil: read.has("leaseUntil") ? read.number("leaseUntil") : null,
@@ -109,6 +109,12 @@ class Reader {
     return this.#sound(attribute, this.#item[ATTRIBUTES[attribute]]?.B, new Uint8Array());
   }
 
+  /** Bytes in hexadecimal, or the text (`digestValue` in `item.ts`). */
+  digest(attribute: Attribute): string {
+    const bytes = this.#item[ATTRIBUTES[attribute]]?.B;
+    return bytes === undefined ? this.text(attribute) : Buffer.from(bytes).toString("hex");
+  }
+
   entry(of: Incarnation, [execution, epoch, retry]: readonly [Attribute, Attribute, Attribute]): Entry | null {
     if (!this.has(execution)) return null;
     const name = keys.longExecution(of, this.text(execution));
@@ -122,7 +128,7 @@ class Reader {
 
   snapshot(of: Incarnation): Row["snapshot"] {
     const key = keys.longKey(of, this.text("snapshotKey"));
-    return { version: this.number("snapshotVersion"), key, digest: this.text("snapshotDigest") };
+    return { version: this.number("snapshotVersion"), key, digest: this.digest("snapshotDigest") };
   }
 
   storeOutage(): Row["storeOutage"] {

@@ -89,9 +89,11 @@ export const unchanged = (row: Row): Fragment => marksAre(rowValues(row));
 const marksAre = (values: ReturnType<typeof rowValues>): Fragment =>
   all(...MARKS.map((mark) => is.same(mark, values[mark])));
 
-/** A decision that keeps the journal keeps its bytes, so they are not compared. */
+/** A decision that keeps the journal keeps its very bytes, so they are rarely compared. */
 const isSame = (one: AttributeValue | null, other: AttributeValue | null): boolean =>
-  one?.B === undefined && other?.B === undefined ? JSON.stringify(one) === JSON.stringify(other) : one?.B === other?.B;
+  one?.B === undefined || other?.B === undefined
+    ? JSON.stringify(one) === JSON.stringify(other)
+    : one.B === other.B || Buffer.compare(one.B, other.B) === 0;
 
 /** Schedule 144: the next sweep wakes the run if the sender dies before it does. */
 const dueNow = ({ run }: Pick<RunRef, "run">): Change => set("due", text(dueOf(0, run)));
