@@ -1,6 +1,7 @@
-/** The command that writes a new project: `init`. */
-import { type Command, Option } from "commander";
+/** The commands around a project: `init` writes a new one, `completion` completes commands in a shell. */
+import { Argument, type Command, Option } from "commander";
 import type { Into } from "./arguments.ts";
+import { SHELLS, type ShellName } from "./shells.ts";
 
 export function addProjects(program: Command, { shell, ends }: Into): void {
   program
@@ -16,5 +17,12 @@ export function addProjects(program: Command, { shell, ends }: Into): void {
     )
     .action(async (dir: string, _, command: Command) =>
       ends((await import("./commands/init.ts")).init(shell, { dir, flags: command.optsWithGlobals() })),
+    );
+  program
+    .command("completion")
+    .description("print a script with which a shell completes commands: source <(cairn completion bash)")
+    .addArgument(new Argument("<shell>", "whose script to print").choices(SHELLS))
+    .action(async (name: ShellName) =>
+      ends(import("./commands/completion.ts").then(({ printCompletion }) => printCompletion(shell, program, name))),
     );
 }
