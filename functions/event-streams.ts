@@ -10,8 +10,8 @@ import * as problems from "../src/api/problem.ts";
 import type { Rows } from "../src/api/routes.ts";
 import { ROWS } from "../src/operations/table.ts";
 import type { Clock } from "../src/ports/world.ts";
-import { addEventStreams } from "../src/server/event-route.ts";
-import { OpenStreams } from "../src/server/open-streams.ts";
+import { addEventStreams } from "../src/api/streams/routes.ts";
+import { OpenStreams } from "../src/api/streams/open-streams.ts";
 import { type FromGateway, type GatewayEvent, eventBelow } from "./gateway.ts";
 
 /** The one operation of this function. */

@@ -12,7 +12,7 @@ import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { CHAT_ROUTES } from "../src/api/chat-routes.ts";
+import { CHAT_ROUTES } from "../src/api/chat/routes.ts";
 import { routesOf } from "../src/api/routes.ts";
 import { ROWS } from "../src/operations/table.ts";
 

@@ -17,6 +17,7 @@ const CONFIG = "vitest.config.ts";
 const FAST = ["--project", "fast", "--project", "isolated"] as const;
 const TIME_SENSITIVE = [
   "test/process/",
+  "test/integrations/",
   "test/mcp-tools/",
   "test/server/",
   "test/embed/",

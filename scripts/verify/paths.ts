@@ -75,7 +75,8 @@ export const TABLE: readonly Row[] = [
   { name: "client", paths: ["src/client/"], steps: ["browser", "package"] },
 
   // What connects to the outside.
-  { name: "MCP", paths: ["src/mcp/", "src/mcp-tools/"], steps: ["processes", "package"] },
+  { name: "integrations", paths: ["src/integrations/"], steps: ["processes", "package", "browser"] },
+  { name: "tools of MCP servers", paths: ["src/mcp-tools/"], steps: ["processes", "package"] },
   { name: "providers", paths: ["src/providers/"], steps: ["package"] },
   { name: "effects", paths: ["src/effects/", "src/adapters/otlp/", "src/adapters/webhooks/"], steps: ["package"] },
   { name: "LangGraph", paths: ["src/langgraph/"], steps: ["package", "localstack"] },

@@ -2,7 +2,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { JSONValue } from "hono/utils/types";
 import { ROWS } from "../operations/table.ts";
-import { CHAT_ROUTES, CHAT_TAG } from "./chat-routes.ts";
+import { CHAT_ROUTES, CHAT_TAG } from "./chat/routes.ts";
 import { type Rows, routesOf } from "./routes.ts";
 
 type Document = Record<string, JSONValue>;

@@ -14,19 +14,19 @@ import type { ReaderOptions } from "../sdk/readers.ts";
 import type { AgentCatalogue } from "../operations/agents.ts";
 import type { FiringsOf } from "../operations/schedules.ts";
 import { runId } from "../protocol/ids.ts";
-import { addA2a } from "./a2a-route.ts";
-import { addAgUiRoute } from "./ag-ui-route.ts";
-import type { ChatRoutes } from "./chat-run.ts";
+import { addA2a } from "../integrations/a2a/routes.ts";
+import { addAgUiRoute } from "../integrations/ag-ui/routes.ts";
+import type { ChatRoutes } from "../integrations/chat/chat-run.ts";
 import { addConsole } from "./console-files.ts";
-import { addEventStreams, credentialsOf } from "./event-route.ts";
-import { OpenStreams, type UnreadStream } from "./open-streams.ts";
+import { addEventStreams, credentialsOf } from "../api/streams/routes.ts";
+import { OpenStreams, type UnreadStream } from "../api/streams/open-streams.ts";
 import { onlyLocal } from "./local-requests.ts";
-import { addMcp } from "./mcp-route.ts";
-import { credentialsIn } from "./protocol-calls.ts";
+import { addMcp } from "../integrations/mcp/routes.ts";
+import { credentialsIn } from "../integrations/protocol-calls.ts";
 import { REFERENCE_HEADERS, referencePage } from "./reference-page.ts";
 import { serverApp } from "./server-app.ts";
-import { Turns, worldInTurns } from "./turns.ts";
-import { addUiRoutes } from "./ui-route.ts";
+import { Turns, worldInTurns } from "../api/streams/turns.ts";
+import { addUiRoutes } from "../integrations/chat/routes.ts";
 import { closeIfUnread } from "./unread.ts";
 
 export interface LocalServerOptions {

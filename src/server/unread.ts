@@ -5,7 +5,7 @@
  */
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../ports/world.ts";
-import type { UnreadStream } from "./open-streams.ts";
+import type { UnreadStream } from "../api/streams/open-streams.ts";
 
 interface Watched {
   readonly after: Clock["after"];

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { CHAT_ROUTES } from "../../src/api/chat-routes.ts";
+import { CHAT_ROUTES } from "../../src/api/chat/routes.ts";
 import { openApiText } from "../../src/api/document.ts";
 import { runDocument } from "../../src/api/schemas.ts";
 import { ROWS } from "../../src/operations/table.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { pollEvents } from "../../src/operations/event-page.ts";
 import { timeline } from "../../src/operations/views.ts";
 import type { World } from "../../src/ports/world.ts";
-import { Turns, worldInTurns } from "../../src/server/turns.ts";
+import { Turns, worldInTurns } from "../../src/api/streams/turns.ts";
 import { rowOf } from "../support/harness/harness.ts";
 import { DamagedCopy, createLongRun } from "../support/runs/damaged-copies.ts";
 import { rewriteRow } from "../support/runs/rewrite-row.ts";

@@ -1,7 +1,7 @@
 /** Schedules of views in a process that reads in turns: others act while a view waits for its turn. */
 import { expect, test } from "vitest";
 import { showRow } from "../../src/operations/views.ts";
-import { Turns, worldInTurns } from "../../src/server/turns.ts";
+import { Turns, worldInTurns } from "../../src/api/streams/turns.ts";
 import { decideGate, runUntilGate } from "../support/agents/approval-agent.ts";
 import { drive } from "../support/harness/drive.ts";
 import { createHarness } from "../support/harness/harness.ts";

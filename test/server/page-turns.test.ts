@@ -1,9 +1,9 @@
 /** How the streams of a server take turns: nobody else waits for all pages of all readers. */
 import { expect, test } from "vitest";
 import type { EventPage } from "../../src/operations/event-page.ts";
-import { followRun } from "../../src/server/follow-run.ts";
-import { OpenStreams } from "../../src/server/open-streams.ts";
-import { Turns } from "../../src/server/turns.ts";
+import { followRun } from "../../src/api/streams/follow-run.ts";
+import { OpenStreams } from "../../src/api/streams/open-streams.ts";
+import { Turns } from "../../src/api/streams/turns.ts";
 
 const PAGES = 20;
 const READERS = 20;

@@ -4,8 +4,8 @@ import { type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
-import { followRun } from "../../src/server/follow-run.ts";
-import { OpenStreams, type UnreadStream, heldOpen } from "../../src/server/open-streams.ts";
+import { followRun } from "../../src/api/streams/follow-run.ts";
+import { OpenStreams, type UnreadStream, heldOpen } from "../../src/api/streams/open-streams.ts";
 import { closeIfUnread } from "../../src/server/unread.ts";
 
 const SECONDS = 10;

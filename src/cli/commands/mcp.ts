@@ -7,8 +7,8 @@ import { connect } from "../../client/connect.ts";
 import type { Client } from "../../client/client.ts";
 import { unlessAborted } from "../../ports/unless-aborted.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
-import { loadMcp } from "../../mcp/load.ts";
-import { ownVersion } from "../../mcp/version.ts";
+import { loadMcp } from "../../integrations/mcp/load.ts";
+import { ownVersion } from "../../integrations/mcp/version.ts";
 import { SCOPES } from "../../operations/operation.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { nextFirings } from "../../sdk/schedule/firing-times.ts";
@@ -23,7 +23,7 @@ import { catalogueOf } from "../../compose/catalogue.ts";
 /** Ends when the client closes its end, or at a signal. Runs go on. */
 export async function mcp(shell: Shell, flags: StoreFlags): Promise<number> {
   const stop = shell.stopSignal();
-  const { serveClient } = await loadMcp(() => import("../../mcp/stdio.ts")).catch((error: unknown) => {
+  const { serveClient } = await loadMcp(() => import("../../integrations/mcp/stdio.ts")).catch((error: unknown) => {
     throw error instanceof CairnError ? packageMissing(error) : error;
   });
   const cairn = flags.api === undefined ? await clientOfStore(shell, flags) : await clientOfApi(shell, flags.api);

@@ -13,7 +13,7 @@ import type { Authenticate } from "../../api/access/caller.ts";
 import type { AccessOptions } from "../../sdk/access.ts";
 import { SCOPES } from "../../operations/operation.ts";
 import { createLocalServer } from "../../server/app.ts";
-import type { UnreadStream } from "../../server/open-streams.ts";
+import type { UnreadStream } from "../../api/streams/open-streams.ts";
 import { type Listening, listen } from "../../server/listen.ts";
 import { catalogueOf } from "../../compose/catalogue.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";

@@ -42,13 +42,14 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
     ours: /^src\/(core|protocol|codec|ports|history|engine|operations|maintenance|sdk)\//,
     packages: /^(hono|@hono\/zod-openapi|jose|zod)$/,
   },
-  "src/server": {
-    ours: /^src\/((core|protocol|codec|ports|operations|api|mcp)\/|history\/(entry-text|event-parts)\.ts$|sdk\/readers\.ts$|client\/(client|errors|request|unless-aborted)\.ts$)/,
-    packages: /^(hono|@hono\/node-server|node:(child_process|crypto|fs|http|path|url|util))$/,
+  // The chat protocols, AG-UI, A2A and MCP: each is a client of the API, in the same process or outside.
+  "src/integrations": {
+    ours: /^src\/(core|codec|ports|operations|api|client)\//,
+    packages: /^(hono|zod|@modelcontextprotocol\/server(\/stdio)?|node:(module|stream|util))$/,
   },
-  "src/mcp": {
-    ours: /^src\/(core|codec|operations|client)\//,
-    packages: /^(zod|@modelcontextprotocol\/server(\/stdio)?|node:(module|stream))$/,
+  "src/server": {
+    ours: /^src\/((protocol|ports|operations|api|integrations)\/|sdk\/readers\.ts$)/,
+    packages: /^(hono|@hono\/node-server|node:(child_process|crypto|fs|http|path|url|util))$/,
   },
   "src/adapters/aws": {
     ours: /^src\/(core|protocol|codec|ports)\//,
@@ -87,7 +88,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
     packages: /^(zod|node:.+)$/,
   },
   "src/cli": {
-    ours: /^src\/(core|protocol|codec|ports|history|operations|providers|sdk|render|doctor|chaos|testing|compose|api|client|mcp|server)\//,
+    ours: /^src\/(core|protocol|codec|ports|history|operations|providers|sdk|render|doctor|chaos|testing|compose|api|client|integrations|server)\//,
     packages: /^(commander|zod|node:.+)$/,
   },
   "src/client": {
@@ -100,7 +101,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
     packages: /^(preact|preact\/hooks|@preact\/signals|@tanstack\/virtual-core)$/,
   },
   "src/embed": {
-    ours: /^src\/(core|protocol|ports|operations|sdk|api|server|compose|client)\//,
+    ours: /^src\/(core|protocol|ports|operations|sdk|api|integrations|server|compose|client)\//,
     packages: /^(hono|@hono\/node-server|node:http)$/,
   },
   // A target brings its own client: what an effect knows of it is a type of its own.

@@ -1,0 +1,137 @@
+/**
+ * One call of a tool: starts the run, or finds the one that the same idempotency key started, and follows it.
+ *
+ * A call that asks for input ends, and the client sends it again with the answers and the ID of the run
+ * (`requestState`). The ID is no secret and gives no rights: each operation checks the caller's tenant and scopes again.
+ */
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ServerContext,
+  inputRequired,
+} from "@modelcontextprotocol/server";
+import type { Client } from "../../client/client.ts";
+import { CairnError } from "../../client/errors.ts";
+import type { Abilities } from "./abilities.ts";
+import { taskIn } from "./agent-tools.ts";
+import { decide } from "./decide.ts";
+import { inputRequestsOf } from "./input-requests.ts";
+import { progressText } from "./progress.ts";
+import { type Run, resultOf, taskOf } from "./task.ts";
+
+/** The field of `_meta` with the client's idempotency key. */
+const KEY_META = "cairn-run/idempotency-key";
+
+/** The longest call. The run goes on after it, and another call with the same key waits on. */
+const CALL_MS_MAX = 30 * 60_000;
+
+type Answer = CallToolResult | InputRequiredResult;
+
+interface Call {
+  readonly name: string;
+  readonly given: Readonly<Record<string, unknown>>;
+  readonly context: ServerContext;
+  readonly abilities: Abilities;
+}
+
+/** What the API refuses is a result with an error, so that the client's model reads why. */
+export async function callAgent(cairn: Client, call: Call): Promise<Answer> {
+  try {
+    return await answerOf(cairn, call);
+  } catch (error) {
+    if (!(error instanceof CairnError)) throw error;
+    if (error.code === "AgentUnknown") throw toolUnknown(call.name);
+    const { facts } = error;
+    const errors = Array.isArray(facts["errors"]) ? ` ${JSON.stringify(facts["errors"])}` : "";
+    return { content: [{ type: "text", text: `${error.code}: ${error.message}${errors}` }], isError: true };
+  }
+}
+
+async function answerOf(cairn: Client, call: Call): Promise<Answer> {
+  const { context, abilities } = call;
+  const run = await runOf(cairn, call);
+  const { inputResponses } = context.mcpReq;
+  if (inputResponses !== undefined) await decide(cairn, { run: await cairn.get(run), inputResponses });
+  if (abilities.tasks) return asTask(await cairn.get(run));
+  const found = await followed(cairn, { run, context });
+  const inputRequests = found.inProgress && abilities.elicits ? inputRequestsOf(found) : {};
+  if (Object.keys(inputRequests).length === 0) return resultOf(found);
+  return inputRequired({ inputRequests, requestState: run });
+}
+
+/** A new task never asks: the client gets it first, and asks for its state. */
+const asTask = (run: Run): Answer => ({ ...taskOf(run, false), resultType: "task" }) as unknown as Answer;
+
+/** The run of the call, by its ID. */
+async function runOf(cairn: Client, { name, given, context }: Call): Promise<string> {
+  const state: unknown = context.mcpReq.requestState();
+  if (typeof state === "string") {
+    const { run, agent } = await cairn.get(state);
+    if (agent !== name) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `run ${run} is not one of ${name}`);
+    return run;
+  }
+  const agent = (await cairn.agents()).agents.find((each) => each.name === name);
+  if (agent === undefined) throw toolUnknown(name);
+  const key = context.mcpReq._meta?.[KEY_META];
+  const started = await cairn.start(name, taskIn(agent, given), typeof key === "string" ? { key } : {});
+  return started.run;
+}
+
+const toolUnknown = (name: string): ProtocolError =>
+  new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    `there is no agent ${name}: tools/list names those that there are`,
+  );
+
+/**
+ * Waits until the run has ended or needs a human, and reports its events. A client that cancels the call cancels the
+ * run. A connection that is lost changes nothing: it is not known whether the client wants the work no longer.
+ */
+async function followed(
+  cairn: Client,
+  { run, context }: { readonly run: string; readonly context: ServerContext },
+): Promise<Run> {
+  const { signal } = context.mcpReq;
+  const ended = AbortSignal.any([signal, AbortSignal.timeout(CALL_MS_MAX)]);
+  const reporting = reported(cairn, { run, context, signal: ended });
+  try {
+    const found = await cairn.wait(run, { signal: ended });
+    // All events of a run that is over are reported before its result.
+    if (!found.inProgress) await reporting.done;
+    return found;
+  } catch (error) {
+    if (!ended.aborted) throw error;
+    if (signal.aborted && !isLost(signal.reason)) await cairn.cancel(run).catch(() => undefined);
+    return await cairn.get(run);
+  } finally {
+    reporting.stop();
+  }
+}
+
+/** Reports until the run is over, or until it is stopped. Without a token the client wants no reports. */
+function reported(
+  cairn: Client,
+  of: { readonly run: string; readonly context: ServerContext; readonly signal: AbortSignal },
+): { readonly done: Promise<void>; readonly stop: () => void } {
+  const { run, context, signal } = of;
+  const progressToken = context.mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return { done: Promise.resolve(), stop: () => undefined };
+  const stopped = new AbortController();
+  const report = async (): Promise<void> => {
+    let progress = 0;
+    for await (const event of cairn.events(run, { signal: AbortSignal.any([signal, stopped.signal]) })) {
+      const message = progressText(event);
+      if (message === null) continue;
+      progress += 1;
+      await context.mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress, message } });
+    }
+  };
+  // A report that cannot be sent, or a reading that was stopped, is no error of the call.
+  return { done: report().catch(() => undefined), stop: () => stopped.abort() };
+}
+
+/** Whether the connection ended, and not the client this one request. */
+const isLost = (reason: unknown): boolean =>
+  typeof reason === "object" && reason !== null && "code" in reason && reason.code === "CONNECTION_CLOSED";
