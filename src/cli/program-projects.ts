@@ -1,7 +1,10 @@
 /** The commands around a project: `init` writes a new one, `completion` completes commands in a shell. */
 import { Argument, type Command, Option } from "commander";
 import type { Into } from "./arguments.ts";
-import { SHELLS, type ShellName } from "./shells.ts";
+
+/** The shells in which commands can be completed. */
+const SHELLS = ["bash", "zsh", "fish"] as const;
+export type ShellName = (typeof SHELLS)[number];
 
 export function addProjects(program: Command, { shell, ends }: Into): void {
   program

@@ -42,7 +42,8 @@ const listening = (program: Command, name: string, says: string): Command =>
   driving(program, name, says)
     .option("--port <port>", "the port of the HTTP API", wholeNumber(1, 65_535), 7_420)
     .addOption(
-      new Option("--host <address>", "the address of this machine at which it listens")
-        .choices(["127.0.0.1", "localhost", "::1"])
-        .default("127.0.0.1"),
+      new Option(
+        "--host <address>",
+        "the address at which it listens; serve also at others than this machine's own, such as 0.0.0.0, if each request needs a login",
+      ).default("127.0.0.1"),
     );

@@ -1,6 +1,6 @@
 /**
- * The server on this machine: the HTTP API, events as a stream, and the console. Its caller is always the operator at
- * this machine, so it accepts only local requests (`local-requests.ts`).
+ * The server of one process: the HTTP API, events as a stream, and the console. Where no login is required, its caller
+ * is the operator at this machine, so it accepts only local requests (`local-requests.ts`).
  */
 import type { ServerResponse } from "node:http";
 import type { Agent } from "../ports/agent.ts";
@@ -20,7 +20,7 @@ import type { ChatRoutes } from "../integrations/chat/chat-run.ts";
 import { addConsole } from "./console-files.ts";
 import { addEventStreams, credentialsOf } from "../api/streams/routes.ts";
 import { OpenStreams, type UnreadStream } from "../api/streams/open-streams.ts";
-import { onlyLocal } from "./local-requests.ts";
+import { onlyOwnPages } from "./local-requests.ts";
 import { addMcp } from "../integrations/mcp/routes.ts";
 import { credentialsIn } from "../integrations/protocol-calls.ts";
 import { REFERENCE_HEADERS, referencePage } from "./reference-page.ts";
@@ -76,7 +76,7 @@ export function createLocalServer(options: LocalServerOptions): LocalServer {
   const isCounted = ({ isFirst = true }: From): boolean => !isFirst;
   const api = createApi<From>({ ...options, world, callerOf, isCounted, baseOf: () => "", hasChats: true });
   const app = serverApp();
-  app.use(onlyLocal);
+  app.use(onlyOwnPages(async () => (await options.login()) !== null));
   addConsole(app);
   app.get("/reference", async (c) => {
     await identify(credentialsOf(c.req));

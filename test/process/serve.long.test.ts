@@ -71,6 +71,21 @@ describe("serve", () => {
     expect([exit, out]).toEqual([0, expect.stringContaining("type `npx cairn serve")]);
   });
 
+  it("listens at another address than this machine's own only once each request needs a token", async () => {
+    const at = createCliFolder(LONG_TIMEOUTS);
+    const port = await freePort();
+    const words = ["serve", "--host", "127.0.0.2", "--port", String(port), "--workers", "1"];
+    const refused = await runCairn(at, words);
+    expect(refused).toMatchObject({ exit: 4, err: expect.stringContaining("error LoginRequired") });
+    const made = await runCairn(at, /npx cairn (.*--name first)/.exec(refused.err)?.[1]?.split(" ") ?? []);
+    const [, token = ""] = /(cairn_\S+)/.exec(made.out) ?? [];
+    await waitForOutput(spawnCairn(at, words), "each request needs an access token");
+    const statusWith = async (headers: Record<string, string>): Promise<number> =>
+      (await fetch(`http://127.0.0.2:${port}/runs`, { headers })).status;
+    expect(await statusWith({})).toBe(401);
+    expect(await statusWith({ authorization: `Bearer ${token}` })).toBe(200);
+  });
+
   it("says so when its port is taken, and drives nothing", async () => {
     const { url } = await served("serve");
     const other = createCliFolder();

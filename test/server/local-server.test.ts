@@ -18,7 +18,10 @@ import { CLAIM } from "../../src/protocol/row-claim.ts";
 
 const HOST = "127.0.0.1:7420";
 
-function local(part: ScriptedAgentOptions = { reply: callsThenFinal(1) }, options: { readonly isOpen?: boolean } = {}) {
+function local(
+  part: ScriptedAgentOptions = { reply: callsThenFinal(1) },
+  options: { readonly isOpen?: boolean; readonly isBeyondMachine?: boolean } = {},
+) {
   const harness = createHarness();
   const agent = scriptedAgent(part);
   const agentOf = async (name: string) => (name === agent.name ? agent : null);
@@ -100,6 +103,24 @@ test("the server's own page and programs of this machine steer runs as the opera
   expect((await ask("/runs", start())).status).toBe(202);
   const [run = ""] = harness.world.store.rows.keys();
   expect(await (await ask(`/runs/${run}`)).json()).toMatchObject({ startedBy: "ann@host" });
+});
+
+test("a server that requires a login answers under any name, and its own page behind a proxy", async () => {
+  const { ask, harness } = local(undefined, { isOpen: false });
+  const host = "agents.acme.example";
+  const made = { tenant: "local", by: "ann", scopes: ["runs:write"] as const, name: null, lifeMs: null };
+  const { secret } = await createToken(harness.world, made);
+  const authorization = `Bearer ${secret}`;
+  const statusOf = async (headers: Record<string, string>): Promise<number> =>
+    (await ask("/runs", start(headers))).status;
+  expect(await statusOf({ host })).toBe(401);
+  expect(await statusOf({ host, authorization, origin: `https://${host}`, "sec-fetch-site": "same-origin" })).toBe(202);
+  const foreign = await ask("/runs", start({ host, authorization, origin: "https://evil.example" }));
+  expect({ status: foreign.status, ...((await foreign.json()) as object) }).toMatchObject({
+    status: 403,
+    code: "OriginRefused",
+    detail: expect.stringContaining("Host header"),
+  });
 });
 
 test("the agents are listed with their tools, schemas and what is broken", async () => {

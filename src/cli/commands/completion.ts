@@ -2,7 +2,7 @@
 import type { Command, Option } from "commander";
 import { EXIT } from "../../compose/user-error.ts";
 import type { Shell } from "../shell.ts";
-import type { ShellName } from "../shells.ts";
+import type { ShellName } from "../program-projects.ts";
 
 /** A command as it is typed, such as `token create`, with what may follow it. */
 interface Completed {

@@ -30,6 +30,9 @@ export interface ServeFlags extends BeatFlags {
   readonly host: string;
 }
 
+/** The addresses that only programs of this machine reach. */
+const LOCAL: ReadonlySet<string> = new Set(["127.0.0.1", "localhost", "::1"]);
+
 /** How long requests may take after the workers have finished. */
 const GRACE_MS = 2_000;
 
@@ -41,6 +44,7 @@ export async function serve(shell: Shell, flags: ServeFlags): Promise<number> {
   const { world, settings } = opened;
   const isDev = shell.env[STARTED_BY_DEV] !== undefined;
   const login = isDev ? async () => null : loginOf(world, settings.access);
+  if (!LOCAL.has(flags.host) && (await login()) === null) throw loginRequired(shell, { settings, isDev });
   const onUnread = ({ run, seconds }: UnreadStream): void => {
     if (shell.json) return printLines(shell, [{ at: world.clock.now(), kind: "readerClosed", run, seconds }]);
     const of = run === null ? "an answer" : `run ${run}`;
@@ -117,6 +121,22 @@ async function wakeRunsThatWaitForCode({ table, chain, clock }: World): Promise<
 }
 
 const PAGE = 500;
+
+/** Other machines reach that address, and without a login each of them would be the operator. */
+function loginRequired(
+  shell: Shell,
+  { settings, isDev }: { readonly settings: Settings; readonly isDev: boolean },
+): UserError {
+  const what = "cairn does not listen at an address that other machines reach, since no request would need a login";
+  const start = ["token", "create", "--scopes", "runs:read,runs:write,approve", "--name", "first"];
+  const [why, next] = isDev
+    ? ["cairn dev serves this machine only", retyped(shell, "--host", "127.0.0.1")]
+    : [
+        "a request needs a token from the first one on that you make, or what access.auth of your config asks for",
+        settings.command(...start),
+      ];
+  return new UserError({ code: "LoginRequired", exit: EXIT.refused, what, why, next });
+}
 
 /** `dev`: the settings, if the user typed `cairn dev`, which starts this process with other words. */
 function portTaken(
