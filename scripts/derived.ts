@@ -2,6 +2,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Flag, FlagsOf, Syntax, Syntaxes } from "../src/operations/syntax.ts";
+import { openApiDocument } from "../src/api/document.ts";
 import { ROWS } from "../src/operations/table.ts";
 
 const OPERATIONS = join(import.meta.dirname, "..", "src", "operations");
@@ -9,15 +10,36 @@ const WRITTEN = "Written by `npm run derive` from the operation table: change th
 
 /** Where the routes of the operations are, and whether a change there is safe to send again. */
 function placesText(): string {
-  const places = Object.entries(ROWS).flatMap(([name, { http }]) =>
-    http === undefined
-      ? []
-      : [
-          `  ${name}: [${[http.method, http.path].map((word) => `"${word}"`).join(", ")}${http.repeatable === true ? ", true" : ""}],`,
-        ],
-  );
-  return `/** Where the operations are; true: a change that may be sent again. ${WRITTEN} */\nexport const PLACES = {\n${places.join("\n")}\n} as const;\n`;
+  const { paths } = openApiDocument({ hasChats: false }) as { readonly paths: Described };
+  const places = Object.entries(ROWS).flatMap(([name, { http }]) => {
+    if (http === undefined) return [];
+    const { method, path, repeatable } = http;
+    const isKeyed = paths[path]?.[method]?.parameters?.some((each) => each.name === "Idempotency-Key") ?? false;
+    const words = [method, path, ...(repeatable === true ? ["again"] : isKeyed ? ["keyed"] : [])];
+    return [`  ${name}: [${words.map((word) => `"${word}"`).join(", ")}],`];
+  });
+  return `/**
+ * Where the operations are. \`again\`: a change that may be sent again; \`keyed\`: it takes an idempotency key.
+ * ${WRITTEN}
+ */
+export const PLACES = {
+${places.join("\n")}
+} as const;
+
+/** An operation that has a route. */
+export type RoutedOperation = keyof typeof PLACES;
+
+/** The names in braces of a path. */
+export type FieldsIn<Path extends string> = Path extends \`\${string}{\${infer Field}}\${infer Rest}\`
+  ? readonly [Field, ...FieldsIn<Rest>]
+  : readonly [];
+`;
 }
+
+/** What the document of the API says of a route. */
+type Described = Readonly<
+  Record<string, Readonly<Record<string, { readonly parameters?: readonly { readonly name: string }[] }>>>
+>;
 
 /** The syntax that each operation exports beside its row. */
 async function syntaxes(): Promise<Readonly<Record<string, Syntaxes>>> {
@@ -112,6 +134,6 @@ function inline(value: unknown): string | null {
 
 /** The text of each derived file, by its path. */
 export const derivedFiles = async (): Promise<Readonly<Record<string, string>>> => ({
-  "src/client/places.ts": placesText(),
+  "src/operations/places.ts": placesText(),
   "src/cli/commands.ts": await commandsText(),
 });

@@ -10,12 +10,13 @@ import type { InputTo } from "../operations/caller-outcome.ts";
 import type { AnswerTo } from "./outcomes.ts";
 import type { OPERATIONS, OperationName } from "../operations/table.ts";
 import type { EventPage } from "../operations/event-page.ts";
+import type { RoutedOperation } from "../operations/places.ts";
 import { cursorText } from "../operations/live-cursor.ts";
 import type { Live, Reset } from "../operations/live-page.ts";
 import type { Delta } from "../ports/delta-log.ts";
 import type { LedgerEntry, TimelineEntry } from "../operations/views.ts";
 import type { Agent } from "../ports/agent.ts";
-import { type Asked, type Given, type Place, type Steering, performAt } from "./perform.ts";
+import { type Asked, type Given, type Steering, performAt } from "./perform.ts";
 import { type ClientFile, sent } from "./files.ts";
 import type { MemoryClient } from "./memory.ts";
 import { type DerivedClient, derivedAt } from "./derived.ts";
@@ -167,7 +168,7 @@ export function createClient<Known extends object>(
   const perform = performAt(endpoint);
   /** An operation on a run whose answer is its outcome. */
   const steer =
-    <N extends Place>(name: N) =>
+    <N extends RoutedOperation>(name: N) =>
     async (run: string, options: Given & Steering = {}): Promise<AnswerTo<N>> =>
       (await perform(name, { run, ...options })) as AnswerTo<N>;
   const decide =

@@ -1,5 +1,5 @@
 /** Performs an operation of the API by its name. */
-import { PLACES } from "./places.ts";
+import { PLACES, type RoutedOperation } from "../operations/places.ts";
 import { type Asking, type Endpoint, ask, unsendable } from "./request.ts";
 
 /** What every method takes besides. */
@@ -12,14 +12,13 @@ export interface Steering extends Asked {
   readonly ifMatch?: string;
 }
 
-export type Place = keyof typeof PLACES;
 export type Given = Readonly<Record<string, unknown>>;
 
 /** Performs operations at that endpoint, by name. Fields of the path are taken out of `given`. */
 export const performAt =
   (endpoint: Endpoint) =>
-  async (name: Place, given: Given & Steering, how: Partial<Asking> = {}): Promise<unknown> => {
-    const [method, template, again = method === "get"] = PLACES[name];
+  async (name: RoutedOperation, given: Given & Steering, how: Partial<Asking> = {}): Promise<unknown> => {
+    const [method, template, kind] = PLACES[name];
     const { signal, ifMatch, ...all } = given;
     const rest = { ...all };
     const path = template.replaceAll(/\{(\w+)\}/g, (_, field: string) => {
@@ -31,5 +30,13 @@ export const performAt =
     });
     const headers = { ...(ifMatch === undefined ? {} : { "if-match": ifMatch }), ...how.headers };
     const carried = method === "post" ? { body: rest } : { query: rest as NonNullable<Asking["query"]> };
-    return ask(endpoint, { method, path, signal, repeatable: again, ...carried, ...how, headers });
+    return ask(endpoint, {
+      method,
+      path,
+      signal,
+      repeatable: method === "get" || kind === "again",
+      ...carried,
+      ...how,
+      headers,
+    });
   };

@@ -7,7 +7,7 @@ import { SCOPES } from "../../src/operations/operation.ts";
 import type { Client } from "../../src/client/client.ts";
 import { connect as connectInBrowser } from "../../src/client/browser.ts";
 import { CairnError, type LiveItem, connect } from "../../src/client/index.ts";
-import { PLACES } from "../../src/client/places.ts";
+import { PLACES } from "../../src/operations/places.ts";
 import { defineAgent, defineChaos, scriptedModel, tool } from "../../src/index.ts";
 import { memoryOf } from "../../src/history/memory.ts";
 import { OPERATIONS } from "../../src/operations/table.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Summary } from "../../src/operations/views.ts";
 import { BULK_ACTIONS, sendEach, whyNot } from "../../src/console/model/bulk.ts";
-import { cliOf, curlOf } from "../../src/console/model/commands.ts";
+import { cliOf, curlOf, pathOf, requestOf } from "../../src/console/model/commands.ts";
 import { NO_FILTERS, filtersFrom, matches, mayMatch, queryOf } from "../../src/console/model/filters.ts";
 import { find } from "../../src/console/model/find.ts";
 import { countsOf, groupOf, phaseWords } from "../../src/console/model/groups.ts";
@@ -115,6 +115,20 @@ describe("commands to copy", () => {
     expect(curl).toBe(
       `curl -X POST 'http://127.0.0.1:7420/runs/local-a/approvals/c1-1' -H "Authorization: Bearer $CAIRN_TOKEN" -H 'content-type: application/json' -d '{"note":"it'\\''s"}'`,
     );
+  });
+});
+
+describe("the request of an operation", () => {
+  test("fills its path, sends the rest of its input as the body, and leaves out what is undefined", () => {
+    const input = { run: "a/b", gate: "c1?", as: "deny", note: undefined } as const;
+    expect(requestOf("decide", input)).toEqual({
+      method: "POST",
+      path: "/runs/a%2Fb/approvals/c1%3F",
+      body: { as: "deny" },
+      isKeyed: false,
+    });
+    expect(requestOf("purge", { run: "local-a" })).toEqual({ method: "DELETE", path: "/runs/local-a", isKeyed: false });
+    expect(pathOf("snapshot", { run: "local-a", version: 3 })).toBe("/runs/local-a/snapshots/3");
   });
 });
 

@@ -8,7 +8,7 @@ import { chunked, plainArchive } from "../../codec/archive-bytes.ts";
 import { sha256 } from "../../codec/canonical.ts";
 import { commitRecord } from "../../codec/schema/event.ts";
 import { CairnError } from "../../client/errors.ts";
-import { type Given, type Place, performAt } from "../../client/perform.ts";
+import { type Given, performAt } from "../../client/perform.ts";
 import type { Endpoint } from "../../client/request.ts";
 import { ensure } from "../../core/ensure.ts";
 import type { Exported } from "../../history/export.ts";
@@ -16,6 +16,7 @@ import { LISTED_MAX } from "../../operations/list.ts";
 import { ROWS, type OperationName } from "../../operations/table.ts";
 import type { InputTo, OutcomeOf } from "../../operations/caller-outcome.ts";
 import type { EventPage } from "../../operations/event-page.ts";
+import type { RoutedOperation } from "../../operations/places.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import type { UserError } from "../../compose/user-error.ts";
 import type { Local } from "../transport.ts";
@@ -27,7 +28,7 @@ export type Requested = <N extends OperationName>(
 ) => Promise<OutcomeOf<N>>;
 
 type Outcome = Readonly<Record<string, unknown>> & { readonly kind: string };
-type Ask = (name: Place, given: Given, how?: Parameters<ReturnType<typeof performAt>>[2]) => Promise<unknown>;
+type Ask = (name: RoutedOperation, given: Given, how?: Parameters<ReturnType<typeof performAt>>[2]) => Promise<unknown>;
 
 /** `asUserError`: the error for an answer that is no outcome of the operation on that run, or on none. */
 export function outcomesAt(
@@ -51,15 +52,15 @@ export function outcomesAt(
 }
 
 /** The operation at whose route this one is performed, and what is sent there. */
-function routed(name: OperationName, given: object): readonly [Place, Given] {
+function routed(name: OperationName, given: object): readonly [RoutedOperation, Given] {
   const { http, routeOf } = ROWS[name];
-  if (routeOf !== undefined) return [routeOf.operation as Place, { ...given, ...routeOf.adds }];
+  if (routeOf !== undefined) return [routeOf.operation as RoutedOperation, { ...given, ...routeOf.adds }];
   ensure(http !== undefined, `the operation ${name} has no route`);
-  return [name as Place, { ...given }];
+  return [name as RoutedOperation, { ...given }];
 }
 
 /** The outcome is the document. A request that has a key is safe to send again. */
-const answered = async (ask: Ask, name: Place, { limit, ...given }: Given): Promise<Outcome> => {
+const answered = async (ask: Ask, name: RoutedOperation, { limit, ...given }: Given): Promise<Outcome> => {
   const { key, repeatable: isRepeatable = false } = ROWS[name].http ?? {};
   const repeatable = (key !== undefined && typeof given[key] === "string") || isRepeatable;
   const bounded = typeof limit === "number" ? { ...given, limit: Math.min(limit, LISTED_MAX) } : given;
@@ -81,7 +82,7 @@ const unexplained = (): CairnError => {
 
 /** Operations whose success is another document than their outcome. */
 const ANSWERED: {
-  readonly [N in Place]?: (ask: Ask, given: Given, write: Local["write"]) => Promise<Outcome>;
+  readonly [N in RoutedOperation]?: (ask: Ask, given: Given, write: Local["write"]) => Promise<Outcome>;
 } = {
   start: async (ask, { key: wanted, ...given }) => {
     // A start that is sent again must be the same one.
@@ -144,7 +145,7 @@ function exportedIn(bytes: Uint8Array): { readonly exported: Exported; readonly 
 }
 
 /** The outcome that a problem stands for; null if it is none of the operation's. */
-function outcomeIn(name: Place, { code, facts }: CairnError): Outcome | null {
+function outcomeIn(name: RoutedOperation, { code, facts }: CairnError): Outcome | null {
   const { outcomes } = ROWS[name];
   const { outcome } = facts as { readonly outcome?: Outcome };
   if (outcome !== undefined && outcomes[outcome.kind]?.code === code) return outcome;

@@ -4,7 +4,7 @@ import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import { SIZES } from "../../codec/limits.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
 import { ledgerOf } from "../../history/call-ledger.ts";
-import { type Action, runPath } from "./commands.ts";
+import { type Action, requestOf } from "./commands.ts";
 
 export type ActionName =
   | "message"
@@ -60,120 +60,124 @@ export function actionsOf(
 /** What the words and the request of an action need of a run. */
 type Target = Pick<Shown, "run" | "version"> & Partial<Pick<Shown, "assigned">>;
 
-type Post = (words: readonly string[], path: string, body?: object, isKeyed?: boolean) => Action;
-
 /** The reason, which stands in the audit log. */
 const WHY = { label: "Why (for the record)", lines: 1, charactersMax: SIZES.whyCharactersMax } as const;
 
 const REASONED = { field: { ...WHY, must: false }, isDangerous: false } as const;
 
-/** A reason that was given, as words of the command and as a field of the body. */
+/** A reason that was given, as words of the command and as a field of the input. */
 const typed = (why: string): readonly string[] => (why === "" ? [] : ["--why", why]);
-const sent = (why: string): object => (why === "" ? {} : { why });
+const given = (why: string): string | undefined => (why === "" ? undefined : why);
 
-const DESCRIBED: { readonly [A in ActionName]: (run: Target, post: Post) => Described } = {
-  message: (_, post) => ({
-    ...{ title: "Message", says: "The model reads it with its next beat.", isDangerous: false },
+/** Operations that take a reason and nothing else. */
+type Reasoned = "pause" | "resume" | "upgrade" | "cancel" | "restart" | "checked";
+
+/** The command and the request of such an operation. `words`: the command, and an option that selects the operation. */
+const reasoned =
+  (name: Reasoned, { run }: Target, [command, ...options]: readonly [string, ...string[]] = [name]) =>
+  (why: string): Action => ({
+    words: [command, run, ...options, ...typed(why)],
+    ...requestOf(name, { run, why: given(why) }),
+  });
+
+const DESCRIBED: { readonly [A in ActionName]: (target: Target) => Described } = {
+  message: ({ run }) => ({
+    title: "Message",
+    says: "The model reads it with its next beat.",
+    isDangerous: false,
     field: { label: "Text for the model", lines: 3, must: true },
-    request: (text) => post(["send", text], "messages", { text }, true),
+    request: (text) => ({ words: ["send", run, text], ...requestOf("send", { run, text }) }),
   }),
-  pause: (_, post) => ({
+  pause: (target) => ({
     ...REASONED,
     title: "Pause",
     says: "The run stops after the beat that is under way. Nothing is undone.",
-    request: (why) => post(["pause", ...typed(why)], "pause", sent(why)),
+    request: reasoned("pause", target),
   }),
-  resume: (_, post) => ({
+  resume: (target) => ({
     ...REASONED,
     title: "Resume",
     says: "The run goes on from its last checkpoint.",
-    request: (why) => post(["resume", ...typed(why)], "resume", sent(why)),
+    request: reasoned("resume", target),
   }),
-  upgrade: (_, post) => ({
+  upgrade: (target) => ({
     ...REASONED,
     title: "Accept the version",
     says: "The run continues with the newer code of its agent.",
-    request: (why) => post(["resume", "--upgrade", ...typed(why)], "upgrade", sent(why)),
+    request: reasoned("upgrade", target, ["resume", "--upgrade"]),
   }),
-  cancel: (_, post) => ({
+  cancel: (target) => ({
     ...REASONED,
     isDangerous: true,
     title: "Cancel",
     says: "The run ends. What it did stays as it is.",
-    request: (why) => post(["cancel", ...typed(why)], "cancel", sent(why)),
+    request: reasoned("cancel", target),
   }),
-  undo: (_, post) => ({
-    ...{ ...REASONED, isDangerous: true, title: "Undo and cancel" },
+  undo: ({ run }) => ({
+    ...REASONED,
+    isDangerous: true,
+    title: "Undo and cancel",
     says: "The effects of the run are undone, the newest first. Then it ends.",
-    request: (why) => post(["cancel", "--compensate", ...typed(why)], "cancel", { compensate: true, ...sent(why) }),
+    request: (why) => ({
+      words: ["cancel", run, "--compensate", ...typed(why)],
+      ...requestOf("cancel", { run, compensate: true, why: given(why) }),
+    }),
   }),
-  restart: (_, post) => ({
-    ...{ ...REASONED, isDangerous: true, title: "Restart" },
+  restart: ({ run }) => ({
+    ...REASONED,
+    isDangerous: true,
+    title: "Restart",
     says: "The effects of the run are undone. Then it does its task again from the beginning, and pays for it again.",
-    request: (why, confirmed) =>
-      post(["restart", ...typed(why), ...(confirmed ? ["--yes"] : [])], "restart", {
-        ...sent(why),
-        ...(confirmed && { confirmed }),
-      }),
+    request: (why, confirmed) => ({
+      words: ["restart", run, ...typed(why), ...(confirmed ? ["--yes"] : [])],
+      ...requestOf("restart", { run, why: given(why), confirmed: confirmed || undefined }),
+    }),
   }),
-  redrive: (_, post) => ({
-    ...{
-      title: "Redrive",
-      says: "The failed run goes on from its last checkpoint. It repeats no recorded call.",
-      isDangerous: false,
-    },
+  redrive: ({ run }) => ({
+    title: "Redrive",
+    says: "The failed run goes on from its last checkpoint. It repeats no recorded call.",
+    isDangerous: false,
     field: { ...WHY, must: true },
-    request: (why) => post(["redrive", "--why", why], "redrive", { why }),
+    request: (why) => ({ words: ["redrive", run, "--why", why], ...requestOf("redrive", { run, why }) }),
   }),
-  checked: (_, post) => ({
+  checked: (target) => ({
     ...REASONED,
     title: "Outside was checked",
     says: "You have checked in the external services what the run did before its store was restored. It asks no more.",
-    request: (why) => post(["checked", ...typed(why)], "checked", sent(why)),
+    request: reasoned("checked", target),
   }),
-  fork: (run, post) => ({
-    ...{
-      title: "Fork",
-      says: "A new run begins with the state of this version. It shares what was done before, and owns none of it.",
-      isDangerous: false,
-    },
-    field: { label: "Version", lines: 1, must: true, value: String(run.version) },
-    request: (at, confirmed) =>
-      post(
-        ["fork", "--at", at, ...(confirmed ? ["--yes"] : [])],
-        "fork",
-        { at: Number(at), ...(confirmed && { confirmed }) },
-        true,
-      ),
+  fork: ({ run, version }) => ({
+    title: "Fork",
+    says: "A new run begins with the state of this version. It shares what was done before, and owns none of it.",
+    isDangerous: false,
+    field: { label: "Version", lines: 1, must: true, value: String(version) },
+    request: (at, confirmed) => ({
+      words: ["fork", run, "--at", at, ...(confirmed ? ["--yes"] : [])],
+      ...requestOf("fork", { run, at: Number(at), confirmed: confirmed || undefined }),
+    }),
   }),
-  assign: (run, post) => ({
-    ...{ title: "Assign", says: "Names the operator who is responsible for the run.", isDangerous: false },
-    field: { label: "Operator", lines: 1, must: true, value: run.assigned?.to ?? "" },
-    request: (to) => post(["assign", to], "assignment", { to }),
+  assign: ({ run, assigned }) => ({
+    title: "Assign",
+    says: "Names the operator who is responsible for the run.",
+    isDangerous: false,
+    field: { label: "Operator", lines: 1, must: true, value: assigned?.to ?? "" },
+    request: (to) => ({ words: ["assign", run, to], ...requestOf("assign", { run, to }) }),
   }),
-  purge: (run) => ({
-    ...{
-      title: "Purge",
-      says: `All data of the run is deleted, for good. Type its ID to confirm: ${run.run}`,
-      isDangerous: true,
-    },
+  purge: ({ run }) => ({
+    title: "Purge",
+    says: `All data of the run is deleted, for good. Type its ID to confirm: ${run}`,
+    isDangerous: true,
     field: { label: "ID of the run", lines: 1, must: true },
-    request: () => ({ words: ["purge", run.run, "--yes"], method: "DELETE", path: runPath(run.run) }),
+    request: () => ({ words: ["purge", run, "--yes"], ...requestOf("purge", { run }) }),
   }),
 };
 
-export const describe = (name: ActionName, run: Target): Described =>
-  DESCRIBED[name](run, (words, path, body, isKeyed = false) => ({
-    words: [words[0] ?? "", run.run, ...words.slice(1)],
-    ...{ method: "POST", path: `${runPath(run.run)}/${path}`, isKeyed },
-    ...(body === undefined ? {} : { body }),
-  }));
+export const describe = (name: ActionName, run: Target): Described => DESCRIBED[name](run);
 
 /** What an operator does to the schedule of an agent. */
 export const scheduleAction = (agent: string, word: "pause" | "resume" | "run"): Action => ({
   words: ["schedules", word, agent],
-  ...{ method: "POST", path: `/schedules/${encodeURIComponent(agent)}/${word === "run" ? "runs" : word}` },
-  isKeyed: word === "run",
+  ...requestOf(`${word}Schedule`, { agent }),
 });
 
 /** Whether the text allows the action: a purge needs the ID, a fork a version. */

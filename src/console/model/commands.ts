@@ -1,4 +1,6 @@
 /** The command line and the HTTP request that do the same as a button of the console. */
+import type { InputTo } from "../../operations/caller-outcome.ts";
+import { type FieldsIn, PLACES, type RoutedOperation } from "../../operations/places.ts";
 import { commandLine } from "../../render/words.ts";
 
 export interface Action {
@@ -29,4 +31,27 @@ export function curlOf(
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-export const runPath = (run: string): string => `/runs/${encodeURIComponent(run)}`;
+/** The fields that the path of the operation needs. */
+type PathFields<N extends RoutedOperation> = {
+  readonly [Field in FieldsIn<(typeof PLACES)[N][1]>[number]]: string | number;
+};
+
+/** Where the API has the operation. */
+export const pathOf = <N extends RoutedOperation>(name: N, fields: PathFields<N>): string =>
+  filled(PLACES[name][1], fields);
+
+const filled = (path: string, fields: Readonly<Record<string, unknown>>): string =>
+  path.replaceAll(/\{(\w+)\}/g, (_, field: string) => encodeURIComponent(String(fields[field])));
+
+/** Of one of several operations: the input of one of them. */
+type InputAt<N extends RoutedOperation> = N extends unknown ? InputTo<N> : never;
+
+/** The request of the operation with that input: what its path does not take is the body. */
+export function requestOf<N extends RoutedOperation>(name: N, input: InputAt<N>): Omit<Action, "words"> {
+  const [method, path, kind] = PLACES[name];
+  const rest = Object.entries(input).filter(([field, value]) => value !== undefined && !path.includes(`{${field}}`));
+  const request = { method: METHODS[method], path: filled(path, { ...input }), isKeyed: kind === "keyed" };
+  return method === "post" ? { ...request, body: Object.fromEntries(rest) } : request;
+}
+
+const METHODS = { get: "GET", post: "POST", delete: "DELETE" } as const;

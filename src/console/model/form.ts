@@ -1,4 +1,5 @@
 /** A form for a task, made from its JSON Schema. A field that the form cannot draw is typed as JSON. */
+import type { Json } from "../../core/json.ts";
 
 export interface FormField {
   readonly name: string;
@@ -55,12 +56,12 @@ const FIRST: { readonly [K in FormField["kind"]]: (choices: readonly string[]) =
 };
 
 export type Filled =
-  | { readonly ok: true; readonly input: Readonly<Record<string, unknown>> }
+  | { readonly ok: true; readonly input: Readonly<Record<string, Json>> }
   | { readonly ok: false; readonly why: string };
 
 /** The task that the texts of the fields give. An empty field that need not be given is left out. */
 export function filledIn(fields: readonly FormField[], texts: Readonly<Record<string, string>>): Filled {
-  const input: Record<string, unknown> = {};
+  const input: Record<string, Json> = {};
   for (const { name, kind, must } of fields) {
     const text = texts[name] ?? "";
     if (text === "" && !must) continue;
@@ -68,7 +69,7 @@ export function filledIn(fields: readonly FormField[], texts: Readonly<Record<st
     else if (kind === "boolean") input[name] = text === "true";
     else {
       try {
-        input[name] = JSON.parse(text) as unknown;
+        input[name] = JSON.parse(text) as Json;
       } catch {
         return { ok: false, why: kind === "number" ? `${name} is no number` : `${name} is no JSON` };
       }

@@ -1,4 +1,5 @@
 /** What waits for a human, in one list: what expires first comes first. */
+import type { Json } from "../../core/json.ts";
 import { MENDS } from "../../core/policy/mends.ts";
 import type { RestoredRun, WaitingGate, WaitingPage, WaitingQuestion } from "../../operations/approvals.ts";
 import type { Shown, ShownParse, UnknownCall, WaitsFor } from "../../operations/views.ts";
@@ -165,9 +166,9 @@ export function argsIn(
 /** Why a text is no JSON document, or the document. */
 export function jsonIn(
   text: string,
-): { readonly ok: true; readonly json: unknown } | { readonly ok: false; readonly why: string } {
+): { readonly ok: true; readonly json: Json } | { readonly ok: false; readonly why: string } {
   try {
-    return { ok: true, json: JSON.parse(text) as unknown };
+    return { ok: true, json: JSON.parse(text) as Json };
   } catch (error) {
     return { ok: false, why: `This is no JSON: ${error instanceof Error ? error.message : String(error)}` };
   }

@@ -1,6 +1,6 @@
 /** Agents: what each may do to the world, and a form that starts a run. */
 import { useEffect } from "preact/hooks";
-import { Empty, Json, Loading, NotAllowed, Problem, Wide } from "../parts/basics.tsx";
+import { Empty, ShownJson, Loading, NotAllowed, Problem, Wide } from "../parts/basics.tsx";
 import { StartForm } from "../parts/start-form.tsx";
 import { agents, agentsTrouble, readAgents } from "../store/agents.ts";
 import { mayDo } from "../store/caller.ts";
@@ -110,7 +110,7 @@ const Agent = ({ of }: { readonly of: DescribedAgent }) => (
     <section class="sheet card">
       <details>
         <summary>JSON Schema of its task</summary>
-        <Json of={of.task} />
+        <ShownJson of={of.task} />
       </details>
     </section>
   </>

@@ -5,7 +5,7 @@ import { ask } from "../api/http.ts";
 import type { Trouble } from "../api/problem.ts";
 import { scheduleAction } from "../model/actions.ts";
 import type { Offerable } from "../model/allowed.ts";
-import type { Action } from "../model/commands.ts";
+import { type Action, pathOf } from "../model/commands.ts";
 import { AsCommand, Refused } from "../parts/action-dialog.tsx";
 import { Empty, Loading, NotAllowed, Problem, When } from "../parts/basics.tsx";
 import { type Sent, runIn, sendAction } from "../store/act.ts";
@@ -21,7 +21,7 @@ export function Schedules() {
   const list = useSignal<ScheduleList | null>(null);
   const trouble = useSignal<Trouble | null>(null);
   const read = async (): Promise<void> => {
-    list.value = await ask<ScheduleList>("/schedules");
+    list.value = await ask<ScheduleList>(pathOf("schedules", {}));
   };
   useEffect(() => {
     const stop = new AbortController();

@@ -9,7 +9,7 @@ import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import { type Sent, runIn, sendAction } from "../store/act.ts";
 import { go } from "../store/route.ts";
 import { readShown } from "../store/run.ts";
-import { Command, Json } from "./basics.tsx";
+import { Command, ShownJson } from "./basics.tsx";
 import { Dialog } from "./dialog.tsx";
 
 export function ActionDialog(of: {
@@ -147,7 +147,7 @@ function Effects({ entries }: { readonly entries: readonly TimelineEntry[] }) {
 const Confirm = ({ trouble: { detail, outcome } }: { readonly trouble: Trouble }) => (
   <div class="toast">
     <p>{detail}</p>
-    {outcome === null ? null : <Json of={withoutKind(outcome)} />}
+    {outcome === null ? null : <ShownJson of={withoutKind(outcome)} />}
   </div>
 );
 

@@ -2,8 +2,9 @@
 import { useSignal } from "@preact/signals";
 import { visible } from "../../render/words.ts";
 import { BUDGET } from "../../core/policy/extension.ts";
+import type { Json } from "../../core/json.ts";
 import type { WaitingGate } from "../../operations/approvals.ts";
-import { type Action, runPath } from "../model/commands.ts";
+import { type Action, requestOf } from "../model/commands.ts";
 import { diff } from "../model/diff.ts";
 import { jsonIn } from "../model/needs.ts";
 import { jsonText, visibleText } from "../model/visible-text.ts";
@@ -17,14 +18,13 @@ type As = "approve" | "deny" | "edit";
 
 function actionOf(
   { run, gate, call }: WaitingGate,
-  of: { readonly as: As; readonly note: string; readonly changed?: unknown },
+  of: { readonly as: As; readonly note: string; readonly changed?: Json | undefined },
 ): Action {
   const { as, note, changed } = of;
   const words = [as === "deny" ? "deny" : "approve", run, call, ...(note === "" ? [] : ["--note", note])];
   return {
     words: [...words, ...(as === "edit" ? ["--args", JSON.stringify(changed)] : [])],
-    ...{ method: "POST", path: `${runPath(run)}/approvals/${encodeURIComponent(gate)}` },
-    body: { as, ...(note !== "" && { note }), ...(as === "edit" && { args: changed }) },
+    ...requestOf("decide", { run, gate, as, note: note === "" ? undefined : note, args: changed }),
   };
 }
 
@@ -35,7 +35,7 @@ export function ApprovalCard({ gate: of }: { readonly gate: WaitingGate }) {
   const edited = useSignal<string | null>(null);
   const isBudget = call === BUDGET;
   const read = useArgs(of);
-  const action = (as: As, changed?: unknown): Action => actionOf(of, { as, note: note.value.trim(), changed });
+  const action = (as: As, changed?: Json): Action => actionOf(of, { as, note: note.value.trim(), changed });
   const typed = edited.value === null ? null : { text: edited.value, ...jsonIn(edited.value) };
   return (
     <>
@@ -154,11 +154,7 @@ function Edit(of: { readonly args: unknown; readonly typed: Typed; readonly onEd
 
 const oneLine = (value: unknown): string => (value === undefined ? "absent" : visible(JSON.stringify(value)));
 
-function SendEdit(of: {
-  readonly typed: Typed;
-  readonly onBack: () => void;
-  readonly onSend: (json: unknown) => void;
-}) {
+function SendEdit(of: { readonly typed: Typed; readonly onBack: () => void; readonly onSend: (json: Json) => void }) {
   const { typed } = of;
   return (
     <div class="line">

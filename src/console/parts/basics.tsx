@@ -102,7 +102,7 @@ export const Loading = ({ rows = 6 }: { readonly rows?: number }) => (
 );
 
 /** JSON as text. What a model or a tool wrote is never HTML. */
-export const Json = ({ of }: { readonly of: unknown }) => (
+export const ShownJson = ({ of }: { readonly of: unknown }) => (
   // A region that scrolls can be reached by keyboard.
   <pre class="json" tabIndex={0}>
     {typeof of === "string" ? visibleText(of) : jsonText(of)}

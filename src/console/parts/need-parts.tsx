@@ -9,7 +9,7 @@ import { fates } from "../store/decided.ts";
 import { shortRun } from "../../render/words.ts";
 import { mayDo } from "../store/caller.ts";
 import { Refused } from "./action-dialog.tsx";
-import { Command, Json, NotAllowed } from "./basics.tsx";
+import { Command, ShownJson, NotAllowed } from "./basics.tsx";
 
 export const CardHead = (of: {
   readonly title: ComponentChildren;
@@ -58,7 +58,7 @@ export function Deciding(of: {
 export const Arguments = ({ read, run }: { readonly read: ArgsRead; readonly run: string }) =>
   read.kind === "known" ? (
     <>
-      <Json of={read.args} />
+      <ShownJson of={read.args} />
       <Parsed of={read.parsed} />
     </>
   ) : read.kind === "reading" ? (
@@ -79,7 +79,7 @@ const Parsed = ({ of }: { readonly of: ShownParse | null }) =>
           ? "The tool gets what its schema makes of them:"
           : "The tool gets what its schema makes of them. That is not JSON, so this only shows it:"}
       </p>
-      <Json of={of.json} />
+      <ShownJson of={of.json} />
       {of.dropped.length === 0 ? null : <p class="bad">The tool does not get: {visibleText(of.dropped.join(", "))}</p>}
     </>
   );

@@ -1,13 +1,14 @@
 /** A question of a run: what it asks, what fits, and the answer. */
 import { useSignal } from "@preact/signals";
+import type { Json } from "../../core/json.ts";
 import type { WaitingQuestion } from "../../operations/approvals.ts";
-import { type Action, runPath } from "../model/commands.ts";
+import { type Action, requestOf } from "../model/commands.ts";
 import { answerIn } from "../model/needs.ts";
 import { visibleText } from "../model/visible-text.ts";
 import { decide } from "../store/decided.ts";
 import { useArgs } from "../store/omitted-args.ts";
 import { AsCommand } from "./action-dialog.tsx";
-import { Json, When } from "./basics.tsx";
+import { ShownJson, When } from "./basics.tsx";
 import { Arguments, CardHead, Deciding } from "./need-parts.tsx";
 
 export function QuestionCard({ question: of }: { readonly question: WaitingQuestion }) {
@@ -15,9 +16,9 @@ export function QuestionCard({ question: of }: { readonly question: WaitingQuest
   const id = `${run} ${call} ${asked}`;
   const text = useSignal("");
   const answer = answerIn(text.value, schema);
-  const action = (result: unknown): Action => ({
+  const action = (result: Json): Action => ({
     words: ["answer", run, call, "--result", JSON.stringify(result)],
-    ...{ method: "POST", path: `${runPath(run)}/answers/${encodeURIComponent(call)}`, body: { result } },
+    ...requestOf("answer", { run, call, result }),
   });
   const read = useArgs(of);
   const question = read.kind === "known" ? (read.args as { readonly question?: unknown } | null)?.question : null;
@@ -48,7 +49,7 @@ export function QuestionCard({ question: of }: { readonly question: WaitingQuest
         {schema === null ? null : (
           <details>
             <summary>What fits</summary>
-            <Json of={schema} />
+            <ShownJson of={schema} />
           </details>
         )}
         {text.value !== "" && !answer.ok ? <p class="bad small">{answer.why}</p> : null}

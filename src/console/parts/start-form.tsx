@@ -1,7 +1,8 @@
 /** Starts a run of an agent: a form from the JSON Schema of its task, or JSON. The server checks the task. */
 import { useSignal } from "@preact/signals";
+import type { Json } from "../../core/json.ts";
 import type { DescribedAgent } from "../../operations/agents.ts";
-import type { Action } from "../model/commands.ts";
+import { type Action, requestOf } from "../model/commands.ts";
 import { type FormField, fieldsOf, filledIn } from "../model/form.ts";
 import { jsonIn } from "../model/needs.ts";
 import { type Sent, runIn, sendAction } from "../store/act.ts";
@@ -19,7 +20,7 @@ export function StartForm({ agent: { name, task } }: { readonly agent: Described
   const input = filled.ok ? filled.input : {};
   const action: Action = {
     words: ["start", name, "--input", JSON.stringify(input)],
-    ...{ method: "POST", path: "/runs", body: { agent: name, input }, isKeyed: true },
+    ...requestOf("start", { agent: name, input }),
   };
   const start = async (): Promise<void> => {
     if (!filled.ok || sent.peek().kind === "sending") return;
@@ -70,7 +71,7 @@ export function StartForm({ agent: { name, task } }: { readonly agent: Described
 
 function asFilled(text: string): ReturnType<typeof filledIn> {
   const parsed = jsonIn(text);
-  return parsed.ok ? { ok: true, input: parsed.json as Readonly<Record<string, unknown>> } : parsed;
+  return parsed.ok ? { ok: true, input: parsed.json as Readonly<Record<string, Json>> } : parsed;
 }
 
 function Field({

@@ -1,7 +1,8 @@
 /** A call whose outcome is unknown: what was sent, the evidence, and the four answers with what each does. */
 import { useSignal } from "@preact/signals";
+import type { Json } from "../../core/json.ts";
 import type { Shown, UnknownCall } from "../../operations/views.ts";
-import { type Action, runPath } from "../model/commands.ts";
+import { type Action, requestOf } from "../model/commands.ts";
 import { type RunDocument, jsonIn, unknownId } from "../model/needs.ts";
 import { now } from "../store/clock.ts";
 import { decide } from "../store/decided.ts";
@@ -33,7 +34,7 @@ type Answer = keyof typeof ANSWERS;
 
 function actionOf(
   { run, call }: { readonly run: string; readonly call: string },
-  of: { readonly as: Answer; readonly note: string; readonly returned: { readonly result?: unknown } },
+  of: { readonly as: Answer; readonly note: string; readonly returned: { readonly result?: Json } },
 ): Action {
   const { as, note, returned } = of;
   return {
@@ -42,8 +43,7 @@ function actionOf(
       ...("result" in returned ? ["--result", JSON.stringify(returned.result)] : []),
       ...(note === "" ? [] : ["--note", note]),
     ],
-    ...{ method: "POST", path: `${runPath(run)}/reconcile/${encodeURIComponent(call)}` },
-    body: { as, ...(note !== "" && { note }), ...returned },
+    ...requestOf("reconcile", { run, call, as, note: note === "" ? undefined : note, ...returned }),
   };
 }
 

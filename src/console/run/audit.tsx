@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import { ask } from "../api/http.ts";
 import { type Trouble, troubleOf } from "../api/problem.ts";
 import { withEntries } from "../model/audit-list.ts";
+import { pathOf } from "../model/commands.ts";
 import { Command, Loading, Problem, When, Wide } from "../parts/basics.tsx";
 import type { AuditEntry, AuditPage } from "../../operations/access/audit.ts";
 import type { Shown } from "../../operations/views.ts";
@@ -11,7 +12,7 @@ import { shortJson, visible } from "../../render/words.ts";
 
 const pageAfter = (run: string, after: string | null): Promise<AuditPage> =>
   ask<AuditPage>(
-    `/audit-log?run=${encodeURIComponent(run)}${after === null ? "" : `&after=${encodeURIComponent(after)}`}`,
+    `${pathOf("auditLog", {})}?run=${encodeURIComponent(run)}${after === null ? "" : `&after=${encodeURIComponent(after)}`}`,
   );
 
 /** The log of the run as far as it was read. */

@@ -8,7 +8,7 @@ import { receiptOf } from "../../history/receipt.ts";
 import { count, grouped } from "../../render/words.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import { LEVEL_WORDS, type Level, levelOf, shareOf } from "../model/budget.ts";
-import { runPath } from "../model/commands.ts";
+import { pathOf } from "../model/commands.ts";
 import { Wide } from "../parts/basics.tsx";
 import { MeterBar } from "../parts/budget-bar.tsx";
 import { Icon } from "../parts/icons.tsx";
@@ -93,7 +93,7 @@ const LEVEL_CLASS: { readonly [L in Level]: string } = { fine: "quiet", near: "w
 /** What the run takes of AWS by item. No request is counted, so it is an estimate, and says from when its prices are. */
 function AwsShare({ run }: { readonly run: Shown }) {
   const { value, trouble } = useRead(
-    (signal) => ask<{ readonly receipt: RunReceipt }>(`${runPath(run.run)}/cost`, { signal }),
+    (signal) => ask<{ readonly receipt: RunReceipt }>(pathOf("cost", run), { signal }),
     [run.run, run.beats, run.status],
   );
   const isHere = run.aws !== null;

@@ -4,13 +4,14 @@
  */
 import { useSignal } from "@preact/signals";
 import { documentOf, send, token } from "../api/http.ts";
+import { pathOf } from "../model/commands.ts";
 import { ApiError, UNREACHABLE, type Trouble, troubleOf } from "../api/problem.ts";
 
 type Saving = "no" | "yes" | Trouble;
 
 export function Export({ run }: { readonly run: string }) {
   const saving = useSignal<Saving>("no");
-  const path = `/runs/${encodeURIComponent(run)}/export`;
+  const path = pathOf("export", { run });
   if (token === null) {
     return (
       <a class="button" href={`.${path}`} download={`${run}.jsonl`}>

@@ -2,10 +2,10 @@
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { ask } from "../api/http.ts";
-import { runPath } from "../model/commands.ts";
+import { pathOf } from "../model/commands.ts";
 import { type Change, diff } from "../model/diff.ts";
 import { ActionDialog } from "../parts/action-dialog.tsx";
-import { Json, Loading, Problem, Wide } from "../parts/basics.tsx";
+import { ShownJson, Loading, Problem, Wide } from "../parts/basics.tsx";
 import { useSome } from "../parts/some.tsx";
 import { mayDo } from "../store/caller.ts";
 import { route, setQuery } from "../store/route.ts";
@@ -29,7 +29,7 @@ export function StateAt({ run, entries }: { readonly run: Shown; readonly entrie
   const { value: both, trouble } = useRead(
     async (signal): Promise<Both> => {
       const read = async (version: number) =>
-        (await ask<SnapshotShown>(`${runPath(run.run)}/snapshots/${version}`, { signal })).state;
+        (await ask<SnapshotShown>(pathOf("snapshot", { run: run.run, version }), { signal })).state;
       const [state, before] = await Promise.all([read(at), against >= 1 && against !== at ? read(against) : null]);
       return { at, against, now: state, before };
     },
@@ -177,7 +177,7 @@ function Part({ value }: { readonly value: unknown }) {
   const left = json.length - SHOWN_CHARACTERS;
   return (
     <>
-      <Json of={left > 0 ? json.slice(0, SHOWN_CHARACTERS) : json} />
+      <ShownJson of={left > 0 ? json.slice(0, SHOWN_CHARACTERS) : json} />
       {left > 0 ? (
         <p class="quiet">{grouped(left)} more characters are left out: npx cairn snapshot RUN VERSION has all.</p>
       ) : null}

@@ -1,9 +1,9 @@
 /** The transcript beside the ledger: picking a call highlights it in both. What a model or tool wrote is text. */
 import { useMemo } from "preact/hooks";
 import { ask } from "../api/http.ts";
-import { runPath } from "../model/commands.ts";
+import { pathOf } from "../model/commands.ts";
 import { visibleText } from "../model/visible-text.ts";
-import { Json, Loading, MayBeOld, Problem, When } from "../parts/basics.tsx";
+import { ShownJson, Loading, MayBeOld, Problem, When } from "../parts/basics.tsx";
 import { MeasuredList } from "../parts/measured-list.tsx";
 import { route, setQuery } from "../store/route.ts";
 import { useRead } from "../store/use-read.ts";
@@ -17,7 +17,7 @@ import { count, visible } from "../../render/words.ts";
 export function Transcript({ run, entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
   const { run: id, version } = run;
   const { value, trouble } = useRead(
-    (signal) => ask<SnapshotShown>(`${runPath(id)}/snapshots/${version}`, { signal }),
+    (signal) => ask<SnapshotShown>(pathOf("snapshot", { run: id, version }), { signal }),
     [id, version],
   );
   const picked = route.value.query.get("call");
@@ -90,7 +90,7 @@ function PartOf({ part }: { readonly part: Part }) {
       return (
         <div>
           <CallButton call={part.call} says={`calls ${part.tool}`} />
-          <Json of={shown(part.args)} />
+          <ShownJson of={shown(part.args)} />
         </div>
       );
     case "result":
@@ -100,7 +100,7 @@ function PartOf({ part }: { readonly part: Part }) {
           {part.edited === null ? null : (
             <p class="warn small">A human changed the arguments: {visible(JSON.stringify(shown(part.edited)))}</p>
           )}
-          <Json of={shown(part.value)} />
+          <ShownJson of={shown(part.value)} />
         </div>
       );
     default:

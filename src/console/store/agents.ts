@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import type { AgentList } from "../../operations/agents.ts";
 import { ask } from "../api/http.ts";
 import type { Trouble } from "../api/problem.ts";
+import { pathOf } from "../model/commands.ts";
 import { readOnce } from "./poll.ts";
 
 export const agents = signal<AgentList | null>(null);
@@ -11,7 +12,7 @@ export const agentsTrouble = signal<Trouble | null>(null);
 /** Returns a function that ends the reading. */
 export function readAgents(): () => void {
   const stop = new AbortController();
-  const read = (asking: AbortSignal) => ask<AgentList>("/agents", { signal: asking });
+  const read = (asking: AbortSignal) => ask<AgentList>(pathOf("agents", {}), { signal: asking });
   void readOnce(read, { stop: stop.signal, value: agents, trouble: agentsTrouble });
   return () => stop.abort();
 }

@@ -5,7 +5,7 @@ import type { Listed } from "../../operations/list.ts";
 import type { Shown } from "../../operations/views.ts";
 import { ask } from "../api/http.ts";
 import { type Trouble, troubleOf } from "../api/problem.ts";
-import { runPath } from "../model/commands.ts";
+import { pathOf } from "../model/commands.ts";
 import { type AllNeeds, type BlockedRead, type Need, blockedFrom, inOrder, isOpenIn, needsOf } from "../model/needs.ts";
 import { fates } from "./decided.ts";
 import { poll } from "./poll.ts";
@@ -40,7 +40,7 @@ async function readNeeds(): Promise<void> {
   let after: string | null = null;
   do {
     const page: WaitingPage = await ask<WaitingPage>(
-      `/approvals${after === null ? "" : `?after=${encodeURIComponent(after)}`}`,
+      `${pathOf("approvals", {})}${after === null ? "" : `?after=${encodeURIComponent(after)}`}`,
     );
     pages.push(page);
     after = page.next;
@@ -65,11 +65,11 @@ async function readNeeds(): Promise<void> {
 
 /** For a time at which the list of this page does not hold all runs of the caller. */
 const readBlockedRuns = async (): Promise<readonly string[]> =>
-  (await ask<Listed>("/runs?status=blocked&limit=500")).runs.map(({ run }) => run);
+  (await ask<Listed>(`${pathOf("list", {})}?status=blocked&limit=500`)).runs.map(({ run }) => run);
 
 async function readBlocked(run: string): Promise<BlockedRead> {
   try {
-    return { shown: await ask<Shown>(runPath(run)) };
+    return { shown: await ask<Shown>(pathOf("show", { run })) };
   } catch (error) {
     const { status, detail } = troubleOf(error);
     return status === 404 ? null : { run, why: detail };
@@ -87,7 +87,7 @@ async function notTaken(next: AllNeeds): Promise<readonly Need[]> {
   );
   const kept = await Promise.all(
     [...decided.values()].map(async (need) => {
-      const shown = await ask<Shown>(runPath(need.run)).catch(() => null);
+      const shown = await ask<Shown>(pathOf("show", need)).catch(() => null);
       return isOpenIn(need, shown) ? [need] : [];
     }),
   );

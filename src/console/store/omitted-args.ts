@@ -2,7 +2,7 @@
 import type { WaitingGate, WaitingQuestion } from "../../operations/approvals.ts";
 import type { ShownParse } from "../../operations/views.ts";
 import { ask } from "../api/http.ts";
-import { runPath } from "../model/commands.ts";
+import { pathOf } from "../model/commands.ts";
 import { type RunDocument, argsIn } from "../model/needs.ts";
 import { useRead } from "./use-read.ts";
 
@@ -17,7 +17,7 @@ export const TOO_LONG: ArgsRead = { kind: "unread", why: "they are too long for 
 export function useArgs(of: WaitingGate | WaitingQuestion): ArgsRead {
   const { run, args, omitted } = of;
   const isOmitted = omitted !== undefined;
-  const read = (signal: AbortSignal) => ask<RunDocument>(runPath(run), { signal });
+  const read = (signal: AbortSignal) => ask<RunDocument>(pathOf("show", { run }), { signal });
   const { value, trouble } = useRead(isOmitted ? read : null, [run, isOmitted]);
   if (!isOmitted) return { kind: "known", args, parsed: "parsed" in of ? of.parsed : null };
   if (value === null) return trouble === null ? { kind: "reading" } : { kind: "unread", why: trouble.detail };

@@ -9,7 +9,7 @@ import type { Delta } from "../../ports/delta-log.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import { ask, documentOf, send } from "../api/http.ts";
 import { ApiError, type Trouble, troubleOf } from "../api/problem.ts";
-import { runPath } from "../model/commands.ts";
+import { pathOf } from "../model/commands.ts";
 import { type LiveStep, withDelta, withEntries, withReset } from "../model/live-text.ts";
 import { rowReader } from "../model/beats.ts";
 import { eventReader } from "../model/event-stream.ts";
@@ -84,10 +84,13 @@ interface Reading {
 
 async function readEvents(run: string, of: Reading): Promise<Part> {
   const { after, stop, gathered } = of;
-  const response = await send(`${runPath(run)}/events?deltas=true&cursor=${after}${after === "0" ? "" : "&wait=15"}`, {
-    headers: { accept: "text/event-stream, application/json" },
-    signal: stop,
-  });
+  const response = await send(
+    `${pathOf("timeline", { run })}?deltas=true&cursor=${after}${after === "0" ? "" : "&wait=15"}`,
+    {
+      headers: { accept: "text/event-stream, application/json" },
+      signal: stop,
+    },
+  );
   const isStream = response.ok && (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
   if (isStream && response.body !== null) return readStream(run, { ...of, body: response.body });
   const { entries, next, live, inProgress, more } = await documentOf<EventPage>(response);
@@ -206,7 +209,7 @@ export async function readShown(run: string): Promise<void> {
 
 async function readShownOnce(run: string): Promise<void> {
   try {
-    const shown = await ask<Shown>(runPath(run));
+    const shown = await ask<Shown>(pathOf("show", { run }));
     answered();
     change(run, { shown, trouble: null });
   } catch (error) {

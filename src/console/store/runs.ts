@@ -6,6 +6,7 @@ import { effect, signal } from "@preact/signals";
 import type { Listed } from "../../operations/list.ts";
 import { ask } from "../api/http.ts";
 import type { Trouble } from "../api/problem.ts";
+import { pathOf } from "../model/commands.ts";
 import { NO_RUNS_READ, type ReadRuns, type RunList, withFirstPage, withNextPage } from "../model/run-list.ts";
 import { poll } from "./poll.ts";
 import { route } from "./route.ts";
@@ -85,5 +86,5 @@ function pageAfter(after: string | null): Promise<Listed> {
     ...(after !== null && { after }),
     ...(named !== null && { tenant: named }),
   });
-  return ask<Listed>(`/runs?${query.toString()}`);
+  return ask<Listed>(`${pathOf("list", {})}?${query.toString()}`);
 }

@@ -1,6 +1,9 @@
-/** Where the operations are; true: a change that may be sent again. Written by `npm run derive` from the operation table: change the file of the operation. */
+/**
+ * Where the operations are. `again`: a change that may be sent again; `keyed`: it takes an idempotency key.
+ * Written by `npm run derive` from the operation table: change the file of the operation.
+ */
 export const PLACES = {
-  start: ["post", "/runs"],
+  start: ["post", "/runs", "keyed"],
   list: ["get", "/runs"],
   show: ["get", "/runs/{run}"],
   timeline: ["get", "/runs/{run}/events"],
@@ -14,7 +17,7 @@ export const PLACES = {
   snapshot: ["get", "/runs/{run}/snapshots/{version}"],
   replay: ["get", "/runs/{run}/replay"],
   export: ["get", "/runs/{run}/export"],
-  send: ["post", "/runs/{run}/messages"],
+  send: ["post", "/runs/{run}/messages", "keyed"],
   decide: ["post", "/runs/{run}/approvals/{gate}"],
   reconcile: ["post", "/runs/{run}/reconcile/{call}"],
   answer: ["post", "/runs/{run}/answers/{call}"],
@@ -24,19 +27,27 @@ export const PLACES = {
   pause: ["post", "/runs/{run}/pause"],
   resume: ["post", "/runs/{run}/resume"],
   cancel: ["post", "/runs/{run}/cancel"],
-  cancelAll: ["post", "/agents/{agent}/cancel-all", true],
+  cancelAll: ["post", "/agents/{agent}/cancel-all", "again"],
   restart: ["post", "/runs/{run}/restart"],
-  fork: ["post", "/runs/{run}/fork"],
+  fork: ["post", "/runs/{run}/fork", "keyed"],
   redrive: ["post", "/runs/{run}/redrive"],
   purge: ["delete", "/runs/{run}"],
   checked: ["post", "/runs/{run}/checked"],
   schedules: ["get", "/schedules"],
-  pauseSchedule: ["post", "/schedules/{agent}/pause", true],
-  resumeSchedule: ["post", "/schedules/{agent}/resume", true],
-  runSchedule: ["post", "/schedules/{agent}/runs"],
+  pauseSchedule: ["post", "/schedules/{agent}/pause", "again"],
+  resumeSchedule: ["post", "/schedules/{agent}/resume", "again"],
+  runSchedule: ["post", "/schedules/{agent}/runs", "keyed"],
   memory: ["get", "/memory/{scope}"],
   memoryEntry: ["get", "/memory/{scope}/{id}"],
   forgetEntry: ["delete", "/memory/{scope}/{id}"],
-  forgetMemory: ["delete", "/memory/{scope}", true],
+  forgetMemory: ["delete", "/memory/{scope}", "again"],
   auditLog: ["get", "/audit-log"],
 } as const;
+
+/** An operation that has a route. */
+export type RoutedOperation = keyof typeof PLACES;
+
+/** The names in braces of a path. */
+export type FieldsIn<Path extends string> = Path extends `${string}{${infer Field}}${infer Rest}`
+  ? readonly [Field, ...FieldsIn<Rest>]
+  : readonly [];
