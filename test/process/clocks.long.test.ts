@@ -7,6 +7,7 @@ import { sqliteRunTable } from "../../src/adapters/local/store/run-table.ts";
 import {
   type CliFolder,
   LONG_TIMEOUTS,
+  askCairn,
   type CliProcess,
   countMails,
   openGate,
@@ -112,14 +113,15 @@ describe("a wall clock that is set under a supervisor", () => {
     const held = await startQueuedRun(at, "mail", "gate");
     const working = await restarted(at, null);
     await untilIs(at, resting, "waiting");
-    // Its call is under way, and its schedule has been seen.
+    // Its call is under way, and its schedule is known: of the times before that, a schedule starts nothing.
     await waitUntil(() => expect(existsSync(join(at.store, "mails"))).toBe(true));
-    await waitUntil(async () => expect((await runCairn(at, ["ledger", held])).out).toMatch(/gate/));
+    await waitUntil(async () => expect((await askCairn(at, ["ledger", held])).out).toMatch(/gate/));
+    await waitForOutput(working, "rester  its schedule is new, and fires from now on");
     sleep(8 * 3_600_000);
     await untilIs(at, resting, "completed");
     await waitForOutput(working, /after its deadline, at which the supervisor was stopped/);
     const scheduled = async () =>
-      parseJsonLines((await runCairn(at, ["list", "--json", "--agent", "rester"])).out).filter(
+      parseJsonLines((await askCairn(at, ["list", "--json", "--agent", "rester"])).out).filter(
         ({ run }) => run !== resting,
       );
     await waitUntil(async () => expect(await scheduled()).toMatchObject([{ status: "completed" }]));

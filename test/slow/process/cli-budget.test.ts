@@ -3,6 +3,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
+  askCairnJson,
+  askCairn,
   runCairn,
   createCliFolder,
   runCairnJson,
@@ -32,17 +34,17 @@ test("a run requests budget, is assigned to an operator, gets a grant, and ends"
   expect(out).toContain(`npx cairn approve ${run} budget --usd 0.02 --store ${at.store}`);
 
   expect(await runCairnJson(at, ["assign", run, "bob"])).toMatchObject({ run, assigned: "bob" });
-  const [open, ...others] = parseJsonLines((await runCairn(at, ["approvals", "--json"])).out);
+  const [open, ...others] = parseJsonLines((await askCairn(at, ["approvals", "--json"])).out);
   expect(open).toMatchObject({ run, call: "budget", reason: "$0.02 of $0.02 is spent", assigned: { to: "bob" } });
   expect(others).toEqual([]);
-  expect((await runCairn(at, ["approvals"])).out).toContain("clerk, assigned to bob");
+  expect((await askCairn(at, ["approvals"])).out).toContain("clerk, assigned to bob");
 
   for (const [words, why] of [
     [["--beats", "5"], "not enough"],
     [["--usd", "much"], "is not an amount"],
     [["--wall", "2"], "not enough"],
   ] as const) {
-    const refused = await runCairn(at, ["approve", run, ...words]);
+    const refused = await askCairn(at, ["approve", run, ...words]);
     expect([[2, 4].includes(refused.exit ?? 0), refused.err]).toEqual([true, expect.stringContaining(why)]);
   }
   const said = ["approve", run, "--usd", "0.5", "--beats", "3", "--note", "it is nearly done"];
@@ -50,9 +52,9 @@ test("a run requests budget, is assigned to an operator, gets a grant, and ends"
   const after = await runCairn(at, START);
   expect([after.exit, after.out]).toEqual([0, expect.stringContaining("done: succeeded, succeeded")]);
   expect(after.out).toMatch(/budget is approved by .*, with \$0.50, 3 beats more: it is nearly done/);
-  const shown = await runCairnJson(at, ["show", run]);
+  const shown = await askCairnJson(at, ["show", run]);
   expect(shown).toMatchObject({ granted: { microUsd: 500_000, beats: 3 }, assigned: { to: "bob" } });
-  expect((await runCairn(at, ["show", run])).out).toMatch(
+  expect((await askCairn(at, ["show", run])).out).toMatch(
     /granted +\$0.50, 3 beats, beyond its budget\nassigned +to bob/,
   );
 });

@@ -1,6 +1,8 @@
 /** `cairn fork` from the command line: confirmed where effects may happen again, once per key, and driven to its end. */
 import { expect, it } from "vitest";
 import {
+  askCairnJson,
+  askCairn,
   type CliFolder,
   LONG_TIMEOUTS,
   countMails,
@@ -20,7 +22,7 @@ async function completedRun(at: CliFolder): Promise<string> {
 
 /** The version with which that call succeeded. */
 async function versionAfter(at: CliFolder, run: string, call: string): Promise<number> {
-  const { out } = await runCairn(at, ["timeline", run, "--json"]);
+  const { out } = await askCairn(at, ["timeline", run, "--json"]);
   const events = out
     .trim()
     .split("\n")
@@ -40,7 +42,7 @@ it("names the effects that a fork may repeat, forks once per key after --yes, an
       /^error NotConfirmed: a fork of .+ at version \d+ does not share all effects with it\nwhy: .+mail \(c2\).*\nnext: .+ --yes$/m,
     ),
   ]);
-  expect((await runCairnJson(at, ["list"]))["run"]).toBe(run);
+  expect((await askCairnJson(at, ["list"]))["run"]).toBe(run);
   const forked = await runCairnJson(at, [...words, "--yes"]);
   expect(forked).toMatchObject({ agent: "clerk", started: true, forkedFrom: { run, version: Number(version) } });
   const again = await runCairn(at, [...words, "--yes"]);
@@ -50,7 +52,7 @@ it("names the effects that a fork may repeat, forks once per key after --yes, an
   ]);
   const work = spawnCairn(at, ["work"]);
   await waitUntil(async () => {
-    const shown = await runCairnJson(at, ["show", String(forked["run"])]);
+    const shown = await askCairnJson(at, ["show", String(forked["run"])]);
     expect(shown).toMatchObject({ status: "completed", result: "done: succeeded, succeeded" });
   });
   work.child.kill("SIGTERM");

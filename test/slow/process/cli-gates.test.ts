@@ -16,12 +16,13 @@ import { type TestContext, describe, expect, it } from "vitest";
 import { openStore } from "../../../src/adapters/local/store/database.ts";
 import { childrenOf, supervisorOf } from "../../../src/adapters/local/store/processes.ts";
 import {
+  askCairnJson,
+  askCairn,
   LONG_TIMEOUTS,
   type CliFolder,
   runCairn,
   spawnCairn,
   createCliFolder,
-  runCairnJson,
   stepsInput,
   parseJsonLines,
   startQueuedRun,
@@ -59,7 +60,7 @@ describe.concurrent("a run that waits for approval", () => {
     expect(processesOf(at)).toMatchObject({ ...noProcesses, execution: waiting });
     // Nothing would move it before its time is over, a day later.
     expect(Number(processesOf(at).execution?.["readyAt"])).toBeGreaterThanOrEqual(before + 24 * 3_600_000);
-    expect((await runCairn(at, ["approve", run])).exit).toBe(0);
+    expect((await askCairn(at, ["approve", run])).exit).toBe(0);
     const woken = processesOf(at);
     expect(woken).toMatchObject({ ...noProcesses, execution: { attempt: 2 } });
     expect(Number(woken.execution?.["readyAt"])).toBeLessThanOrEqual(Date.now());
@@ -70,11 +71,11 @@ describe.concurrent("a run that waits for approval", () => {
     const run = await startQueuedRun(at, "pay");
     spawnCairn(at, ["work"]);
     await waitUntil(() => expect(processesOf(at).execution).toMatchObject({ state: "Park", stage: "waiting" }));
-    expect((await runCairn(at, ["approve", run, "--note", "from here"])).exit).toBe(0);
+    expect((await askCairn(at, ["approve", run, "--note", "from here"])).exit).toBe(0);
     await waitUntil(() => expect(processesOf(at).execution).toMatchObject({ stage: "ended" }));
     // Beat and park, then one attempt for the call and the end: no attempt was in vain in between.
     expect(processesOf(at).execution).toMatchObject({ attempt: 3 });
-    const kinds = parseJsonLines((await runCairn(at, ["timeline", run, "--json"])).out).map(({ kind }) => kind);
+    const kinds = parseJsonLines((await askCairn(at, ["timeline", run, "--json"])).out).map(({ kind }) => kind);
     const story = ["ApprovalRequested", "MessageAbsorbed", "HumanApprovalReceived", "ToolInvoked", "RunEnded"];
     expect(kinds.filter((kind) => story.includes(String(kind)))).toEqual(expect.arrayContaining(story));
     expect(kinds.indexOf("HumanApprovalReceived")).toBeLessThan(kinds.indexOf("ToolInvoked"));
@@ -88,25 +89,25 @@ describe.concurrent("a run that waits for approval", () => {
     const run = await startQueuedRun(at, "pay");
     spawnCairn(at, ["work"]);
     await waitUntil(() => expect(processesOf(at).execution).toMatchObject({ stage: "ended" }));
-    const told = (await runCairn(at, ["timeline", run])).out;
+    const told = (await askCairn(at, ["timeline", run])).out;
     expect(told).toMatch(/pay \(c1\) is denied by expiry: no decision before the gate expired/);
     expect(told).toContain("done: failed");
-    const late = await runCairn(at, ["approve", run]);
+    const late = await askCairn(at, ["approve", run]);
     expect([late.exit, late.err]).toEqual([4, expect.stringContaining("waits for no approval")]);
   });
 
   it("at two gates at once asks which one is meant, and each call runs as decided", async (context) => {
     const { at, run } = await atTwoGates(context);
-    const open = parseJsonLines((await runCairn(at, ["approvals", "--json"])).out);
+    const open = parseJsonLines((await askCairn(at, ["approvals", "--json"])).out);
     expect(open).toMatchObject([{ call: "c1" }, { call: "c2" }]);
     expect(new Set(open.map(({ argsHash }) => argsHash)).size).toBe(2);
-    const unnamed = await runCairn(at, ["approve", run]);
+    const unnamed = await askCairn(at, ["approve", run]);
     expect([unnamed.exit !== 0, unnamed.err]).toEqual([true, expect.stringMatching(/c1[^]*c2/)]);
-    expect(await runCairnJson(at, ["deny", run, "c2", "--note", "once is enough"])).toMatchObject({ call: "c2" });
-    expect(await runCairnJson(at, ["approve", run, "c1"])).toMatchObject({ call: "c1", as: "approve" });
+    expect(await askCairnJson(at, ["deny", run, "c2", "--note", "once is enough"])).toMatchObject({ call: "c2" });
+    expect(await askCairnJson(at, ["approve", run, "c1"])).toMatchObject({ call: "c1", as: "approve" });
     const { exit, out } = await runCairn(at, START);
     expect([exit, out]).toEqual([0, expect.stringMatching(/done: (succeeded, failed|failed, succeeded)/)]);
-    expect(parseJsonLines((await runCairn(at, ["ledger", run, "--json"])).out)).toMatchObject([
+    expect(parseJsonLines((await askCairn(at, ["ledger", run, "--json"])).out)).toMatchObject([
       { call: "c1", status: "succeeded" },
       { call: "c2", status: "failed" },
     ]);

@@ -2,6 +2,8 @@
 import { type TestContext, describe, expect, it } from "vitest";
 import { LIMITS } from "../../support/gate/limits.ts";
 import {
+  askCairnJson,
+  askCairn,
   type CliFolder,
   runCairn,
   spawnCairn,
@@ -50,7 +52,7 @@ describe.concurrent("a call with an unknown outcome", () => {
     for (const as of ["succeeded", "failed", "retry"]) {
       expect(said).toContain(`npx cairn reconcile ${run} c1 --as ${as} --store ${at.store}\n`.trim());
     }
-    const shown = await runCairnJson(at, ["show", run]);
+    const shown = await askCairnJson(at, ["show", run]);
     expect(shown).toMatchObject({ status: "blocked", inProgress: true, resumable: true, takeovers: 1 });
     expect(shown["unknown"]).toMatchObject([{ call: "c1", tool: "mail", args: { step: 1 }, answered: false }]);
   });
@@ -59,13 +61,13 @@ describe.concurrent("a call with an unknown outcome", () => {
     const { at, run } = await blocked(context);
     const said = ["reconcile", run, "c1", "--as", "succeeded", "--result", '"sent"', "--note", "seen in the log"];
     expect(await runCairnJson(at, said)).toMatchObject({ run, call: "c1", as: "succeeded", accepted: true });
-    const again = await runCairn(at, ["reconcile", run, "c1", "--as", "succeeded"]);
+    const again = await askCairn(at, ["reconcile", run, "c1", "--as", "succeeded"]);
     expect([again.exit, again.err]).toEqual([4, expect.stringContaining("error Duplicate:")]);
     const { exit, out } = await runCairn(at, CONTINUE);
     expect([exit, out]).toEqual([0, expect.stringContaining("done: succeeded")]);
     expect(out).toContain("seen in the log");
     expect(countMails(at)).toBe(1);
-    const stale = await runCairn(at, ["reconcile", run, "c1", "--as", "retry"]);
+    const stale = await askCairn(at, ["reconcile", run, "c1", "--as", "retry"]);
     expect([stale.exit, stale.err]).toEqual([4, expect.stringMatching(/error Stale:[^]*says: succeeded/)]);
   });
 
@@ -93,7 +95,7 @@ describe.concurrent("a call with an unknown outcome", () => {
     const { exit, out } = await runCairn(at, CONTINUE);
     expect([exit, out]).toEqual([0, expect.stringContaining("done: succeeded")]);
     expect(countMails(at)).toBe(2);
-    const { out: ledger } = await runCairn(at, ["ledger", run]);
+    const { out: ledger } = await askCairn(at, ["ledger", run]);
     expect(ledger).toMatch(/c1 +mail +unsafe +succeeded +2 .* letter-1 +mail-c1-/);
   });
 });

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import {
+  askCairn,
   LONG_TIMEOUTS,
   runCairn,
   createCliFolder,
@@ -18,7 +19,7 @@ it("redrives a run that failed because of infrastructure, and records the operat
   expect([failed.exit, failed.out]).toEqual([1, expect.stringContaining("■ failed, ModelUnavailable")]);
   const { run: id } = await runCairnJson(at, ["start", "./away.ts", "--input", "{}", "--key", "k"]);
   const run = String(id);
-  expect((await runCairn(at, ["show", run])).out).toContain(`npx cairn redrive ${run}`);
+  expect((await askCairn(at, ["show", run])).out).toContain(`npx cairn redrive ${run}`);
   writeFileSync(join(at.store, "back"), "");
   const words = ["redrive", run, "--by", "ada", "--why", "it is back"];
   const redriven = await runCairn(at, words);
@@ -27,7 +28,7 @@ it("redrives a run that failed because of infrastructure, and records the operat
   expect([late.exit, late.err]).toEqual([4, expect.stringContaining("error Late")]);
   const again = await runCairn(at, ["start", "./away.ts", "--input", "{}", "--key", "k", "--wait"]);
   expect([again.exit, again.out]).toEqual([0, expect.stringContaining("here")]);
-  expect((await runCairn(at, ["timeline", run])).out).toContain("↻ redriven by ada after ModelUnavailable: it is back");
+  expect((await askCairn(at, ["timeline", run])).out).toContain("↻ redriven by ada after ModelUnavailable: it is back");
 });
 
 it("refuses a run that failed by itself, and a missing one", async () => {

@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 import { openStore } from "../../../src/adapters/local/store/database.ts";
 import { sqlitePorts } from "../../support/harness/ports.ts";
 import {
+  askCairn,
   type CliFolder,
   type CliProcess,
   runCairn,
@@ -36,7 +37,7 @@ async function kill({ child, ended }: CliProcess, signal: NodeJS.Signals): Promi
 }
 
 async function runsOf(at: CliFolder): Promise<readonly Record<string, unknown>[]> {
-  const { out } = await runCairn(at, ["list", "--json"]);
+  const { out } = await askCairn(at, ["list", "--json"]);
   return out === "" ? [] : parseJsonLines(out);
 }
 

@@ -4,6 +4,8 @@ import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import {
+  askCairnJson,
+  askCairn,
   LONG_TIMEOUTS,
   runCairn,
   spawnCairn,
@@ -19,7 +21,7 @@ async function atGate(...steps: readonly string[]) {
   const { run } = await runCairnJson(at, ["start", "clerk", "--input", stepsInput(...steps)]);
   const name = String(run);
   const shows = (what: "phase" | "status", wanted: string): Promise<void> =>
-    waitUntil(async () => expect((await runCairnJson(at, ["show", name]))[what]).toBe(wanted));
+    waitUntil(async () => expect((await askCairnJson(at, ["show", name]))[what]).toBe(wanted));
   spawnCairn(at, ["work"]);
   await shows("phase", "ExecutingTools");
   const open = (): void => writeFileSync(join(at.store, "open"), "");
@@ -29,11 +31,11 @@ async function atGate(...steps: readonly string[]) {
 
 it("pauses after the present beat, accepts messages meanwhile, and continues after the resume", async () => {
   const { at, run, open, reaches } = await atGate("gate", "note");
-  const paused = await runCairn(at, ["pause", run]);
+  const paused = await askCairn(at, ["pause", run]);
   expect([paused.exit, paused.out]).toEqual([0, expect.stringContaining("will pause after the current beat")]);
   open();
   await reaches("paused");
-  const shown = await runCairn(at, ["show", run]);
+  const shown = await askCairn(at, ["show", run]);
   expect(shown.out).toContain(`npx cairn resume ${run}`);
   expect(shown.out).toContain(`, by ${userInfo().username}@${hostname()}`);
   const words = ["send", run, "a word from outside", "--key", "w1", "--json"];
@@ -41,29 +43,29 @@ it("pauses after the present beat, accepts messages meanwhile, and continues aft
     { message: "w1", delivered: true },
   ]);
   expect(parseJsonLines((await runCairn(at, words)).out.replaceAll("\n", ""))).toMatchObject([{ delivered: false }]);
-  const other = await runCairn(at, ["send", run, "another word", "--key", "w1"]);
+  const other = await askCairn(at, ["send", run, "another word", "--key", "w1"]);
   expect([other.exit, other.err]).toEqual([4, expect.stringContaining("error MessageConflict")]);
-  expect(await runCairnJson(at, ["show", run])).toMatchObject({ status: "paused", beats: 1 });
-  expect((await runCairn(at, ["resume", run])).exit).toBe(0);
+  expect(await askCairnJson(at, ["show", run])).toMatchObject({ status: "paused", beats: 1 });
+  expect((await askCairn(at, ["resume", run])).exit).toBe(0);
   await reaches("completed");
-  const { out } = await runCairn(at, ["timeline", run]);
+  const { out } = await askCairn(at, ["timeline", run]);
   expect(out.match(/says: a word from outside/g)).toHaveLength(1);
   expect(out).toMatch(/paused[^]*resumed[^]*■ completed/);
-  const empty = await runCairn(at, ["send", run, " "]);
+  const empty = await askCairn(at, ["send", run, " "]);
   expect([empty.exit, empty.err]).toEqual([2, expect.stringContaining("it has no text")]);
-  const late = await runCairn(at, ["send", run, "too late"]);
+  const late = await askCairn(at, ["send", run, "too late"]);
   expect([late.exit, late.err]).toEqual([4, expect.stringContaining("error Late")]);
 });
 
 it("cancels: nothing new is started, and the run shows that", async () => {
   const { at, run, open, reaches } = await atGate("gate", "mail");
-  expect((await runCairn(at, ["cancel", run, "--json"])).exit).toBe(0);
+  expect((await askCairn(at, ["cancel", run, "--json"])).exit).toBe(0);
   open();
   await reaches("cancelled");
-  expect(parseJsonLines((await runCairn(at, ["ledger", run, "--json"])).out).map((call) => call["tool"])).toEqual([
+  expect(parseJsonLines((await askCairn(at, ["ledger", run, "--json"])).out).map((call) => call["tool"])).toEqual([
     "gate",
   ]);
-  const again = await runCairn(at, ["cancel", run]);
+  const again = await askCairn(at, ["cancel", run]);
   expect([again.exit, again.err]).toEqual([4, expect.stringContaining("error Late")]);
   const waited = await runCairn(at, ["watch", run]);
   expect([waited.exit, waited.out]).toEqual([1, expect.stringContaining("■ cancelled")]);
@@ -72,9 +74,9 @@ it("cancels: nothing new is started, and the run shows that", async () => {
 it("refuses too many messages, and a missing run", async () => {
   const at = createCliFolder(LONG_TIMEOUTS);
   const { run } = await runCairnJson(at, ["start", "clerk", "--input", stepsInput("note")]);
-  const long = await runCairn(at, ["send", String(run), "x".repeat(70_000)]);
+  const long = await askCairn(at, ["send", String(run), "x".repeat(70_000)]);
   expect([long.exit, long.err]).toEqual([2, expect.stringContaining("error TooLarge")]);
-  const nobody = await runCairn(at, ["pause", "nobody"]);
+  const nobody = await askCairn(at, ["pause", "nobody"]);
   expect([nobody.exit, nobody.err]).toEqual([3, expect.stringContaining("error RunUnknown")]);
-  expect(await runCairnJson(at, ["show", String(run)])).toMatchObject({ status: "queued" });
+  expect(await askCairnJson(at, ["show", String(run)])).toMatchObject({ status: "queued" });
 });

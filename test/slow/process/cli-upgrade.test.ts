@@ -3,6 +3,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import {
+  askCairnJson,
+  askCairn,
   LONG_TIMEOUTS,
   type CliFolder,
   type CliProcess,
@@ -31,7 +33,7 @@ function deploy(at: CliFolder, ...changes: readonly (readonly [from: string, to:
 const PINNED = ['version: "1",', 'version: "1", upgrade: "pin",'] as const;
 const SECOND = ['version: "1",', 'version: "2",'] as const;
 
-const shown = (at: CliFolder, run: string) => runCairnJson(at, ["show", run]);
+const shown = (at: CliFolder, run: string) => askCairnJson(at, ["show", run]);
 const reaches = (at: CliFolder, run: string, status: string): Promise<void> =>
   waitUntil(async () => expect((await shown(at, run))["status"]).toBe(status));
 
@@ -50,14 +52,14 @@ async function atGate(at: CliFolder): Promise<string> {
 }
 
 const kinds = async (at: CliFolder, run: string) =>
-  parseJsonLines((await runCairn(at, ["timeline", run, "--json"])).out);
+  parseJsonLines((await askCairn(at, ["timeline", run, "--json"])).out);
 
 it("a run follows its agent: the next supervisor has the new file, and the first beat under it records that", async () => {
   const at = createCliFolder(LONG_TIMEOUTS);
   const run = await atGate(at);
   deploy(at, SECOND);
-  expect((await runCairn(at, ["approve", run])).exit).toBe(0);
-  const refused = await runCairn(at, ["resume", run, "--upgrade"]);
+  expect((await askCairn(at, ["approve", run])).exit).toBe(0);
+  const refused = await askCairn(at, ["resume", run, "--upgrade"]);
   expect([refused.exit, refused.err]).toEqual([4, expect.stringContaining("waits for no upgrade")]);
   spawnCairn(at, ["work"]);
   await reaches(at, run, "completed");
@@ -71,7 +73,7 @@ it("a pinned run waits until an operator accepts the version, calls nothing mean
   deploy(at, PINNED);
   const run = await atGate(at);
   deploy(at, SECOND);
-  expect((await runCairn(at, ["approve", run])).exit).toBe(0);
+  expect((await askCairn(at, ["approve", run])).exit).toBe(0);
   const work = spawnCairn(at, ["work"]);
   await reaches(at, run, "blocked");
   await waitUntil(async () =>
@@ -80,10 +82,10 @@ it("a pinned run waits until an operator accepts the version, calls nothing mean
       waitsFor: { kind: "upgrade", from: "1", to: "2", accepted: false },
     }),
   );
-  expect((await runCairn(at, ["show", run])).out).toContain(`npx cairn resume ${run} --upgrade`);
+  expect((await askCairn(at, ["show", run])).out).toContain(`npx cairn resume ${run} --upgrade`);
   const watched = await runCairn(at, ["watch", run]);
   expect([watched.exit, watched.out]).toEqual([4, expect.stringContaining("waits for an upgrade")]);
-  const accepted = await runCairnJson(at, ["resume", run, "--upgrade"]);
+  const accepted = await askCairnJson(at, ["resume", run, "--upgrade"]);
   expect(accepted).toMatchObject({ run, upgrade: { from: "1", to: "2" }, accepted: true });
   await reaches(at, run, "completed");
   const changed = (await kinds(at, run)).filter(({ kind }) => kind === "AgentChanged");
@@ -97,7 +99,7 @@ it("a running worker keeps the code that it loaded: a change counts for the next
   spawnCairn(at, ["work", "--workers", "1"]);
   await reaches(at, String(run), "waiting");
   deploy(at, SECOND);
-  expect((await runCairn(at, ["approve", String(run)])).exit).toBe(0);
+  expect((await askCairn(at, ["approve", String(run)])).exit).toBe(0);
   await reaches(at, String(run), "completed");
   expect((await kinds(at, String(run))).map(({ kind }) => kind)).not.toContain("AgentChanged");
 });

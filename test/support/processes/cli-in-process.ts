@@ -12,6 +12,9 @@ export interface CliOutput {
 
 interface CliShellOptions {
   readonly dir: string;
+  /** The directory of the store; the folder itself by default. */
+  readonly store?: string;
+  readonly env?: Shell["env"];
   /** Answers a command's questions at the terminal; null: there is no terminal. */
   readonly person: Shell["ask"];
   /** What is piped to it; default: nothing. */
@@ -24,7 +27,7 @@ export function createShell(of: CliShellOptions, words: readonly string[]) {
   const shell: Shell = {
     argv: words,
     worlds: WORLDS,
-    ...{ env: {}, cwd: of.dir, json: words.includes("--json"), user: () => "ada", host: () => "loom" },
+    ...{ env: of.env ?? {}, cwd: of.dir, json: words.includes("--json"), user: () => "ada", host: () => "loom" },
     readStdin: async () => of.stdin ?? new Uint8Array(),
     ask: of.person,
     stopSignal: () => new AbortController().signal,
@@ -40,7 +43,7 @@ export function createShell(of: CliShellOptions, words: readonly string[]) {
 }
 
 export async function runCliAt(of: CliShellOptions, ...words: readonly string[]): Promise<CliOutput> {
-  const { shell, said } = createShell(of, [...words, "--store", of.dir]);
+  const { shell, said } = createShell(of, [...words, "--store", of.store ?? of.dir]);
   return { exit: await runCommand(shell, "0"), ...said };
 }
 

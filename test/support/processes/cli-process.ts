@@ -151,6 +151,20 @@ export function spawnCairn(of: CliFolder, words: readonly string[], options: Cir
 export const runCairn = (of: CliFolder, words: readonly string[], options: Circumstances = {}): Promise<CliResult> =>
   spawnCairn(of, words, options).ended;
 
+/**
+ * The same command within the process of the test, which costs a hundredth of a start of Node: for what a test asks again and
+ * again while it waits, and for what it asks beside its subject. It imports no agent.
+ */
+export async function askCairn({ dir, store, env }: CliFolder, words: readonly string[]): Promise<CliResult> {
+  // Loaded when it is needed: most tests of processes ask for nothing.
+  const { runCliAt } = await import("./cli-in-process.ts");
+  return runCliAt({ dir, store, env, person: null }, ...words);
+}
+
+/** The one document that `askCairn` prints. */
+export const askCairnJson = async (of: CliFolder, words: readonly string[]): Promise<Record<string, unknown>> =>
+  JSON.parse((await askCairn(of, [...words, "--json"])).out) as Record<string, unknown>;
+
 /** The one document that a command prints under `--json`. */
 export async function runCairnJson(of: CliFolder, words: readonly string[]): Promise<Record<string, unknown>> {
   return JSON.parse((await runCairn(of, [...words, "--json"])).out) as Record<string, unknown>;
