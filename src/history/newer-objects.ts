@@ -5,6 +5,8 @@
  * A result counts only for the same idempotency key and the same digest of the arguments: the run may choose another call
  * under the same ID now. It counts whether or not its snapshot was ever committed, since the process that wrote it had
  * the answer of the tool. What cannot be read, or has no genuine seal where seals are on, is left out.
+ *
+ * Schedule 263: the run undid the effect of a call later in the lost time. Its result is true no more, so it is marked.
  */
 import { Unreadable, decompress, sha256 } from "../codec/canonical.ts";
 import { SNAPSHOT_BYTES_MAX, type Snapshot, decodeSnapshot } from "../codec/snapshot.ts";
@@ -23,6 +25,8 @@ export interface LostResult {
   readonly value: Value | null;
   readonly externalId: string | null;
   readonly files: readonly FileRef[] | undefined;
+  /** Its effect was undone later, or may have been. */
+  readonly isUndone: boolean;
 }
 
 /** The results by key and digest of the arguments. */
@@ -44,23 +48,27 @@ export async function lostResults(
   mark: RestoredMark,
 ): Promise<LostResults> {
   const results = new Map<string, LostResult>();
-  /** By the key of each snapshot: the intents of the calls that are open there. */
-  const open = new Map<string, ReadonlyMap<string, Intent>>();
+  /** By the key of each snapshot: the intents of its open calls, and of those of the lost time before it. */
+  const known = new Map<string, ReadonlyMap<string, Intent>>();
   for (const key of await lostSnapshots(world, row, mark)) {
     const snapshot = await readable(world, row, key);
     if (snapshot === null) continue;
     const before =
       snapshot.previous === null
         ? null
-        : (open.get(snapshot.previous.key) ?? (await openIn(world, row, snapshot.previous)));
+        : (known.get(snapshot.previous.key) ?? (await openIn(world, row, snapshot.previous)));
     const intents = new Map(before);
     for (const event of snapshot.commits.flatMap(({ events }) => events)) {
       if (event.kind === "ToolIntended") intents.set(event.call, event);
       const result = resultIn(event);
       const intent = result === null ? undefined : intents.get(result.call);
       if (result !== null && intent !== undefined) results.set(lostResultKey(intent), result.result);
+      const undone = event.kind === "RecoveryDecided" && event.action.kind === "undo" ? event.action.call : null;
+      const before = undone === null ? undefined : intents.get(undone);
+      const found = before === undefined ? undefined : results.get(lostResultKey(before));
+      if (before !== undefined && found !== undefined) results.set(lostResultKey(before), { ...found, isUndone: true });
     }
-    open.set(key, intents);
+    known.set(key, intents);
   }
   return results;
 }
@@ -124,10 +132,11 @@ async function openIn(
 function resultIn(event: Event): { readonly call: string; readonly result: LostResult } | null {
   if (event.kind === "ToolResultRecorded") {
     const { call, outcome, value, externalId, files } = event;
-    return { call, result: { outcome, value, externalId, files } };
+    return { call, result: { outcome, value, externalId, files, isUndone: false } };
   }
   if (event.kind !== "ToolResultReconciled") return null;
   const { call, answer, externalId = null } = event;
   if (answer.as !== "succeeded" && answer.as !== "failed") return null;
-  return { call, result: { outcome: answer.as, value: answer.value, externalId, files: answer.files } };
+  const { as: outcome, value, files } = answer;
+  return { call, result: { outcome, value, externalId, files, isUndone: false } };
 }

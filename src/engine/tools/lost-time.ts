@@ -79,7 +79,7 @@ export async function askFirst(
   run: ActiveRun,
   { call, tool, mark, first, reason }: AsksFirst & AskedCall,
 ): Promise<boolean> {
-  if (await takeLostResult(run, { call, mark })) return true;
+  if (await takeLostResult(run, { call, mark, reason })) return true;
   if (first === "probe" && reason !== undefined) return false;
   const why = restoredWords(mark);
   const reconcilableFrom = reconcileFromOf(run, tool);
@@ -104,16 +104,57 @@ interface AskedCall {
 /** The results that newer objects know, read once by an invocation. */
 const known = new WeakMap<ActiveRun, Promise<LostResults>>();
 
-/** Settles the call with its result of the lost time, if newer objects of the run have it. */
-export async function takeLostResult(
-  run: ActiveRun,
-  { call, mark }: { readonly call: string; readonly mark: RestoredMark },
-): Promise<boolean> {
+async function lostResultOf(run: ActiveRun, call: string, mark: RestoredMark): Promise<LostResult | undefined> {
   const { intent } = openCall(run, call);
-  if (intent === null) return false;
+  if (intent === null) return undefined;
   const results = known.get(run) ?? lostResults(run.world, run.row, mark);
   known.set(run, results);
-  const found = (await results).get(lostResultKey(intent));
+  return (await results).get(lostResultKey(intent));
+}
+
+/**
+ * Schedule 263: a call happened in the lost time and was undone there. Its result would let the run go on as if the effect
+ * stood, and the service may answer the same key with what was cancelled. So a human says what is true.
+ */
+function askAboutUndone(
+  run: ActiveRun,
+  { call, mark, reason }: { readonly call: string; readonly mark: RestoredMark; readonly reason?: string | undefined },
+): void {
+  const why = `${restoredWords(mark)}; newer objects of this run say that it happened and that its undo was begun`;
+  const reconcilableFrom = reconcileFromOf(run, null);
+  recordUnknown(run, { call, tool: null, why, reconcilableFrom, restored: mark.at, approval: reason });
+}
+
+/**
+ * Before a call whose class would repeat it after a restore: asks about it if newer objects say that it was undone. Where
+ * the service does not know the key, a repetition does it again, as wanted.
+ */
+export async function asksAboutUndone(
+  run: ActiveRun,
+  { open, tool }: { readonly open: OpenCall; readonly tool: Tool },
+): Promise<boolean> {
+  const mark = openMark(run.row);
+  const isRepeated = EFFECTS[tool.effect].isKnownByKey && EFFECTS[tool.effect].afterRestore === "again";
+  if (mark === null || !isRepeated || tool.undo === null || open.restored === mark.at) return false;
+  const found = await lostResultOf(run, open.call, mark);
+  if (found?.isUndone !== true) return false;
+  askAboutUndone(run, { call: open.call, mark });
+  return true;
+}
+
+/**
+ * Settles the call with its result of the lost time, if newer objects of the run have it. If they say that its effect was
+ * undone, a human is asked. False: they do not know it.
+ */
+export async function takeLostResult(
+  run: ActiveRun,
+  { call, mark, reason }: { readonly call: string; readonly mark: RestoredMark; readonly reason?: string | undefined },
+): Promise<boolean> {
+  const found = await lostResultOf(run, call, mark);
+  if (found?.isUndone === true) {
+    askAboutUndone(run, { call, mark, reason });
+    return true;
+  }
   if (found === undefined || !(await isWhole(run, found))) return false;
   const { outcome, value, externalId, files } = found;
   const evidence = "newer objects of this run have its result, under the same key and arguments";

@@ -26,7 +26,7 @@ import { reasonToAsk } from "./approval-rule.ts";
 import { type BeforeImage, takeImages, timeWithImage } from "./before-image.ts";
 import { keyOf } from "./call-key.ts";
 import { dispatchFirst, taskOfChild } from "./dispatch.ts";
-import { type AsksFirst, askFirst, asksFirst } from "./lost-time.ts";
+import { type AsksFirst, askFirst, asksAboutUndone, asksFirst } from "./lost-time.ts";
 import { gateTerms } from "../context/gate-terms.ts";
 import { hasBudget } from "../context/budget-gate.ts";
 import type { Next } from "../context/next.ts";
@@ -146,6 +146,8 @@ export async function prepareCalls(
         await askFirst(run, { ...asks, call, tool: each.tool });
       } else if (!fitting.includes(each)) {
         postponeForRoom(run, { ...each, after: "intent", takesMs: timeToStart(run, each.tool) });
+      } else if (await asksAboutUndone(run, { open: openCall(run, call), tool: each.tool })) {
+        released += wasDebited(each.open) ? 0 : 1;
       } else if (await release(run, by, { ...each, image: images.get(each.open.call), asks })) {
         released += each.open.tool === NEXT_MESSAGE || wasDebited(each.open) ? 0 : 1;
       }
