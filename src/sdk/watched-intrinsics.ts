@@ -27,15 +27,19 @@ const aboveTwice = (value: object): object => getPrototypeOf(getPrototypeOf(valu
 const GENERATOR = aboveTwice((function* () {})());
 const ASYNC_GENERATOR = aboveTwice((async function* () {})());
 
-/** Plain methods by holder: what codec, protocol, history and engine call between a decision and its commit. */
+/**
+ * Plain methods by holder: what codec, protocol, history and engine call between a decision and its commit. Also what must
+ * stay absent: `then` where objects are awaited, and methods that hide inherited ones. An index in `Array.prototype` takes
+ * what is pushed into an empty array, and it raises the `length` there.
+ */
 const METHODS: readonly (readonly [name: string, holder: object, methods: string])[] = [
   ["Array", Array, "isArray from of"],
   [
     "Array.prototype",
     Array.prototype,
     "at concat constructor entries every filter find findIndex findLast findLastIndex flat flatMap forEach includes " +
-      "indexOf join keys lastIndexOf map pop push reduce reverse shift slice some sort splice toJSON toReversed toSorted " +
-      "toString unshift values",
+      "indexOf join keys lastIndexOf length map pop push reduce reverse shift slice some sort splice then toJSON toReversed " +
+      "toSorted toString unshift values",
   ],
   [
     "Object",
@@ -43,14 +47,14 @@ const METHODS: readonly (readonly [name: string, holder: object, methods: string
     "assign create defineProperty entries freeze fromEntries getOwnPropertyNames getPrototypeOf hasOwn is keys values",
   ],
   ["Object.prototype", Object.prototype, "constructor hasOwnProperty propertyIsEnumerable toJSON toString valueOf"],
-  ["Function.prototype", Function.prototype, "apply bind call"],
+  ["Function.prototype", Function.prototype, "apply bind call then"],
   ["JSON", JSON, "parse stringify"],
   ["Number", Number, "isFinite isInteger isNaN isSafeInteger parseInt"],
   ["Number.prototype", Number.prototype, "toFixed toJSON toString"],
   ["Math", Math, "ceil floor max min round trunc"],
   ["Reflect", Reflect, "apply get ownKeys"],
-  ["Map.prototype", Map.prototype, "clear delete entries forEach get has keys set values"],
-  ["Set.prototype", Set.prototype, "add clear delete entries forEach has keys values"],
+  ["Map.prototype", Map.prototype, "clear delete entries forEach get has keys set then values"],
+  ["Set.prototype", Set.prototype, "add clear delete entries forEach has keys then values"],
   ["WeakMap.prototype", WeakMap.prototype, "delete get has set"],
   ["Promise", Promise, "all allSettled race reject resolve withResolvers"],
   ["Promise.prototype", Promise.prototype, "catch constructor finally then"],
@@ -65,14 +69,17 @@ const METHODS: readonly (readonly [name: string, holder: object, methods: string
   ["String", String, "raw"],
   ["Date", Date, "now"],
   ["Date.prototype", Date.prototype, "getTime toISOString"],
+  ["performance", performance, "now"],
   ["Uint8Array", Uint8Array, "from of"],
   ["TypedArray.prototype", getPrototypeOf(Uint8Array.prototype) as object, "fill set slice subarray toString"],
+  ["Uint8Array.prototype", Uint8Array.prototype, "fill set slice subarray then toString"],
   ["ArrayBuffer", ArrayBuffer, "isView"],
   ["Buffer", Buffer, "alloc allocUnsafe allocUnsafeSlow byteLength compare concat from isBuffer"],
   [
     "Buffer.prototype",
     Buffer.prototype,
-    "compare copy equals includes indexOf lastIndexOf readUInt32BE slice subarray toString utf8Slice write writeUInt32BE",
+    "compare copy equals fill includes indexOf lastIndexOf readUInt32BE set slice subarray then toString utf8Slice write " +
+      "writeUInt32BE",
   ],
   ["TextEncoder.prototype", TextEncoder.prototype, "encode"],
   ["TextDecoder.prototype", TextDecoder.prototype, "decode"],
@@ -94,11 +101,12 @@ const METHODS: readonly (readonly [name: string, holder: object, methods: string
 const GLOBALS =
   "AbortController AbortSignal Array ArrayBuffer BigInt Buffer Date Error JSON Map Math Number Object Promise Proxy " +
   "Reflect RegExp Set String Symbol TextDecoder TextEncoder TypeError URL Uint8Array WeakMap WeakSet clearTimeout " +
-  "encodeURIComponent isNaN parseInt queueMicrotask setImmediate setTimeout structuredClone";
+  "encodeURIComponent isNaN parseInt performance queueMicrotask setImmediate setTimeout structuredClone";
 
 /** Members whose keys are symbols. */
 const SYMBOLS: readonly (readonly [name: string, holder: object, key: symbol])[] = [
   ["Array.prototype[Symbol.iterator]", Array.prototype, Symbol.iterator],
+  ["Array.prototype[Symbol.isConcatSpreadable]", Array.prototype, Symbol.isConcatSpreadable],
   ["Map.prototype[Symbol.iterator]", Map.prototype, Symbol.iterator],
   ["Set.prototype[Symbol.iterator]", Set.prototype, Symbol.iterator],
   ["String.prototype[Symbol.iterator]", String.prototype, Symbol.iterator],
@@ -120,6 +128,9 @@ const ACCESSORS: readonly (readonly [name: string, holder: object, key: Property
   ["TypedArray.prototype.byteLength", getPrototypeOf(Uint8Array.prototype) as object, "byteLength"],
   ["TypedArray.prototype.buffer", getPrototypeOf(Uint8Array.prototype) as object, "buffer"],
   ["TypedArray.prototype.byteOffset", getPrototypeOf(Uint8Array.prototype) as object, "byteOffset"],
+  ["Uint8Array.prototype.length", Uint8Array.prototype, "length"],
+  ["Uint8Array.prototype.byteLength", Uint8Array.prototype, "byteLength"],
+  ["Buffer.prototype.length", Buffer.prototype, "length"],
   ["AbortController.prototype.signal", AbortController.prototype, "signal"],
   ["AbortSignal.prototype.aborted", AbortSignal.prototype, "aborted"],
   ...["flags", "hasIndices", "global", "ignoreCase", "multiline", "dotAll", "unicode", "unicodeSets", "sticky"].map(

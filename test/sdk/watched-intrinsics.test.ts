@@ -108,6 +108,35 @@ test.each(Object.entries(CARELESS))("notices another %s", (name, [holder, key, p
   expect(noticed).toMatchObject({ intrinsic: name });
 });
 
+/** What is absent in the language, and would come between the engine and what it calls. */
+const ADDED: { readonly [name: string]: readonly [holder: object, key: PropertyKey, put: PropertyDescriptor] } = {
+  "Array.prototype.length": [Array.prototype, 3, { get: () => undefined, set: () => {} }],
+  "Array.prototype.then": [Array.prototype, "then", { value: (take: (all: unknown) => void) => take([]) }],
+  "Array.prototype[Symbol.isConcatSpreadable]": [Array.prototype, Symbol.isConcatSpreadable, { value: false }],
+  "Uint8Array.prototype.subarray": [Uint8Array.prototype, "subarray", { value: () => new Uint8Array() }],
+  "Uint8Array.prototype.length": [Uint8Array.prototype, "length", { get: () => 0 }],
+  "Buffer.prototype.length": [Buffer.prototype, "length", { get: () => 0 }],
+  "performance.now": [performance, "now", { value: () => 0 }],
+};
+
+test.each(Object.entries(ADDED))("notices %s where there was none, and takes it away", (name, [holder, key, put]) => {
+  const watcher = watchIntrinsics();
+  let noticed: unknown = null;
+  let isLeft = true;
+  try {
+    Object.defineProperty(holder, key, { ...put, configurable: true });
+    watcher.check();
+  } catch (error) {
+    noticed = error;
+    isLeft = Object.hasOwn(holder, key);
+  } finally {
+    Reflect.deleteProperty(holder, key);
+    Reflect.set(Array.prototype, "length", 0);
+  }
+  expect(noticed).toMatchObject({ intrinsic: name });
+  expect(isLeft).toBe(false);
+});
+
 test.each<[says: string, change: () => void]>([
   [
     "a getter that every object inherits",
