@@ -162,7 +162,12 @@ const WHY = {
 /** Nothing is open at that version, so each call is wholly before it or after it. */
 async function effectsBesides(world: World, state: State): Promise<ForkEffects> {
   const calls = (await ledger(world, state.run)) ?? [];
-  const acted = calls.filter(({ effect, attempts }) => effect !== null && EFFECTS[effect].actsOutside && attempts > 0);
+  // In the lost time of a restore a call happened that this run never released: its question or its answer says so.
+  const mayHaveHappened = ({ attempts, status }: LedgerEntry): boolean =>
+    attempts > 0 || status === "unknown" || status === "reconciled";
+  const acted = calls.filter(
+    (entry) => entry.effect !== null && EFFECTS[entry.effect].actsOutside && mayHaveHappened(entry),
+  );
   const isLater = (call: string): boolean => Number(/^c(\d+)$/.exec(call)?.[1] ?? 0) > state.calls;
   // A hand-off that failed after its child run acted has left effects behind, too.
   const stands = ({ status, outside }: LedgerEntry): boolean =>

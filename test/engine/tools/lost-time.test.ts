@@ -198,6 +198,23 @@ test("a fork of a run that had ended before the backup asks as well, and one of 
   expect((await forkOf(newer)).restored).toBeUndefined();
 });
 
+test("a fork to before a call that a human found in the lost time is refused until it is confirmed", async () => {
+  const harness = createChainHarness();
+  const done: string[] = [];
+  const agent = clerk({ effect: "unsafe", words: () => "pay", done });
+  const { run } = await lose(harness, agent);
+  await resume(harness, agent, run);
+  harness.clock.moveTo((await show(harness.world, run))?.unknown[0]?.reconcilableFrom ?? 0);
+  expect(await reconcile(harness.world, answer(run, "succeeded"))).toMatchObject({ kind: "accepted" });
+  await runUntilIdle(harness, agent);
+  expect(await checkRun(harness.world, { run, by: "ann" })).toMatchObject({ kind: "checked" });
+  // The run itself released it never, and it happened.
+  expect(await ledger(harness.world, run)).toMatchObject([{ status: "reconciled", attempts: 0 }]);
+  const fork = { run, at: 0, agent, key: null, by: "ann", confirmed: false };
+  const effects = { later: ["act (c1)"], undone: [] };
+  expect(await forkRun(harness.world, fork)).toEqual({ kind: "notConfirmed", effects });
+});
+
 test("children that are made again after the restore inherit the mark and ask", async () => {
   const scene = createScene("family");
   const noDeaths = { roll: () => 1 };
