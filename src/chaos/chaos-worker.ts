@@ -7,6 +7,7 @@ import { agentStandingIn } from "./stand-ins.ts";
 import { chaosIn } from "../sdk/chaos-file.ts";
 import { protectIntrinsics } from "../sdk/protect-intrinsics.ts";
 import { registerResolution } from "../sdk/resolution.ts";
+import { leaveOutCallbacks } from "../sdk/tool-loop/callbacks.ts";
 import { readPlan, rigFor } from "./rig.ts";
 import type { FaultInjection } from "../ports/fault-point.ts";
 import { worldWithFaultPoints } from "../testing/fault-points.ts";
@@ -27,6 +28,7 @@ const settings = JSON.parse(process.argv[2] ?? "") as ChaosWorkerSettings;
 // Before the agent's file is loaded, as in every worker.
 protectIntrinsics();
 registerResolution();
+leaveOutCallbacks();
 const [file = ""] = settings.agentFiles;
 const standIns = (await chaosIn(file))?.standIns ?? {};
 

@@ -8,6 +8,7 @@ import { lookFor } from "../adapters/local/secrets.ts";
 import { loadAgentFile } from "../sdk/load.ts";
 import { modelOf } from "../providers/model.ts";
 import { registerResolution } from "../sdk/resolution.ts";
+import { leaveOutCallbacks } from "../sdk/tool-loop/callbacks.ts";
 import type { LoopSaid } from "./plain.ts";
 import type { LoopSettings, LoopTask } from "./strategy.ts";
 import { type PlainLoop, plainLoop } from "./plain-loop.ts";
@@ -25,6 +26,7 @@ import { readerIn, secretsFor } from "../history/secrets.ts";
 // The worker must not outlive the process that counts its effects.
 process.on("disconnect", () => process.exit(1));
 registerResolution();
+leaveOutCallbacks();
 
 const { dir, marks, agentFile, agent: name, real, gates } = JSON.parse(process.argv[2] ?? "") as LoopSettings;
 let inHand: number | null = null;

@@ -51,6 +51,14 @@ test("fakes replace the tools of the whole family in all strategies, and nothing
   expect(exit).toBe(0);
 });
 
+test("callbacks of an AI SDK agent are called in no strategy", async () => {
+  const { here, arrived } = await realServices();
+  const words = ["chaos", `${AGENT}#teller`, "--tasks", "1", "--input", '{"invoice":"A-1"}', "--json"];
+  const { exit, out } = await runCairn(here, words);
+  assertSafety("nothing arrives that was not asked for", () => expect(arrived).toEqual([]));
+  expect([exit, JSON.parse(out)]).toMatchObject([0, { ok: true }]);
+});
+
 test.each<[says: string, words: readonly string[], code: string]>([
   ["a gate that nothing decides", [], "GateUndecided"],
   ["the flag alone", ["--with-real-effects"], "NotConfirmed"],
