@@ -2,6 +2,7 @@
  * Child runs, as types: runs that a run dispatches by a call of a child tool. The entry of a child stands in the state
  * of its parent from the commit that decides to make it until its end is absorbed (`calls/children.ts`).
  */
+import type { Json } from "./json.ts";
 import type { Grant, Spent } from "./policy/budget.ts";
 import type { Value } from "./message.ts";
 import type { OutsideWork } from "./outside.ts";
@@ -37,6 +38,21 @@ export interface Child {
   readonly settlesAt?: number;
   /** It works without a parent: nothing waits for it, and its grant was spent when it was dispatched. */
   readonly left?: true;
+}
+
+/**
+ * What the parent of a run takes for its answer, as the run knows it. A hand-off with effects is made by one child only,
+ * so the child learns what is wrong with its answer before it ends (`engine/tools/expected-answer.ts`).
+ */
+export interface ExpectedAnswer {
+  /** A JSON Schema that each answer fits which its parent takes; absent: its parent alone can tell. */
+  readonly schema?: Json;
+  /** An answer that repeats the task is none that was lost. */
+  readonly mayEcho?: true;
+  /** How many answers the run may give. Its parent judges the last one. */
+  readonly tries: number;
+  /** How many of them were returned to the model; absent: none. */
+  readonly returned?: number;
 }
 
 /** What an open call of a child tool knows about its newest child. */

@@ -253,7 +253,8 @@ interface Bodies
     | { readonly stage: "cleared"; readonly message: string };
   RunPaused: object;
   RunResumed: object;
-  CheckFailed: { readonly check: string; readonly why: string };
+  /** `isAnswer`: what does not hold is the answer to the parent of the run. */
+  CheckFailed: { readonly check: string; readonly why: string; readonly isAnswer?: true };
   RecoveryDecided: { readonly rule: string; readonly why: string; readonly action: Action };
   /** `from`: where the run stood. Absent: the run may not be redriven. */
   RunEnded:

@@ -2,7 +2,7 @@
  * The state of a run: everything that is expensive to compute again or unsafe to repeat (seed 3: unknown outcomes).
  * It holds nothing that comes from configuration. It is an immutable value, and only `transition` makes the next one.
  */
-import type { Child } from "./child.ts";
+import type { Child, ExpectedAnswer } from "./child.ts";
 import type { Chosen } from "./choice.ts";
 import type { ChangedIntrinsic } from "./changed-intrinsic.ts";
 import type { Deadline } from "./deadline.ts";
@@ -186,6 +186,8 @@ export interface State {
   readonly grant?: Grant;
   /** How many runs are above this one; absent for a run that no run dispatched. */
   readonly depth?: number;
+  /** What its parent takes for an answer; absent without a parent that waits for one. */
+  readonly expected?: ExpectedAnswer;
   readonly spent: Spent;
   /** Counters of the recovery table. A usable reply sets them back to 0. */
   readonly modelRetries: number;

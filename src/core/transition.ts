@@ -16,6 +16,7 @@ import {
   settleReports,
   supersede,
   withUnknownChild,
+  returnAnswer,
 } from "./calls/children.ts";
 import { EFFECTS } from "./calls/effects.ts";
 import type { Event, EventKind, EventOf, ReplyPart } from "./event.ts";
@@ -223,7 +224,7 @@ const handlers: Handlers = {
   RunResumed: (state) =>
     state.phase === "Paused" && isLacking(state) ? { ...state, phase: "AwaitingAgent" } : resumeAfterHold(state),
 
-  CheckFailed: (state) => state,
+  CheckFailed: (state, { isAnswer }) => (isAnswer === true ? returnAnswer(state) : state),
   Recalled: applyRecalled,
   RequestChosen: applyChoice,
   ToolsLeftOut: ({ leftOutTools: _, ...state }, { digest }) =>

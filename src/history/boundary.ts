@@ -15,7 +15,7 @@ export const GROUPS = {
   "ledger of open calls": "intent, key and approval of each call; settled calls are in the events of the history",
   "handles of outside effects": "the key under which an effect was requested, so that it can be found or undone",
   "child runs":
-    "which child is out for which call, what is reserved for it, and until when: a new process dispatches nothing twice. How many runs are above this one, for the cap of levels",
+    "which child is out for which call, what is reserved for it, and until when: a new process dispatches nothing twice. How many runs are above this one, for the cap of levels, and which answers its parent takes",
   budget: "a crash must not refund anything",
   position: "the next beat continues from here and not from the beginning",
   end: "the end is decided once, and no process moves the deadline",
@@ -95,6 +95,7 @@ export const BOUNDARY: { readonly [F in keyof Required<StoredState>]: BoundaryRo
   extension: { group: "budget", bound: STATE, origin: "events" },
   grant: { group: "budget", bound: SHAPE, origin: "start" },
   depth: { group: "child runs", bound: SHAPE, origin: "start" },
+  expected: { group: "child runs", bound: STATE, origin: "events" },
   phase: position(),
   pausedFrom: position(),
   modelRetries: position(),

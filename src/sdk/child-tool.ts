@@ -34,7 +34,8 @@ export interface ChildToolOptions<Schema extends z.ZodType, Output extends z.Zod
   readonly input: Schema;
   /**
    * The schema of the child's result. A result that does not fit is a failed hand-off: another child is dispatched if
-   * this one did nothing outside, or the model is told what it did.
+   * this one did nothing outside. Otherwise the result goes back to the child, and after the last try the model is told
+   * what it did.
    */
   readonly output?: Output;
   /** What one child may spend. It is reserved from the parent's budget until the child reports. */
@@ -43,7 +44,8 @@ export interface ChildToolOptions<Schema extends z.ZodType, Output extends z.Zod
   readonly deadlineMs?: number;
   /**
    * How many children one call may have, one after the other, where hand-offs fail: 1 to 3; default 2. Another child is
-   * made only where the one before did nothing outside and cannot do so any more.
+   * made only where the one before did nothing outside and cannot do so any more. A child that acted outside gives as
+   * many answers.
    */
   readonly tries?: number;
   /**

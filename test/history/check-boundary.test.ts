@@ -53,6 +53,7 @@ const OTHER: { readonly [F in Field]: unknown } = {
   extension: { questions: 1, granted: { beats: 1 }, gate: null },
   grant: { beats: 3 },
   depth: 2,
+  expected: { tries: 2 },
   phase: "Compacting",
   pausedFrom: "Compacting",
   modelRetries: 2,

@@ -16,6 +16,7 @@ import type { FamilyPlan } from "./family-plan.ts";
 import { isFamilySeed, pinnedSeeds } from "./seeds.ts";
 
 const SEEDS = 100;
+const ACTING = EFFECT_NAMES.filter((effect) => effect !== "none");
 
 /** Plays these histories. Returns what is wrong with them, the cells that they met, and the runs of the smallest. */
 async function played(seeds: readonly string[], change: Partial<FamilyPlan> = {}) {
@@ -97,6 +98,17 @@ test.each(EFFECT_NAMES.filter((effect) => effect !== "none" && effect !== "unsaf
     assertNoViolations(found);
     expect(cells).toContain("family child continued");
     expect(cells).toContain("family child continued and completed");
+  },
+);
+
+test.each(ACTING)(
+  "answers of workers of class %s that do not fit go back to the same runs, under the same keys, under kills and freezes",
+  ENUMERATION_TIMEOUT,
+  async (effect) => {
+    const { found, cells } = await played(seedsFrom(12, `lies-${effect}-`), { ...lateWith(effect), liesOneIn: 2 });
+    assertNoViolations(found);
+    expect(cells).toContain("family answer given back");
+    expect(cells).toContain("family answer given back and completed");
   },
 );
 

@@ -28,7 +28,6 @@ interface Around {
 const PART = z.object({ part: z.number() });
 const MEMO = z.object({ memo: z.string() });
 const HANGS_ONE_IN = 25;
-const LIES_ONE_IN = 20;
 
 /** The root first, then the agents of its children. */
 export function agentsOf(plan: FamilyPlan, around: Around): readonly Agent[] {
@@ -93,7 +92,7 @@ const workerOf = (plan: FamilyPlan, around: Around): Agent =>
     tools: { act: workOf(plan, around) },
     // Now and then the answer breaks its schema, gives the task back, or is none.
     result: ({ task }) =>
-      !around.isCalm() && around.chance.oneIn(LIES_ONE_IN)
+      !around.isCalm() && around.chance.oneIn(plan.liesOneIn)
         ? around.chance.pick<Json>([{ text: 1 }, { part: task.part }, null])
         : { memo: "part" },
   }) as unknown as Agent;

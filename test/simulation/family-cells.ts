@@ -33,6 +33,8 @@ export const FAMILY_CELLS: readonly string[] = [
     "child never made",
     "late report counted",
     "hand-off failed",
+    "answer given back",
+    "answer given back and completed",
     "child left alone",
   ],
   REPORTS_AT_ONCE,
@@ -47,6 +49,9 @@ export function familyCells({ reached }: FamilyHistory, all: readonly Told[]): r
     if (events.some((event) => event.kind === "RecoveryDecided" && event.action.kind === "restart"))
       cells.add(`restart of ${row.agent}`);
     for (const cell of childCells(events)) cells.add(cell);
+    if (!events.some((event) => event.kind === "CheckFailed" && event.isAnswer === true)) continue;
+    cells.add("answer given back");
+    if (row.status === "completed") cells.add("answer given back and completed");
   }
   return [...cells].map((cell) => `family ${cell}`);
 }

@@ -25,6 +25,8 @@ export interface FamilyPlan {
   readonly takeoversOfWorker: number;
   /** How long the model of the root thinks. */
   readonly slowMs: number;
+  /** How often a worker gives an answer that its boss does not take: once in so many answers. */
+  readonly liesOneIn: number;
   /** The effect class of the workers' calls. */
   readonly effect: Effect;
   readonly faultOneIn: number;
@@ -54,6 +56,7 @@ export function familyPlan(chance: SeededChoices): FamilyPlan {
     takeovers: chance.oneIn(3) ? 1 : 1_000,
     takeoversOfWorker: chance.oneIn(3) ? 1 : 1_000,
     slowMs: chance.pick([0, 0, 0, 2_000]),
+    liesOneIn: 20,
     effect: chance.child("effect").pick(["none", ...EFFECT_NAMES]),
     faultOneIn: chance.pick([25, 60, 200]),
     strikeOneIn: chance.pick([40, 150, 600]),

@@ -21,6 +21,13 @@ const entry = {
   left: z.literal(true).exactOptional(),
 };
 
+export const expectedAnswer = z.looseObject({
+  schema: z.json().exactOptional(),
+  mayEcho: z.literal(true).exactOptional(),
+  tries: z.int().positive(),
+  returned: z.int().positive().exactOptional(),
+});
+
 export const child: z.ZodType<Child> = z.looseObject({
   id: name,
   ...entry,

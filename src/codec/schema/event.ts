@@ -288,7 +288,13 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
   ResultSummarised: resultSummarised,
   RunPaused: z.looseObject({ kind: z.literal("RunPaused"), at }),
   RunResumed: z.looseObject({ kind: z.literal("RunResumed"), at }),
-  CheckFailed: z.looseObject({ kind: z.literal("CheckFailed"), at, check: z.string(), why: z.string() }),
+  CheckFailed: z.looseObject({
+    kind: z.literal("CheckFailed"),
+    at,
+    check: z.string(),
+    why: z.string(),
+    isAnswer: z.literal(true).exactOptional(),
+  }),
   CrackSignalled: z.looseObject({
     kind: z.literal("CrackSignalled"),
     at,

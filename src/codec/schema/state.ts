@@ -34,7 +34,7 @@ import {
   phase,
   window,
 } from "./event.ts";
-import { child } from "./child.ts";
+import { child, expectedAnswer } from "./child.ts";
 import { gate, heldBy } from "./held-by.ts";
 import { chosen } from "./choice.ts";
 import { memory } from "./memory.ts";
@@ -171,6 +171,7 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   children: z.array(child),
   grant: grant.exactOptional(),
   depth: z.int().positive().exactOptional(),
+  expected: expectedAnswer.exactOptional(),
   spent,
   modelRetries: count,
   nudges: count,

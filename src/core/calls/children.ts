@@ -255,3 +255,10 @@ function withChild(state: State, child: string, change: (each: Child) => Child):
   );
   return { ...state, children: state.children.map((each) => (each.id === child ? change(each) : each)) };
 }
+
+/** The answer of a child goes back to its model. */
+export function returnAnswer(state: State): State {
+  const { expected } = state;
+  ensure(expected !== undefined, "a run waits for the answer");
+  return { ...state, expected: { ...expected, returned: (expected.returned ?? 0) + 1 } };
+}

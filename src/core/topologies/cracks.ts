@@ -74,7 +74,7 @@ const CRACKS = {
       signal: "a worker gives no report by its deadline, one that fails its schema, or an echo of its task",
       threshold: "one hand-off; an echo differs from the task by 10 % of its words at most",
       recovery:
-        "hands the work out again if its worker did nothing outside, at most as often as tries says; else tells its model what was done",
+        "hands the work out again if its worker did nothing outside, or gives the answer back to the worker, at most as often as tries says; else tells its model what was done",
       observe: "a worker produced a result and the orchestrator has no record of it",
       response:
         "read the reason (timeline) and the schema of the memo; check that the end of each child was delivered (endNotified) and taken in; the sweeper delivers it again",

@@ -26,6 +26,20 @@ const LEAD_WORDS = new Set(
   ).split(" "),
 );
 
+/** Why a worker has lost its task, by its answer; null: it has not. `mayEcho`: the answer may repeat the task. */
+export function whyLost({
+  task,
+  answer,
+  mayEcho,
+}: {
+  readonly task: Json;
+  readonly answer: Json;
+  readonly mayEcho: boolean;
+}): string | null {
+  if (answer === null || answer === "") return "it gave no answer";
+  return !mayEcho && isEcho(task, answer) ? "it gave its task back" : null;
+}
+
 /**
  * Whether the answer repeats the texts of the task, apart from letter case, punctuation, a few words, and a sentence that
  * leads in to it.

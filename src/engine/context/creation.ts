@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import type { Agent } from "../../ports/agent.ts";
+import type { ExpectedAnswer } from "../../core/child.ts";
 import type { FileContent } from "../../core/file.ts";
 import { inputDigestOf } from "../../codec/file.ts";
 import { NO_PROTO, droppedNames, protoIn } from "../../core/dropped-names.ts";
@@ -58,18 +59,20 @@ export async function prepareCreation(
     readonly grant?: Grant;
     /** How many runs are above the run; absent for a run that no run dispatched. */
     readonly depth?: number;
+    /** What its parent takes for an answer; absent: no run waits for one. */
+    readonly expected?: ExpectedAnswer | undefined;
     /** The schedule of the agent starts it; default: it does not. */
     readonly isScheduled?: boolean | undefined;
     /** The mark of a restore that the run inherits; absent: none. */
     readonly restored?: RestoredMark | undefined;
   },
 ): Promise<Creation> {
-  const { agent, tenant, run, parent, by, grant, depth, isScheduled = false, files: contents = [] } = of;
+  const { agent, tenant, run, parent, by, grant, depth, expected, isScheduled = false, files: contents = [] } = of;
   const now = world.clock.now();
   const born = bornFrom(world.random.hex());
   await putFiles(world.objects, { run, born }, contents);
   const files = contents.map(({ ref }) => ({ ...ref, name: redactionIn(world).text(ref.name) }));
-  const state = initialState({
+  const begun = initialState({
     ...{ run, born, ...partOfAgent(agent), at: now },
     ...(grant === undefined ? {} : { grant }),
     ...(depth === undefined ? {} : { depth }),
@@ -78,6 +81,7 @@ export async function prepareCreation(
     files,
     taskText: typeof of.task === "string" ? of.task : JSON.stringify(of.task),
   });
+  const state = expected === undefined ? begun : { ...begun, expected };
   const inputDigest = inputDigestOf(of.task, files);
   return storeCreation(world, { agent, tenant, parent, state, inputDigest, isScheduled, restored: of.restored });
 }

@@ -4,7 +4,9 @@
  */
 import { Unreadable } from "../../codec/canonical.ts";
 import { RowNewer, RowUnreadable } from "../../codec/row.ts";
-import type { Child } from "../../core/child.ts";
+import type { Child, ExpectedAnswer } from "../../core/child.ts";
+import type { State } from "../../core/state.ts";
+import type { Agent } from "../../ports/agent.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
 import type { Json } from "../../core/json.ts";
 import { childEndId, parentStopId } from "../../protocol/ids.ts";
@@ -24,13 +26,19 @@ import { absorbInbox, deliver } from "../context/inbox.ts";
 import type { Next } from "../context/next.ts";
 import type { Runner } from "../context/runner.ts";
 import { startExecution } from "../context/executions.ts";
+import { expectedAnswerOf } from "../tools/expected-answer.ts";
+import { toolFor } from "../tools/tools.ts";
 import { sendRequest } from "./request.ts";
 
 /**
  * Makes the children, and starts their executions (C1, C2). A process that dies in between leaves their entries: the
  * next invocation makes them again and finds what is there. The sweeper starts a child that was made and not started.
  */
-export async function makeChildren(runner: Runner, run: ActiveRun, ids: readonly string[]): Promise<Next> {
+export async function makeChildren(
+  { runner, agent }: { readonly runner: Runner; readonly agent: Agent },
+  run: ActiveRun,
+  ids: readonly string[],
+): Promise<Next> {
   if (run.hasPending) {
     // The intent is durable first. The commit may also bring news, such as a cancel.
     await run.commitPending();
@@ -39,7 +47,7 @@ export async function makeChildren(runner: Runner, run: ActiveRun, ids: readonly
   if (run.leftMs <= 0 && run.moved) return "release";
   const children: { readonly entry: Child; readonly made: ChildCreation }[] = [];
   for (const entry of entriesOf(run, ids)) {
-    const made = await creationOf(runner, run, entry);
+    const made = await creationOf({ runner, agent }, run, entry);
     if (made !== null) children.push({ entry, made });
   }
   if (children.length === 0) return "continue";
@@ -66,7 +74,11 @@ const entriesOf = (run: ActiveRun, ids: readonly string[]): readonly Child[] =>
   run.state.children.filter(({ id }) => ids.includes(id));
 
 /** Stores what the child's row will name. Null: its agent cannot be loaded or does not take the task now. */
-async function creationOf(runner: Runner, run: ActiveRun, entry: Child): Promise<ChildCreation | null> {
+async function creationOf(
+  { runner, agent: parent }: Parameters<typeof makeChildren>[0],
+  run: ActiveRun,
+  entry: Child,
+): Promise<ChildCreation | null> {
   const { world, row, state } = run;
   const found = await runner.agentOf(entry.agent);
   const absent = (why: string): null =>
@@ -87,12 +99,19 @@ async function creationOf(runner: Runner, run: ActiveRun, entry: Child): Promise
       grant: entry.grant,
     },
     depth: (state.depth ?? 0) + 1,
+    expected: expectedOf(parent, state, entry),
     parent: isLeft ? null : { run: row.run, born: row.born },
     by: `run ${row.run}`,
     // It may have existed in the lost time of a restore, and have acted.
     restored: mark === null ? undefined : markForNew(mark),
   });
   return { creation, reportId: childEndId(entry.id), isLeft };
+}
+
+function expectedOf(parent: Agent, { open }: State, { call }: Child): ExpectedAnswer | undefined {
+  const waiting = open.find((each) => each.call === call);
+  const { child, output } = (waiting === undefined ? null : toolFor(parent, waiting)) ?? {};
+  return child === undefined ? undefined : expectedAnswerOf({ child, output });
 }
 
 /** The task as the intent of the call has it: another parse may make another value. */

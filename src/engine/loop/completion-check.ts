@@ -17,6 +17,7 @@ import { signalCrack } from "../context/signal-crack.ts";
 import { viewOf } from "../model/run-view.ts";
 import { observe } from "../model/topology.ts";
 import { askUserCode } from "../model/verdicts.ts";
+import { whyReturned } from "../tools/expected-answer.ts";
 import { learn } from "./memory.ts";
 import { commitEnd } from "./terminal-commit.ts";
 import type { Next } from "../context/next.ts";
@@ -44,6 +45,8 @@ export async function checkCompletion(run: ActiveRun, agent: Agent): Promise<Nex
     run.record(decideRecovery(run.state, { kind: "agent", failure: made.failure }, run.now));
     return "continue";
   }
+  const returned = await whyReturned(run, made.json);
+  if (returned !== null) return giveBack(run, agent, { why: returned, isFinal: message !== null });
   await learn(run, agent, view);
   const result = await run.keepSmall(made.json);
   return commitEnd(run, { status: "completed", result, ...withFiles(filesOfResult(run.state.messages, made.json)) });
@@ -82,6 +85,26 @@ async function notDone(
   }
   const failure = { code: "NotDone", message: `the definition of done does not hold:\n${list}` };
   const say = `You are not done yet. What is missing:\n${list}`;
+  run.record(decideRecovery(run.state, { kind: "reply", failure, say }, run.now));
+  return "continue";
+}
+
+/** The parent of the run would not take the answer. What the run did stands, and it goes on. */
+async function giveBack(
+  run: ActiveRun,
+  agent: Agent,
+  { why, isFinal }: { readonly why: string; readonly isFinal: boolean },
+): Promise<Next> {
+  run.record({ kind: "CheckFailed", at: run.now, check: "answer", why, isAnswer: true });
+  signalCrack(run, "lostHandoff", `the run that waits for this answer cannot take it: ${why}`);
+  if (
+    isFinal &&
+    (await observe(run, agent, { kind: "reopened", by: "checks", why: `- answer: ${why}` })).kind !== "none"
+  ) {
+    return "continue";
+  }
+  const failure = { code: "AnswerLost", message: why };
+  const say = `Your answer cannot be taken: ${why}\nWhat you did stands: do not do it again. Give your whole answer anew.`;
   run.record(decideRecovery(run.state, { kind: "reply", failure, say }, run.now));
   return "continue";
 }

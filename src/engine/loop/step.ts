@@ -165,7 +165,7 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
         command.calls,
       );
     case "makeChildren":
-      return makeChildren(runner, run, command.children);
+      return makeChildren({ runner, agent }, run, command.children);
     case "takeInputs":
       return takeInputs(run, agent, command.calls);
     case "takeReports":

@@ -14,7 +14,7 @@ import { bounded } from "../../codec/value.ts";
 import { childIn, handedOut } from "../../core/calls/children.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
 import { unknownWork, workInWords, workLines, workStands } from "../../core/calls/outside.ts";
-import { isEcho } from "../../core/topologies/echo.ts";
+import { whyLost } from "../../core/topologies/echo.ts";
 import type { Json } from "../../core/json.ts";
 import type { Child } from "../../core/child.ts";
 import { inline } from "../../core/message.ts";
@@ -62,21 +62,13 @@ async function takeReport(run: ActiveRun, agent: Agent, open: OpenCall): Promise
   }
   const json = await run.json(report.value);
   const read = tool === null ? ({ ok: true, json } as const) : readResult(tool, json);
-  const lost = read.ok ? await echoOf(run, { open, tool, answer: json }) : `its answer does not fit: ${read.why}`;
+  const task = await run.json(argsOf(run.state, open.call));
+  const lost = read.ok
+    ? whyLost({ task, answer: json, mayEcho: tool?.child?.mayEcho === true })
+    : `its answer does not fit: ${read.why}`;
   if (lost !== null) return handOffFailed(run, agent, { open, tool, code: "HandoffLost", why: lost });
   const value = await run.keep(tool === null || !read.ok ? json : recordable(tool, read.json, "result"));
   recordResult(run, open.call, { outcome: "succeeded", value, evidence });
-}
-
-/** A worker that answers nothing, or gives the task back, has lost it. */
-async function echoOf(
-  run: ActiveRun,
-  { open, tool, answer }: { readonly open: OpenCall; readonly tool: Tool | null; readonly answer: Json },
-): Promise<string | null> {
-  if (answer === null || answer === "") return "it gave no answer";
-  if (tool?.child?.mayEcho === true) return null;
-  const args = await run.json(argsOf(run.state, open.call));
-  return isEcho(args, answer) ? "it gave its task back" : null;
 }
 
 /** Signals the failure, then dispatches another child, or lets the call fail. */

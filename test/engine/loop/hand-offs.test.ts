@@ -1,8 +1,9 @@
 /** Hand-offs that fail, with workers of every effect class: another child is made only where that is safe. */
+import { z } from "zod";
 import { describe, expect, test } from "vitest";
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
-import { ledger, show } from "../../../src/operations/views.ts";
+import { ledger, show, timeline } from "../../../src/operations/views.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
 import { type PayerOptions, Till, payer, payingBoss } from "../../support/agents/payers.ts";
 import { SETTLE_MS, createChainHarness, neverSettles } from "../../support/harness/harness.ts";
@@ -13,11 +14,18 @@ const CLASSES: readonly Tool["effect"][] = ["none", "keyed", "idempotent", "prob
 const ACTING = CLASSES.filter((effect) => effect !== "none");
 const PART = '{"part":0}';
 
+/** Answers that a boss does not take, and what the worker is told of them. */
+const UNFIT: { readonly [form: string]: readonly [answer: unknown, why: RegExp] } = {
+  "has another schema": [{ text: 1 }, /the answer does not fit: .*memo/su],
+  "is empty": ["", /the answer does not fit|it gave no answer/u],
+  "is the task": [{ part: 0 }, /the answer does not fit|it gave its task back/u],
+};
+
 /** Each way in which a worker that has paid loses its hand-off. */
 const FORMS: { readonly [form: string]: Pick<PayerOptions, "result" | "reply"> & { readonly deadlineMs?: number } } = {
-  "whose answer has another schema": { result: (number) => (number === 0 ? { text: 1 } : { memo: "second" }) },
-  "whose answer is empty": { result: (number) => (number === 0 ? "" : { memo: "second" }) },
-  "whose answer is the task": { result: (number) => (number === 0 ? { part: 0 } : { memo: "second" }) },
+  "whose answer has another schema": { result: () => ({ text: 1 }) },
+  "whose answer is empty": { result: () => "" },
+  "whose answer is the task": { result: () => ({ part: 0 }) },
   "whose worker fails": { reply: () => ({}) },
   "whose worker is silent": { reply: () => neverSettles(), deadlineMs: 2_000 },
 };
@@ -51,6 +59,50 @@ describe.each(ACTING)("a worker with a tool of class %s", (effect) => {
       ]);
     },
   );
+});
+
+describe.each(ACTING)("an answer of a worker that acted with a tool of class %s", (effect) => {
+  test.each(Object.entries(UNFIT))("that %s goes back to its model, which gives another one", async (_, [bad, why]) => {
+    const till = new Till();
+    const answers = (number: number) => (number === 0 ? bad : { memo: "second" });
+    const { view, children, harness } = await family({ effect, till, result: answers });
+    assertSafety("paid once, under one key", () => expect(till.paid).toHaveLength(1));
+    expect(view?.result).toEqual([{ outcome: "succeeded", result: { memo: "second" } }]);
+    expect(children).toMatchObject([{ status: "completed", endNotified: true }]);
+    const entries = (await timeline(harness.world, { run: children[0]?.run ?? "", after: 0 })) ?? [];
+    expect(entries.filter(({ kind }) => kind === "CheckFailed")).toMatchObject([
+      { check: "answer", why: expect.stringMatching(why), isAnswer: true },
+    ]);
+    expect(entries).toContainEqual(expect.objectContaining({ kind: "CrackSignalled", crack: "lostHandoff" }));
+  });
+});
+
+test("an answer goes back as often as the tries say, and is then judged by the boss", async () => {
+  const till = new Till();
+  let answers = 0;
+  const result = () => ({ text: (answers += 1) });
+  const { view, children } = await family({ effect: "keyed", till, result, boss: { child: { tries: 3 } } });
+  expect(answers).toBe(3);
+  expect(children).toMatchObject([{ status: "completed" }]);
+  expect(view?.result).toMatchObject([{ outcome: "failed", result: { why: expect.stringMatching(/^HandoffLost/u) } }]);
+});
+
+test("an answer that repeats the task does not go back where the boss takes it", async () => {
+  const till = new Till();
+  const child = { mayEcho: true, output: undefined as never };
+  const { view } = await family({ effect: "keyed", till, result: () => ({ part: 0 }), boss: { child } });
+  expect(view?.result).toEqual([{ outcome: "succeeded", result: { part: 0 } }]);
+});
+
+test("an answer without a schema goes back if it is the task, told with another beginning", async () => {
+  const till = new Till();
+  const task = "list all printers of the second floor";
+  const answers = [`Sure, here is the answer: ${task}`, "there are three"];
+  const child = { input: z.object({ part: z.number(), say: z.string().default(task) }), output: undefined as never };
+  const options = { child: child as never };
+  const result = (number: number) => answers[Math.min(number, 1)];
+  const { view } = await family({ effect: "keyed", till, result, boss: options, task: child.input });
+  expect(view?.result).toEqual([{ outcome: "succeeded", result: "there are three" }]);
 });
 
 test.each(Object.entries(FORMS))("a worker of class none %s is followed by another one", async (_, form) => {

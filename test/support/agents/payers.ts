@@ -38,6 +38,8 @@ export interface PayerOptions {
   readonly effect: Tool["effect"];
   readonly till: Till;
   readonly name?: string;
+  /** What it takes; default: a part. */
+  readonly task?: z.ZodType;
   /** Of the call with that number, from 0, over all workers. Default: each returns. */
   readonly fate?: (number: number) => Fate;
   /** The result of a worker, by its number from 0. Default: a memo. */
@@ -49,7 +51,7 @@ export interface PayerOptions {
 }
 
 /** Pays once for its part, then answers. */
-export function payer({ effect, till, name = "worker", ...of }: PayerOptions): Agent {
+export function payer({ effect, till, name = "worker", task = INPUT, ...of }: PayerOptions): Agent {
   const { fate = () => "returns", result = () => ({ memo: "paid" }), reply = () => OVER, isSilent = () => false } = of;
   let [calls, results, workers] = [0, 0, 0];
   const run: Tool["run"] = async ({ input, key }) => {
@@ -62,7 +64,7 @@ export function payer({ effect, till, name = "worker", ...of }: PayerOptions): A
     if (becomes === "unknown") throw new OutcomeUnknown("the connection broke");
     return "paid";
   };
-  const declared = { input: INPUT, run };
+  const declared = { input: task, run };
   const pay: Tool =
     effect === "probed"
       ? tool({
@@ -73,7 +75,7 @@ export function payer({ effect, till, name = "worker", ...of }: PayerOptions): A
         })
       : tool({ ...declared, effect });
   return defineAgent({
-    ...{ name, version: "1", instructions: "", task: INPUT },
+    ...{ name, version: "1", instructions: "", task },
     model: scriptedModel({
       name,
       reply: (conversation) => {
