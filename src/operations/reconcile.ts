@@ -4,7 +4,9 @@
  */
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import { bounded } from "../codec/value.ts";
+import { nextCompensationStep } from "../core/calls/saga.ts";
 import type { Answer } from "../core/event.ts";
+import type { State } from "../core/state.ts";
 import { reconcileId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
@@ -13,7 +15,7 @@ import { type Row, hasEnded } from "../protocol/row.ts";
 import { keepValue } from "../history/write-objects.ts";
 import { loadAfterRedrive } from "../history/after-redrive.ts";
 import { type Gone, type Sending, checkThenDeliver } from "./look-then-deliver.ts";
-import { type TimelineEntry, timeline } from "./views.ts";
+import { timeline } from "./views.ts";
 
 /** The outcome of a reconciliation. */
 export type Reconciled =
@@ -74,35 +76,43 @@ async function answerTo(world: World, row: Row, of: Answered): Promise<Reconcile
     id: reconcileId(call, timesUnknown),
     body: { kind: "reconcile", call, question: timesUnknown, answer },
     onDelivered: async () =>
-      (await wentOn(world, { row, call, as: of.as })) ? { kind: "stale", unknown: [] } : { kind: "accepted" },
+      (await wentOn(world, { row, call, question: timesUnknown, as: of.as }))
+        ? { kind: "stale", unknown: [] }
+        : { kind: "accepted" },
     onDuplicate: () => ({ kind: "duplicate", answer: null }),
   };
 }
 
 /**
  * Whether the run moved past the question before the answer arrived. Schedules 56 and 60: an operator sees a call. Then
- * the call goes on, is given up, or the run begins to end. Then the answer is delivered, and no beat applies it any
- * more. If the version of the run did not change, the question is still open.
+ * the call goes on, is given up, or the run begins to end. Then the answer is delivered, and no beat applies it any more.
+ *
+ * Schedule 268: another operator cancels the run meanwhile, perhaps with a compensation, which settles the call as unknown.
+ * So the question has to be open still, in a run that takes answers: one that ends takes them only about its undos.
  */
 async function wentOn(
   world: World,
-  of: { readonly row: Row; readonly call: string; readonly as: Answer["as"] },
+  { row, call, question, as }: { readonly row: Row; readonly as: Answer["as"] } & AskedQuestion,
 ): Promise<boolean> {
-  const { row, call, as } = of;
   const after = await world.table.read(row.run, world.clock.now());
-  if (after === null || after.version === row.version) return false;
-  const events = (await timeline(world, { run: row.run, after: row.version })) ?? [];
+  if (after === null) return false;
   // A beat applied the answer before this read. What followed, even a failure, is its consequence.
+  const events = (await timeline(world, { run: row.run, after: row.version })) ?? [];
   const isApplied = events.some(
     (event) =>
       (event.kind === "ToolResultReconciled" && event.call === call && event.evidence === undefined) ||
       (as === "compensate" && event.kind === "RecoveryDecided" && event.action.kind === "compensate"),
   );
-  if (isApplied) return false;
-  return events.some((event: TimelineEntry): boolean => {
-    if (event.kind !== "RecoveryDecided") return false;
-    const { action } = event;
-    if (action.kind === "abort") return true;
-    return (action.kind === "toolBack" || action.kind === "tell") && action.call === call;
-  });
+  return !isApplied && (hasEnded(after) || !isAsked(await loadAfterRedrive(world, after), after, { call, question }));
+}
+
+interface AskedQuestion {
+  readonly call: string;
+  readonly question: number;
+}
+
+function isAsked(state: State, { cancel }: Row, { call, question }: AskedQuestion): boolean {
+  const takesAnswers = state.ending === null ? !cancel : nextCompensationStep(state) === "calls";
+  const open = state.open.find((each) => each.call === call);
+  return takesAnswers && open?.status === "unknown" && open.timesUnknown === question;
 }

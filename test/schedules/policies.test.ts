@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { Agent, Tool } from "../../src/ports/agent.ts";
 import { type Conversation, OutcomeUnknown, type ScriptedReply } from "../../src/index.ts";
 import { ledger } from "../../src/operations/views.ts";
+import { requestCompensation } from "../../src/operations/compensate.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";
 import { beginRun } from "../support/harness/drive.ts";
 import {
@@ -92,6 +93,23 @@ test("schedule 60: a call is given up while an answer about it is acknowledged, 
   expect(rowOf(other, late.run).status).toBe("running");
   slow.thaw();
   expect(await said).toMatchObject({ kind: "stale" });
+});
+
+test("schedule 268: a run is cancelled with a compensation while an answer about a call is on its way; the answer is too late", async () => {
+  for (const isDecided of [true, false]) {
+    const harness = createChainHarness();
+    const { run, agent } = await lost(harness);
+    const slow = freezeBeforeCall(harness.world, "deliver");
+    const said = reconcileAs(harness, run, slow.world);
+    await flushPromises();
+    await requestCompensation(harness.world, { run, next: "cancel", by: "bob" });
+    if (isDecided) await runAttempt(harness, agent);
+    slow.thaw();
+    expect((await said).kind).not.toBe("accepted");
+    await runUntilIdle(harness, agent);
+    expect(rowOf(harness, run).status).toBe("cancelled");
+    expect(await ledger(harness.world, run)).toMatchObject([{ status: "unknown" }]);
+  }
 });
 
 test("schedule 61: the first of two lone calls dies; the second waits for its outcome", async () => {

@@ -120,7 +120,9 @@ async function stale(
     return new UserError({ code: "CallUnknown", exit: EXIT.notFound, what, why, next, facts: { known } });
   }
   const what = `${call} does not wait for a reconciliation`;
-  const why = `the status of ${entry.tool} (${call}) is ${entry.status}, and the evidence is: ${entry.evidence}`;
+  const known = `the status of ${entry.tool} (${call}) is ${entry.status}, and the evidence is: ${entry.evidence}`;
+  const isOver = entry.status === "unknown" && !unknown.includes(call);
+  const why = isOver ? `the answer came too late, since the run is to end: ${known}` : known;
   return refusedAs(OPERATIONS.reconcile, "stale", { what, why, next, facts: { unknown } });
 }
 
