@@ -46,7 +46,13 @@ export const chatBody = z
   .object({
     messages: z.array(uiMessage).min(1).openapi({
       description:
-        "The last one counts. Of a user: its text, under an id of 1 to 64 letters, digits, `-` and `_`. Of the assistant: the decisions in its parts of the state `approval-responded`, and the outputs of calls that ask a human.",
+        "The one that `messageId` names counts, or the last one. Of a user: its text, under an id of 1 to 64 letters, digits, `-` and `_`. Of the assistant: the decisions in parts of the state `approval-responded`, of any message, and the outputs of calls that ask a human.",
+    }),
+    trigger: z.enum(["submit-message", "regenerate-message"]).optional().openapi({
+      description: "`regenerate-message`: the page took back an answer. The stream says that it stands.",
+    }),
+    messageId: z.string().optional().openapi({
+      description: "The message that the page changed (of a user), or whose calls it decides (of the assistant).",
     }),
   })
   .loose()
@@ -78,7 +84,7 @@ export const agUiBody = z
     messages: z
       .array(z.object({ id: z.string(), role: z.string() }).loose())
       .openapi({ description: "The last message of the user counts, and it holds text only." }),
-    resume: z.array(resumed).optional().openapi({ description: "Decisions about interrupts, instead of a message." }),
+    resume: z.array(resumed).optional().openapi({ description: "Decisions about interrupts." }),
   })
   .loose()
   .openapi("RunAgentInput", { description: "The input of an AG-UI run. Other fields have no effect." });

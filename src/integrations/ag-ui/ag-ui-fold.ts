@@ -67,11 +67,8 @@ const DECISION: Json = {
 export const isObject = (json: Json | undefined): json is Record<string, Json> =>
   typeof json === "object" && json !== null && !Array.isArray(json);
 
-function questionIn({ segments, calls }: UiFold, call: string): string {
-  const chunks = segments.at(-1)?.chunks ?? [];
-  const input = chunks.find(({ type, toolCallId }) => type === "tool-input-available" && toolCallId === call)?.[
-    "input"
-  ];
+function questionIn({ questions, calls }: UiFold, call: string): string {
+  const input = questions.get(call)?.["input"];
   const question = isObject(input) ? input["question"] : null;
   return typeof question === "string" ? question : `${calls.open.get(call)?.tool ?? "A tool"} asks for an answer`;
 }

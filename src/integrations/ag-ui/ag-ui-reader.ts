@@ -35,8 +35,9 @@ export class AgUiReader {
   readonly #fold: AgUiFold;
   /** The client's messages, and those of this stream. */
   #messages: AgUiMessage[] | null = null;
-  /** How many chunks of the segment are sent. */
+  /** How many chunks of the segment are sent, and of what it updates. */
   #at = 0;
+  #updatesAt = 0;
   /** The number of the last committed step, and of the step that is open for the client. */
   #step = 0;
   #openStep: number | null = null;
@@ -61,6 +62,7 @@ export class AgUiReader {
     this.#out = [];
     if (this.#messages === null) this.#begin(segment);
     if (live !== undefined && live.reset !== null) this.#takeBackUncommitted();
+    this.#update(segment);
     const { chunks } = segment;
     const end = chunks.length;
     while (this.#at < end) {
@@ -75,6 +77,16 @@ export class AgUiReader {
       for (const { parts } of live?.deltas ?? []) for (const part of parts) this.#say(part, segment);
     }
     yield this.#out;
+  }
+
+  /** How calls of earlier answers were settled. This comes before the segment's own reply. */
+  #update(segment: Segment): void {
+    const chunks = segment.update?.chunks ?? [];
+    for (; this.#updatesAt < chunks.length; this.#updatesAt += 1) {
+      const chunk = chunks[this.#updatesAt] as UiChunk;
+      if (chunk.type === "tool-input-available") this.#call(chunk, segment);
+      if (RESULTS.has(chunk.type)) this.#result(chunk, segment);
+    }
   }
 
   /** A client that repeats a request may have some of the segment, which comes whole. */

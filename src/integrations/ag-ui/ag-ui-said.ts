@@ -6,7 +6,7 @@ import { type Decision, answerTo } from "../chat/chat-run.ts";
 import { type Fields, fieldsOf, invalid, listIn, onlyText, textIn } from "../said-fields.ts";
 
 export interface AgUiSaid extends AgUiRequest {
-  /** Null: the request decides about interrupts. */
+  /** Null: the request only decides about interrupts. */
   readonly message: { readonly id: string; readonly text: string; readonly isFirst: boolean } | null;
   readonly decisions: readonly Decision[];
 }
@@ -21,9 +21,9 @@ export function agUiSaidIn(body: unknown): AgUiSaid {
   if (!Array.isArray(given) || !isNamed) throw invalid("#/messages", "is no list of messages with an ID each");
   const request = { threadId, runId, messages: messages as unknown as AgUiRequest["messages"] };
   const decisions = listIn(resume).map((each) => decisionIn(fieldsOf(each)));
-  if (decisions.length === 0) return { ...request, message: messageIn(messages), decisions };
-  if (messages.at(-1)?.["role"] !== "user") return { ...request, message: null, decisions };
-  throw invalid("#/messages", "its last message is new, and `resume` decides too: send one of them after the other");
+  // A user who went on while a call waits has the newest message, which the run may have or not.
+  const isSaid = decisions.length === 0 || messages.at(-1)?.["role"] === "user";
+  return { ...request, message: isSaid ? messageIn(messages) : null, decisions };
 }
 
 /** What follows the newest message of the user is what the client has of its answer. */

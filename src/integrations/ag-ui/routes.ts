@@ -6,7 +6,7 @@ import type { Context, Hono } from "hono";
 import { boundedBody } from "../../api/body.ts";
 import { addCommits, agUiFold } from "./ag-ui-fold.ts";
 import { type AgUiEvent, AgUiReader } from "./ag-ui-reader.ts";
-import { dropChunks, liveStreamOf } from "../chat/ui-messages.ts";
+import { dropChunks, liveStreamOf, segmentWith } from "../chat/ui-messages.ts";
 import { type AgUiSaid, agUiSaidIn } from "./ag-ui-said.ts";
 import { type ChatName, type ChatRoutes, attached, chatRun, decide, pagesOf, jsonIn, say } from "../chat/chat-run.ts";
 import { WITH_DELTAS, followRun, piecesOf } from "../../api/streams/follow-run.ts";
@@ -34,9 +34,11 @@ async function answered(
   const { threadId, runId, messages, message, decisions } = said;
   const refused = await attached(c, routes, run);
   if (refused !== null) return refused;
-  const entry =
-    message === null ? await decide(c, routes, { run, decisions }) : await say(c, routes, { ...name, run, message });
-  if (typeof entry !== "string") return entry;
+  const decided = decisions.length === 0 ? null : await decide(c, routes, { run, decisions });
+  if (decided instanceof Response) return decided;
+  const sent = message === null ? null : await say(c, routes, { ...name, run, message });
+  if (sent instanceof Response) return sent;
+  const entry = decided === null || sent?.isNew === true ? (sent?.entry ?? "") : decided;
   const fold = agUiFold(run);
   const reader = new AgUiReader(fold, { threadId, runId, messages });
   return followRun({
@@ -48,7 +50,7 @@ async function answered(
       addCommits(fold, page.entries);
       dropChunks(fold.ui, entry);
       if (page.more) return { pieces: [], isOver: false };
-      const segment = liveStreamOf(fold.ui.segments, entry);
+      const segment = liveStreamOf(fold.ui.segments, entry, segmentWith);
       if (segment === null) return { pieces: page.inProgress ? [] : [textOf([ABSENT])], isOver: !page.inProgress };
       return { pieces: piecesIn(reader.next(segment, page.live)), isOver: segment.isDone };
     },

@@ -102,7 +102,7 @@ export async function attached(c: Context, routes: ChatRoutes, run: string): Pro
 
 /**
  * Says something in a chat: the first message starts the run, a later one is sent to it, and the same ID twice is one
- * message. Returns the entry of the log that the client follows, or the API's refusal.
+ * message. Returns the API's refusal if it is not taken.
  */
 export async function say(
   c: Context,
@@ -111,19 +111,29 @@ export async function say(
     readonly run: string;
     readonly message: { readonly id: string; readonly text: string; readonly isFirst: boolean };
   },
-): Promise<string | Response> {
+): Promise<SentMessage | Response> {
   const { run, agent, chat } = of;
   const { id, text, isFirst } = of.message;
   if (isFirst) {
     const started = await asked(c, routes, { path: "/runs", body: { agent, input: text }, key: keyOf(chat) });
-    if (started.ok) return "task";
+    if (started.ok) return { entry: "task", isNew: started.status === ACCEPTED };
     // The chat began with another message, which the client does not show any more.
     const trouble = (await started.clone().json()) as { readonly code?: string };
     if (trouble.code !== "KeyConflict") return started;
   }
   const sent = await asked(c, routes, { path: `/runs/${run}/messages`, body: { text, id } });
-  return sent.ok ? id : sent;
+  return sent.ok ? { entry: id, isNew: sent.status === ACCEPTED } : sent;
 }
+
+/** A message that the run has. */
+interface SentMessage {
+  /** The entry of the log that the client follows. */
+  readonly entry: string;
+  /** The run did not have it before. */
+  readonly isNew: boolean;
+}
+
+const ACCEPTED = 202;
 
 /** What `addToolOutput` gave to a call, or what the server itself had sent. */
 export interface CallOutput {

@@ -4,15 +4,11 @@
  * refusals hold.
  */
 import type { Context, Hono } from "hono";
-import type { Json } from "../../core/json.ts";
 import { boundedBody } from "../../api/body.ts";
-import { assistantMessage, userMessage } from "./ui-history.ts";
-import { addEntries, streamOf, uiFold } from "./ui-messages.ts";
-import type { EventPage } from "../../operations/event-page.ts";
+import { wholeOf } from "./ui-messages.ts";
 import {
   type ChatName,
   type ChatRoutes,
-  asked,
   answersAmong,
   attached,
   chatRun,
@@ -23,7 +19,8 @@ import {
 } from "./chat-run.ts";
 import { wholeNumber } from "../../api/streams/routes.ts";
 import type { Seat } from "../../api/streams/open-streams.ts";
-import { type Said, saidIn } from "./ui-said.ts";
+import { chatLogOf, messagesBefore, standing } from "./chat-log.ts";
+import { type Said, type SaidDecisions, saidIn } from "./ui-said.ts";
 import { streamUi } from "./ui-stream.ts";
 
 export function addUiRoutes(app: Pick<Hono, "get" | "post">, routes: ChatRoutes): void {
@@ -58,14 +55,15 @@ function partsOf(stream: string): { readonly run: string; readonly entry: string
 function followed(
   c: Context,
   routes: ChatRoutes,
-  { stream, seat, headers = {} }: { readonly stream: string; readonly seat: Seat; readonly headers?: object },
+  asks: { readonly stream: string; readonly seat: Seat; readonly headers?: object; readonly says?: string | null },
 ): Promise<Response> {
+  const { stream, seat, headers = {}, says = null } = asks;
   const { streams } = routes;
   const { run, entry } = partsOf(stream);
   const startIndex = wholeNumber(c.req.query("startIndex") ?? "") ?? 0;
   // One request of a page counts once, however many pages of events and operations follow from it.
   const pageOf = pagesOf(c, routes, { run, isCounted: c.req.method === "GET" });
-  return streamUi({ pageOf, run, entry, startIndex, streams, seat, headers: { ...headers } });
+  return streamUi({ pageOf, run, entry, startIndex, streams, seat, says, headers: { ...headers } });
 }
 
 /** `POST /chat/{agent}/{chat}`: what the user said or decided, and the stream of what follows. */
@@ -77,63 +75,69 @@ async function turn(c: Context, routes: ChatRoutes): Promise<Response> {
   return routes.streams.seated(reader, async (seat) => {
     const refused = await attached(c, routes, run);
     if (refused !== null) return refused;
-    const told =
-      said.kind === "message"
-        ? await say(c, routes, { ...name, run, message: said })
-        : await given(c, routes, { run, ...said });
-    if (typeof told !== "string") return told;
-    const stream = `${run}.${told}`;
-    return followed(c, routes, { stream, seat, headers: { "x-workflow-run-id": stream } });
+    const taken = await take(c, routes, { ...name, run, said });
+    if (taken instanceof Response) return taken;
+    const { entry, says } = taken;
+    const stream = entry === null ? run : `${run}.${entry}`;
+    return followed(c, routes, { stream, seat, says, headers: { "x-workflow-run-id": stream } });
   });
 }
+
+interface Taken {
+  /** What the page follows; null: the last turn. */
+  readonly entry: string | null;
+  /** Why the page does not get what it asked for; null: it does. */
+  readonly says: string | null;
+}
+
+async function take(
+  c: Context,
+  routes: ChatRoutes,
+  chat: ChatName & { readonly run: string; readonly said: Said },
+): Promise<Taken | Response> {
+  const { said, run } = chat;
+  if (said.kind === "rest") return { entry: null, says: null };
+  if (said.kind === "decisions") return given(c, routes, { run, ...said });
+  if (said.anew !== null) {
+    const log = await chatLogOf(c, routes, run);
+    if (log instanceof Response) return log;
+    const stands = log === null ? null : standing(log, said);
+    if (stands !== null) return { entry: stands.isLast ? null : NOTHING, says: stands.why };
+  }
+  const sent = await say(c, routes, { ...chat, message: said });
+  return sent instanceof Response ? sent : { entry: sent.entry, says: null };
+}
+
+/** An entry that no log has. */
+const NOTHING = "nothing";
 
 /** Decisions and answers of the page. An output that answers no question is one of cairn's own, and says nothing. */
 async function given(
   c: Context,
   routes: ChatRoutes,
-  { run, decisions, outputs }: Extract<Said, { kind: "decisions" }> & { readonly run: string },
-): Promise<string | Response> {
+  told: SaidDecisions & { readonly run: string },
+): Promise<Taken | Response> {
+  const { run, decisions, outputs, isElsewhere } = told;
   const isAll = decisions.length === 0;
   const answers = outputs.length === 0 ? [] : await answersAmong(c, routes, { run, outputs, isAll });
   if (answers instanceof Response) return answers;
-  return decide(c, routes, { run, decisions: [...decisions, ...answers] });
+  const taken = await decide(c, routes, { run, decisions: [...decisions, ...answers] });
+  const nameOf = (entry: string): string => (isElsewhere ? wholeOf(entry) : entry);
+  if (typeof taken === "string") return { entry: nameOf(taken), says: null };
+  const last = decisions.at(-1);
+  if (taken.status !== 409 || last === undefined) return taken;
+  // The page shows how the call was decided instead, and why.
+  const { detail = "" } = (await taken.json()) as { readonly detail?: string };
+  return { entry: nameOf(last.entry), says: detail };
 }
 
 /** `GET /chat/{agent}/{chat}`: the messages before the last answer, which the stream of the run gives. */
 async function history(c: Context, routes: ChatRoutes): Promise<Response> {
   const run = await chatRun(c, routes, nameIn(c));
-  const shown = await asked(c, routes, { path: `/runs/${run}` });
-  if (shown.status === 404) return c.json({ run: null, messages: [] });
-  if (!shown.ok) return shown;
-  const { task } = (await shown.json()) as { readonly task: Json };
-  const fold = uiFold(run);
-  const texts = new Map([["task", typeof task === "string" ? task : JSON.stringify(task)]]);
-  for (let after = 0, isMore = true; isMore;) {
-    const answer = await asked(c, routes, { path: `/runs/${run}/events?after=${after}&wait=0`, isFirst: false });
-    if (!answer.ok) return answer;
-    const page = (await answer.json()) as EventPage;
-    addEntries(fold, page.entries);
-    for (const entry of page.entries) {
-      if (entry.kind !== "MessageAbsorbed" || entry.stage !== "taken" || !("text" in entry.body)) continue;
-      texts.set(entry.message.replace(/^user#/, ""), entry.body.text);
-    }
-    [after, isMore] = [page.next, page.more];
-  }
-  const turns = Map.groupBy(fold.segments, ({ turn: number }) => number);
-  const places = new Map([...texts.keys()].map((id, place) => [id, place]));
-  const last = fold.segments.at(-1)?.turn ?? 1;
-  const messages: string[] = [];
-  for (let number = 1; number <= last; number += 1) {
-    await routes.streams.turns.next();
-    const own = turns.get(number) ?? [];
-    const begun = [...new Set(own.flatMap(({ entries }) => entries))].filter((id) => places.has(id));
-    const asks = begun.toSorted((one, other) => (places.get(one) ?? 0) - (places.get(other) ?? 0));
-    const said = number === last ? null : streamOf(own, null);
-    const told = asks.map((id) => userMessage(id, texts.get(id) ?? ""));
-    messages.push(
-      ...[...told, ...(said === null ? [] : [assistantMessage(said.chunks)])].map((each) => JSON.stringify(each)),
-    );
-  }
+  const log = await chatLogOf(c, routes, run);
+  if (log === null) return c.json({ run: null, messages: [] });
+  if (log instanceof Response) return log;
+  const messages = await messagesBefore(log, () => routes.streams.turns.next());
   const body = `{"run":${JSON.stringify(run)},"messages":[${messages.join(",")}]}`;
   return c.body(body, 200, { "content-type": "application/json" });
 }

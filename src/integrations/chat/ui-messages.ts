@@ -4,6 +4,9 @@
  *
  * A *segment* is what one request of the page streams: from a message, a start or a decision to the point where the run
  * waits for a human or has ended. The segments of one answer form a *turn*, one message of the assistant.
+ *
+ * A user may go on while a call waits for a human. What settles the call then belongs to the message that shows it, and
+ * not to the newest one: a segment keeps it apart, as what it *updates*.
  */
 import { NEXT_MESSAGE } from "../../core/calls/next-message.ts";
 import {
@@ -28,6 +31,8 @@ export interface Segment {
   readonly chunks: UiChunk[];
   /** Its last chunk is `finish`. */
   isDone: boolean;
+  /** What it adds to the message of an earlier turn, which holds the calls that are open. */
+  update?: Segment;
 }
 
 /** What is known of a run after some of its events. */
@@ -37,6 +42,12 @@ export interface UiFold {
   readonly calls: FollowedCalls;
   /** How each open question was shown, by its call. */
   readonly questions: Map<Json | undefined, UiChunk>;
+  /** The turn whose message shows the calls that are open. */
+  callsTurn: number;
+  /** The newest gate of each call. */
+  readonly gates: Map<string, string>;
+  /** The version of the newest commit. */
+  version: number;
   /** The provider of its model refuses what it asks, and it waits for an operator. */
   refusal: Failure | null;
   hasStep: boolean;
@@ -45,12 +56,22 @@ export interface UiFold {
 
 /** The fold of a run without events. */
 export const uiFold = (run: string): UiFold => ({
-  ...{ run, segments: [], calls: followedCalls(), questions: new Map(), refusal: null, hasStep: false, ended: null },
+  run,
+  segments: [],
+  calls: followedCalls(),
+  questions: new Map(),
+  callsTurn: 0,
+  gates: new Map(),
+  version: 0,
+  refusal: null,
+  hasStep: false,
+  ended: null,
 });
 
 /** Adds the next events. They have to be whole commits. */
 export function addEntries(fold: UiFold, entries: readonly TimelineEntry[]): void {
   for (const [index, entry] of entries.entries()) {
+    fold.version = entry.version;
     apply(fold, entry);
     // Decisions of one commit belong together, so a segment ends with a commit.
     if (entries[index + 1]?.version !== entry.version) finishIfIdle(fold);
@@ -61,7 +82,10 @@ function apply(fold: UiFold, entry: TimelineEntry): void {
   if (entry.kind === "RunStarted") begin(fold, { entry: "task", isTurn: true });
   const before = fold.calls.count;
   // A decision and an answer begin a segment, which the result of their call belongs to.
-  if (entry.kind === "HumanApprovalReceived") begin(fold, { entry: entry.gate, isTurn: false });
+  if (entry.kind === "HumanApprovalReceived") {
+    if (fold.calls.open.has(entry.call)) beginOfCall(fold, entry.gate);
+    else begin(fold, { entry: entry.gate, isTurn: false });
+  }
   const settled = followCalls(fold.calls, entry);
   reply(fold, entry, before);
   if (entry.kind === "HumanApprovalReceived") tookDecision(fold, entry, settled);
@@ -103,19 +127,35 @@ function begin({ segments }: UiFold, { entry, isTurn }: { readonly entry: string
     return last;
   }
   const turn = (last?.turn ?? 0) + (isTurn || last === undefined ? 1 : 0);
-  const begun: Segment = {
-    turn,
-    entries: [entry],
-    chunks: [{ type: "start", messageId: `turn-${turn}` }],
-    isDone: false,
-  };
+  const begun = begunOf(turn);
+  begun.entries.push(entry);
   segments.push(begun);
   return begun;
 }
 
+const begunOf = (turn: number): Segment => ({
+  turn,
+  entries: [],
+  chunks: [{ type: "start", messageId: `turn-${turn}` }],
+  isDone: false,
+});
+
 /** Adds chunks. What happens after a segment has ended (a human answered elsewhere) begins the next one of its turn. */
 const add = (fold: UiFold, ...chunks: readonly UiChunk[]): void =>
   void begin(fold, { entry: "", isTurn: false }).chunks.push(...chunks);
+
+/** Begins a segment with what a human decided or answered about an open call. Returns the part for the message that shows the call. */
+function beginOfCall(fold: UiFold, entry: string): Segment {
+  const segment = begin(fold, { entry, isTurn: false });
+  if (fold.callsTurn === segment.turn) return segment;
+  segment.update ??= begunOf(fold.callsTurn);
+  segment.update.entries.push(entry);
+  return segment.update;
+}
+
+/** Adds chunks about an open call. */
+const addOfCall = (fold: UiFold, ...chunks: readonly UiChunk[]): void =>
+  void beginOfCall(fold, "").chunks.push(...chunks);
 
 function tookMessage(fold: UiFold, id: string): void {
   begin(fold, { entry: id.replace(/^user#/, ""), isTurn: true });
@@ -129,6 +169,8 @@ function reply(fold: UiFold, entry: TimelineEntry, before: number): void {
   add(fold, ...chunks);
   // A reply comes when no call is open.
   fold.questions.clear();
+  fold.gates.clear();
+  fold.callsTurn = fold.segments.at(-1)?.turn ?? 0;
   for (const chunk of chunks) {
     if (chunk.type === "tool-input-available") fold.questions.set(chunk["toolCallId"], chunk);
   }
@@ -136,7 +178,8 @@ function reply(fold: UiFold, entry: TimelineEntry, before: number): void {
 
 function askApproval(fold: UiFold, { gate, call, reason }: Extract<Event, { kind: "ApprovalRequested" }>): void {
   if (!fold.calls.open.has(call)) return;
-  add(fold, { type: "tool-approval-request", approvalId: gate, toolCallId: call, reason });
+  fold.gates.set(call, gate);
+  addOfCall(fold, { type: "tool-approval-request", approvalId: gate, toolCallId: call, reason });
 }
 
 function tookDecision(
@@ -146,16 +189,15 @@ function tookDecision(
 ): void {
   if (denied === undefined && !fold.calls.open.has(call)) return;
   const reason = decision.note === null ? {} : { reason: decision.note };
-  add(fold, { type: "tool-approval-response", approvalId: gate, approved: denied === undefined, ...reason });
-  if (denied !== undefined) add(fold, { type: "tool-output-denied", toolCallId: call });
+  addOfCall(fold, { type: "tool-approval-response", approvalId: gate, approved: denied === undefined, ...reason });
+  if (denied !== undefined) addOfCall(fold, { type: "tool-output-denied", toolCallId: call });
 }
 
 /** What a human answered does not fit: the page shows the call as open again. */
 function askAgain(fold: UiFold, call: string): void {
   const asked = fold.questions.get(call);
   if (asked === undefined) return;
-  begin(fold, { entry: answerEntry(call), isTurn: false });
-  add(fold, asked);
+  beginOfCall(fold, answerEntry(call)).chunks.push(asked);
 }
 
 /** The entry that a human's answer to this call makes. No message has an ID like it. */
@@ -165,13 +207,13 @@ export const answerEntry = (call: string): string => `answer:${call}`;
 function settle(fold: UiFold, settled: SettledCall): void {
   const { call, tool, undoes, outcome, value } = settled;
   if (tool === NEXT_MESSAGE) return;
-  if (asksHuman(settled)) begin(fold, { entry: answerEntry(call), isTurn: false });
+  if (asksHuman(settled)) beginOfCall(fold, answerEntry(call));
   if (undoes !== undefined) return;
   const shown: UiChunk =
     outcome === "succeeded"
       ? { type: "tool-output-available", toolCallId: call, output: shownJson(value) }
       : { type: "tool-output-error", toolCallId: call, errorText: `${PREFIX[outcome]}${shownText(value)}` };
-  add(fold, shown);
+  addOfCall(fold, shown);
 }
 
 const PREFIX = { failed: "", unknown: "its outcome is unknown: " } as const;
@@ -182,10 +224,16 @@ function finishIfIdle(fold: UiFold): void {
   const segment = segments.at(-1);
   if (segment === undefined || segment.isDone) return;
   const isWaiting = refusal !== null || waitsForHuman(calls);
-  if (ended === null && !isWaiting) return;
+  const isIdle = ended !== null || isWaiting;
+  const { update } = segment;
+  if (update?.isDone === false && (isIdle || calls.open.size === 0)) {
+    update.chunks.push(finish(fold, update.turn));
+    update.isDone = true;
+  }
+  if (!isIdle) return;
   const step: readonly UiChunk[] = fold.hasStep ? [{ type: "finish-step" }] : [];
   fold.hasStep = false;
-  segment.chunks.push(...step, ...endOf(fold), finish(fold));
+  segment.chunks.push(...step, ...endOf(fold), finish(fold, segment.turn));
   segment.isDone = true;
 }
 
@@ -195,42 +243,99 @@ function endOf({ ended, refusal }: UiFold): readonly UiChunk[] {
   return ended?.status === "cancelled" ? [{ type: "abort", reason: "the run was cancelled" }] : [];
 }
 
-function finish({ run, ended, calls: { open, asksBudget }, refusal }: UiFold): UiChunk {
+function finish(fold: UiFold, turn: number): UiChunk {
+  const { run, ended, calls, refusal, version } = fold;
+  const { open, asksBudget } = calls;
   const isConversation = [...open.values()].some(({ tool }) => tool === NEXT_MESSAGE);
   const isRefused = ended === null && refusal !== null;
   const status = ended?.status ?? (isConversation ? "open" : asksBudget ? "budget" : "waiting");
   const finishReason =
     ended?.status === "failed" || isRefused ? "error" : ended === null && !isConversation ? "tool-calls" : "stop";
-  return { type: "finish", finishReason, messageMetadata: { run, status } };
+  const waits = ended === null && turn === fold.callsTurn ? askedOf(fold) : [];
+  return { type: "finish", finishReason, messageMetadata: { run, status, version, waits } };
 }
 
-/** What a request follows: the last segment that this entry is in (an answer that did not fit is given again), or the whole last turn. Null: it is not in the log yet. */
+/** What open calls ask a human: their gates, and the calls that take an answer. */
+const askedOf = ({ calls, gates }: UiFold): readonly string[] =>
+  [...calls.open.values()].flatMap(({ call, status, waitsFor }) => {
+    const gate = status === "gated" ? gates.get(call) : undefined;
+    if (gate !== undefined) return [gate];
+    return status === "started" && waitsFor === "answer" ? [call] : [];
+  });
+
+/** Names, for a page, the whole message that this entry belongs to, up to what the entry did. */
+export const wholeOf = (entry: string): string => `${WHOLE}${entry}`;
+
+/** No message, gate or call has an ID like it. */
+const WHOLE = "whole:";
+
+/**
+ * What a request of a page follows: the last segment that this entry is in (an answer that did not fit is given again), or
+ * what it updates; or the whole last turn. Null: it is not in the log yet.
+ */
 export function streamOf(segments: readonly Segment[], entry: string | null): Segment | null {
-  if (entry !== null) return segments.findLast(({ entries }) => entries.includes(entry)) ?? null;
   const last = segments.at(-1);
   if (last === undefined) return null;
-  const own = segments.filter(({ turn }) => turn === last.turn);
-  const chunks = own.flatMap((segment, index) => {
-    const from = index === 0 ? 0 : 1;
-    return index === own.length - 1 ? segment.chunks.slice(from) : segment.chunks.slice(from, -1);
-  });
-  return { ...last, chunks };
+  if (entry === null) return joined(segments.filter(({ turn }) => turn === last.turn));
+  const isWhole = entry.startsWith(WHOLE);
+  const name = isWhole ? entry.slice(WHOLE.length) : entry;
+  const parts = segments.flatMap(withUpdate);
+  // What it updates comes before the segment, which has the same entry.
+  const index = parts.findLastIndex(
+    ({ entries, update }) => entries.includes(name) && update?.entries.includes(name) !== true,
+  );
+  const found = parts[index];
+  if (found === undefined) return null;
+  return isWhole ? joined(parts.slice(0, index + 1).filter(({ turn }) => turn === found.turn)) : found;
 }
+
+/** The last segment with this entry, with what it updates: for a client whose calls belong to no message. */
+export const segmentWith = (segments: readonly Segment[], entry: string | null): Segment | null =>
+  segments.findLast(({ entries }) => entries.includes(entry ?? "")) ?? null;
+
+/** Whole turns: all that makes the message of each, wherever it stands in the log. By their numbers. */
+export const wholeTurns = (segments: readonly Segment[]): ReadonlyMap<number, Segment> =>
+  new Map([...Map.groupBy(segments.flatMap(withUpdate), ({ turn }) => turn)].map(([turn, own]) => [turn, joined(own)]));
+
+const withUpdate = (segment: Segment): readonly Segment[] =>
+  segment.update === undefined ? [segment] : [segment.update, segment];
+
+/** The segments of one turn as one. At least one. What one of them ended with stays known. */
+function joined(own: readonly Segment[]): Segment {
+  const last = own.at(-1) as Segment;
+  const chunks = own.flatMap((segment, index) => {
+    const some = index === 0 ? segment.chunks : segment.chunks.slice(1);
+    return segment === last ? some : some.map(withoutEnd);
+  });
+  return { ...last, entries: own.flatMap(({ entries }) => entries), chunks };
+}
+
+/** The chunk as one that more chunks follow. */
+export const withoutEnd = (chunk: UiChunk): UiChunk =>
+  chunk.type === "finish" ? { type: "message-metadata", messageMetadata: chunk["messageMetadata"] ?? null } : chunk;
 
 /**
  * The same for a reader who follows live. A run begins with its first commit, which has its first reply too, so what its
  * model says before belongs to the segment that this commit will begin.
  */
-export function liveStreamOf(segments: readonly Segment[], entry: string | null): Segment | null {
-  if (segments.length > 0 || (entry !== null && entry !== "task")) return streamOf(segments, entry);
+export function liveStreamOf(
+  segments: readonly Segment[],
+  entry: string | null,
+  find: (segments: readonly Segment[], entry: string | null) => Segment | null = streamOf,
+): Segment | null {
+  if (segments.length > 0 || (entry !== null && entry !== "task")) return find(segments, entry);
   return { turn: 1, entries: ["task"], chunks: [{ type: "start", messageId: "turn-1" }], isDone: false };
 }
 
 /** Forgets the chunks that this reader never gets, so that a long conversation takes no memory. */
-export function dropChunks({ segments }: UiFold, entry: string | null): void {
+export function dropChunks({ segments, callsTurn }: UiFold, entry: string | null): void {
+  const parts = segments.flatMap(withUpdate);
   const last = segments.at(-1)?.turn;
-  for (const { turn, entries, chunks, isDone } of segments) {
-    const isWanted = entry === null ? turn === last : entries.includes(entry);
+  const whole = entry?.startsWith(WHOLE) === true ? entry.slice(WHOLE.length) : null;
+  // A decision that is not in the log yet is about the calls that are open.
+  const from = whole === null ? null : (parts.find(({ entries }) => entries.includes(whole))?.turn ?? callsTurn);
+  for (const { turn, entries, chunks, isDone } of parts) {
+    const isWanted = entry === null ? turn === last : from === null ? entries.includes(entry) : turn >= from;
     if (isDone && !isWanted) chunks.length = 0;
   }
 }

@@ -4,7 +4,7 @@
  */
 import { UiReader } from "./ui-live.ts";
 import type { UiChunk } from "./ui-chunks.ts";
-import { addEntries, dropChunks, liveStreamOf, uiFold } from "./ui-messages.ts";
+import { addEntries, dropChunks, liveStreamOf, uiFold, withoutEnd } from "./ui-messages.ts";
 import type { EventPage } from "../../operations/event-page.ts";
 import type { OpenStreams, Seat } from "../../api/streams/open-streams.ts";
 import { type PageOf, WITH_DELTAS, followRun, piecesOf } from "../../api/streams/follow-run.ts";
@@ -15,6 +15,8 @@ export interface UiStreamOptions {
   /** What the reader follows: the segment with this entry; null: the last turn. */
   readonly entry: string | null;
   readonly startIndex: number;
+  /** An error that the page shows at the end; null: none. */
+  readonly says?: string | null;
   readonly streams: OpenStreams;
   readonly seat: Seat;
   readonly headers?: Readonly<Record<string, string>>;
@@ -22,7 +24,7 @@ export interface UiStreamOptions {
 
 /** Answers with the stream, or with the API's response if there is no such run. */
 export function streamUi(options: UiStreamOptions): Promise<Response> {
-  const { pageOf, run, entry, streams, seat, headers } = options;
+  const { pageOf, run, entry, streams, seat, headers, says = null } = options;
   const fold = uiFold(run);
   const reader = new UiReader(options.startIndex);
   function chunksFor(page: EventPage): { readonly chunks: readonly UiChunk[]; readonly isOver: boolean } {
@@ -30,12 +32,18 @@ export function streamUi(options: UiStreamOptions): Promise<Response> {
     dropChunks(fold, entry);
     if (page.more) return { chunks: [], isOver: false };
     const segment = liveStreamOf(fold.segments, entry);
+    // What was refused waits for nothing more.
+    if (segment === null && says !== null) return { chunks: [{ type: "start" }, ...refusal(says)], isOver: true };
     if (segment === null && !page.inProgress) {
       return { chunks: options.startIndex === 0 ? [{ type: "start" }, ...ABSENT] : ABSENT, isOver: true };
     }
     if (segment === null) return { chunks: [], isOver: false };
     const chunks = reader.committed(segment);
-    if (segment.isDone) return { chunks, isOver: true };
+    if (segment.isDone) {
+      return { chunks: says === null ? chunks : [...chunks.map(withoutEnd), ...refusal(says)], isOver: true };
+    }
+    // What the model says now is no update of an earlier message.
+    if (segment.turn !== (fold.segments.at(-1)?.turn ?? segment.turn)) return { chunks, isOver: false };
     const live = page.live ?? { reset: null, deltas: [] };
     const base = segment.chunks.length;
     return { chunks: [...chunks, ...reader.live(live, { base, hasStep: fold.hasStep })], isOver: false };
@@ -51,8 +59,10 @@ export function streamUi(options: UiStreamOptions): Promise<Response> {
   });
 }
 
-/** What ends the stream of an entry that the log of an ended run lacks, such as a decision that came too late. */
-const ABSENT: readonly UiChunk[] = [
-  { type: "error", errorText: "The run has ended, and what this stream follows is not in its log." },
+const refusal = (errorText: string): readonly UiChunk[] => [
+  { type: "error", errorText },
   { type: "finish", finishReason: "error" },
 ];
+
+/** What ends the stream of an entry that the log of an ended run lacks, such as a decision that came too late. */
+const ABSENT = refusal("The run has ended, and what this stream follows is not in its log.");

@@ -1,14 +1,9 @@
 /** The page: one conversation with the agent `support`, named by the address. It survives reloads and kills. */
 import { useChat } from "@ai-sdk/react";
-import {
-  type ChatTransport,
-  type UIMessage,
-  getToolName,
-  isToolUIPart,
-  lastAssistantMessageIsCompleteWithApprovalResponses,
-} from "ai";
+import { type ChatTransport, type UIMessage, getToolName, isToolUIPart } from "ai";
 import { useState } from "react";
 import { createRoot } from "react-dom/client";
+import { hasToSend } from "./has-to-send.ts";
 import { openChat } from "./transport.ts";
 
 interface ChatProps {
@@ -21,7 +16,7 @@ function Chat({ id, before, transport }: ChatProps) {
   const [text, setText] = useState("");
   const { messages, status, error, sendMessage, regenerate, addToolApprovalResponse } = useChat({
     ...{ id, transport, messages: before, resume: before.length > 0 },
-    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+    sendAutomaticallyWhen: hasToSend,
   });
   const isBusy = status === "submitted" || status === "streaming";
   const decide = (gate: string, approved: boolean) => void addToolApprovalResponse({ id: gate, approved });

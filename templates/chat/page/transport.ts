@@ -7,8 +7,8 @@ export async function openChat(api: string): Promise<{ before: UIMessage[]; tran
   const transport = new WorkflowChatTransport({
     ...{ api, fetch: patientFetch },
     // The server takes JSON only, and the transport names no type by itself.
-    prepareSendMessagesRequest: ({ messages }) => ({
-      body: { messages },
+    prepareSendMessagesRequest: ({ messages, trigger, messageId }) => ({
+      body: { messages, trigger, messageId },
       headers: { "content-type": "application/json" },
     }),
   });

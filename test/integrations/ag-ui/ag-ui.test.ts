@@ -134,6 +134,30 @@ describe("a thread over HttpAgent", () => {
     expect(last).toEqual([expect.stringMatching(/pay$/), expect.stringMatching(result), "assistant You said: pay it"]);
   });
 
+  it("shows how a call was settled after messages that did not wait for it", async () => {
+    const it = opened();
+    const { run } = await say(it, "u1", "pay it");
+    // The client sends no message while it has an interrupt, and another door does.
+    const sent = await it.post(`/runs/${run}/messages`, { text: "and hello", id: "u2" });
+    expect(sent.status).toBe(202);
+    const done = await runOnce(it, resolved(gateOf(it), { approved: true }));
+    expect(done.end).toEqual({ type: "success" });
+    expect(shown(it)).toEqual([
+      ...["user pay it", "assistant pay"],
+      ...[expect.stringMatching(/^tool .*"paid":5/), "assistant You said: and hello"],
+    ]);
+  });
+
+  it("takes a decision together with a message that the run does not have", async () => {
+    const it = opened();
+    await say(it, "u1", "pay it");
+    const gate = gateOf(it);
+    it.client.addMessage({ id: "u2", role: "user", content: "and hello" });
+    const done = await runOnce(it, resolved(gate, { approved: true }));
+    expect(done.end).toEqual({ type: "success" });
+    expect(shown(it).at(-1)).toBe("assistant You said: and hello");
+  });
+
   it("takes the first decision about an interrupt, from any caller", async () => {
     const it = opened();
     const { run } = await say(it, "u1", "pay it");
@@ -239,7 +263,7 @@ describe("a thread over HttpAgent", () => {
         ...{ threadId: "t1", runId: "r", messages: [{ id: "u", role: "user", content: "x" }] },
         resume: [{ interruptId: "c1-x", status: "cancelled" }],
       },
-      422,
+      404,
     ],
     ["text", 422],
   ])("refuses %j", async (body, status) => {

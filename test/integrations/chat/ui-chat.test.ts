@@ -1,7 +1,5 @@
 /** A run in `useChat`'s own transport: turns, approvals, reconnects, and what a page begins with after a reload. */
-import { WorkflowChatTransport } from "@ai-sdk/workflow/client";
 import {
-  type ChatTransport,
   type UIMessage,
   type UIMessageChunk,
   lastAssistantMessageIsCompleteWithToolCalls,
@@ -12,52 +10,16 @@ import {
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { askHuman, childTool, defineAgent, scriptedModel } from "../../../src/index.ts";
-import { createLocalServer } from "../../../src/server/app.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { startRun } from "../../../src/operations/start.ts";
 import { send } from "../../../src/operations/steer.ts";
-import { SCOPES } from "../../../src/operations/operation.ts";
-import { type ChatAgentOptions, chatAgent, echo } from "../../support/agents/chat-agent.ts";
+import { type ChatAgentOptions, echo } from "../../support/agents/chat-agent.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { runUntilIdle } from "../../support/harness/chain-steps.ts";
-import { createChainHarness } from "../../support/harness/harness.ts";
+import { CHAT_API, CHAT_HOST, type ChatServer, openChatServer } from "../../support/harness/chat-page.ts";
 
-const HOST = "127.0.0.1:7420";
-const API = `http://${HOST}/chat/talker/c1`;
-
-function opened(options: ChatAgentOptions = {}, others: readonly Agent[] = []) {
-  const harness = createChainHarness();
-  const agent = chatAgent(options);
-  const server = createLocalServer({
-    world: harness.world,
-    agentOf: async (name) => [agent, ...others].find((each) => each.name === name) ?? null,
-    agents: async () => ({ agents: [agent], broken: [] }),
-    caller: { tenant: "local", actor: "ann@host", scopes: SCOPES },
-    login: async () => null,
-    firingsOf: () => [],
-  });
-  const answers: Response[] = [];
-  /** The request, and all work of the run that follows from it. */
-  const ask = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
-    const headers = new Headers(init.headers);
-    headers.set("host", HOST);
-    const response = await server.fetch(new Request(input, { ...init, headers }));
-    await runUntilIdle(harness, [agent, ...others]);
-    answers.push(response);
-    return response;
-  };
-  // The transport brings a version of `ai` of its own, with types of its own.
-  const transport = new WorkflowChatTransport({
-    ...{ api: API, fetch: ask },
-    prepareSendMessagesRequest: ({ messages }) => ({
-      body: { messages },
-      headers: { "content-type": "application/json" },
-    }),
-  }) as unknown as ChatTransport<UIMessage>;
-  return { harness, agent, ask, transport, answers };
-}
-
-type Opened = ReturnType<typeof opened>;
+const opened = openChatServer;
+type Opened = ChatServer;
 
 const user = (id: string, text: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text }] });
 
@@ -101,7 +63,7 @@ const toolOf = ({ parts }: UIMessage, type: string) => parts.find((part) => part
 
 /** The raw chunks from that index on. */
 async function chunksFrom({ ask }: Opened, stream: string, startIndex: number): Promise<readonly UIMessageChunk[]> {
-  const response = await ask(`http://${HOST}/runs/${stream}/stream?startIndex=${startIndex}`);
+  const response = await ask(`http://${CHAT_HOST}/runs/${stream}/stream?startIndex=${startIndex}`);
   expect([response.status, response.headers.get("x-vercel-ai-ui-message-stream")]).toEqual([200, "v1"]);
   // Neither nginx nor a compression holds an event back.
   expect(response.headers.get("x-accel-buffering")).toBe("no");
@@ -234,7 +196,7 @@ describe("a chat over WorkflowChatTransport", () => {
     const paid = await turn(chat, [...first, waiting]);
     const second = [...first, paid, user("u2", "thanks")];
     const answer = await turn(chat, second);
-    const history = (await (await chat.ask(API)).json()) as { messages: UIMessage[] };
+    const history = (await (await chat.ask(CHAT_API)).json()) as { messages: UIMessage[] };
     expect(history.messages.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
     // The page's own message, as the AI SDK made it of the same chunks.
     const shown = history.messages[1] as UIMessage;
@@ -253,7 +215,7 @@ describe("a chat over WorkflowChatTransport", () => {
     const { run } = started.row;
     await send(harness.world, { run, id: "u2", text: "and more", by: "ann@host" });
     await runUntilIdle(harness, agent);
-    const { messages } = (await (await chat.ask(API)).json()) as { messages: UIMessage[] };
+    const { messages } = (await (await chat.ask(CHAT_API)).json()) as { messages: UIMessage[] };
     expect(messages.map(({ id, role }) => [id, role])).toEqual([
       ["task", "user"],
       ["u2", "user"],
@@ -291,11 +253,11 @@ describe("a chat over WorkflowChatTransport", () => {
     const chat = opened();
     await turn(chat, [user("u1", "pay it")]);
     const run = streamIn(chat).split(".")[0] ?? "";
-    expect((await chat.ask(`http://${HOST}/runs/${run}/stream`, { method: "HEAD" })).status).toBe(405);
+    expect((await chat.ask(`http://${CHAT_HOST}/runs/${run}/stream`, { method: "HEAD" })).status).toBe(405);
     const headers = { accept: "text/event-stream" };
-    expect((await chat.ask(`http://${HOST}/runs/${run}/events`, { method: "HEAD", headers })).status).toBe(200);
+    expect((await chat.ask(`http://${CHAT_HOST}/runs/${run}/events`, { method: "HEAD", headers })).status).toBe(200);
     const body = JSON.stringify({ messages: [user("u2", "and this")] });
-    expect((await chat.ask(API, { method: "POST", body })).status).toBe(415);
+    expect((await chat.ask(CHAT_API, { method: "POST", body })).status).toBe(415);
   });
 
   it.each([
@@ -307,13 +269,13 @@ describe("a chat over WorkflowChatTransport", () => {
   ])("refuses %j", async (body, status) => {
     const { ask } = opened();
     const headers = { "content-type": "application/json" };
-    expect((await ask(API, { method: "POST", body: JSON.stringify(body), headers })).status).toBe(status);
+    expect((await ask(CHAT_API, { method: "POST", body: JSON.stringify(body), headers })).status).toBe(status);
   });
 
   it("knows no run of a chat that has not begun", async () => {
     const { ask } = opened();
-    expect(await (await ask(API)).json()).toEqual({ run: null, messages: [] });
-    expect((await ask(`${API}/c1/stream?startIndex=0`)).status).toBe(404);
-    expect((await ask(`http://${HOST}/chat/nobody/c1`)).status).toBe(200);
+    expect(await (await ask(CHAT_API)).json()).toEqual({ run: null, messages: [] });
+    expect((await ask(`${CHAT_API}/c1/stream?startIndex=0`)).status).toBe(404);
+    expect((await ask(`http://${CHAT_HOST}/chat/nobody/c1`)).status).toBe(200);
   });
 });

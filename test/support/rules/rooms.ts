@@ -155,7 +155,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
     packages: /^(vitest|nodemailer|smtp-server|@aws-sdk\/client-(s3|sqs|sesv2)|zod|node:.+)$/,
   },
   test: {
-    ours: /^(src|agents|bench|scripts|functions|infra|localstack)\/|^[^/]+$/,
+    ours: /^(src|agents|bench|scripts|functions|infra|localstack|templates\/chat\/page)\/|^[^/]+$/,
     packages:
       /^(vitest|rolldown|esbuild|vite|fast-check|asl-validator|@hono\/node-server|jose|standardwebhooks|@langchain\/.+|@modelcontextprotocol\/.+|@ag-ui\/.+|@a2a-js\/sdk(\/.+)?|@secretlint\/.+|playwright-core|axe-core|cairn-run|zod|ai|@ai-sdk\/.+|typescript|@smithy\/eventstream-codec|node:.+)$/,
   },
