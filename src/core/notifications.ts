@@ -69,3 +69,12 @@ function notificationOf(event: Event): readonly RunNotification[] {
 /** True if the notification says that the run has ended. */
 export const isOfEnd = ({ kind }: Pick<RunNotification, "kind">): boolean =>
   kind === "run.completed" || kind === "run.failed" || kind === "run.cancelled";
+
+/** A human has to act, so these go before the others to each endpoint. */
+const URGENT: ReadonlySet<NotificationKind> = new Set([
+  "approval.requested",
+  "question.asked",
+  "run.blocked",
+  "run.expiring",
+]);
+export const isUrgent = ({ kind }: Pick<RunNotification, "kind">): boolean => URGENT.has(kind);

@@ -3,7 +3,7 @@
  */
 import type { Invocation } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
-import type { MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
+import type { MutexLease, MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
 import { patient, resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
 
 export interface Stretch {
@@ -15,9 +15,6 @@ export interface Stretch {
 /**
  * Takes the mutex lease `name` and does the work from its cursor on; does nothing while another process holds the lease
  * (schedule 46). `next` does one step from the cursor and returns the cursor of the next step, or null after the last.
- *
- * The cursor is saved even if a step fails or hangs. Otherwise the same step would fail first in every later invocation
- * (schedule 79).
  */
 export async function withMutexLease(
   world: World,
@@ -27,21 +24,50 @@ export async function withMutexLease(
     readonly next: (after: string | null, stretch: Stretch) => Promise<string | null>;
   },
 ): Promise<void> {
+  await underMutexLease(world, invocation, {
+    name: of.name,
+    work: async (cursor, stretch) => {
+      let after = cursor;
+      do {
+        after = await of.next(after, stretch);
+        stretch.reached(after);
+      } while (after !== null && stretch.hasTime());
+    },
+  });
+}
+
+/**
+ * Takes the mutex lease `name` and does the work, which gets its cursor. Returns false, and does nothing, while another
+ * process holds the lease.
+ *
+ * The cursor is saved even if the work fails or hangs. Otherwise the same step would fail first in every later invocation
+ * (schedule 79).
+ */
+export async function underMutexLease(
+  world: World,
+  invocation: Invocation,
+  held: {
+    readonly name: string;
+    /** The stored cursor stays while the work is under way. Without it, a process that is killed early leaves none. */
+    readonly keepsCursor?: true;
+    readonly work: (cursor: string | null, stretch: Stretch) => Promise<void>;
+  },
+): Promise<boolean> {
   const { clock, limits } = world;
   const owner = world.random.hex().slice(0, 16);
   const lapsesAt = invocation.deadline + limits.skewMs;
-  const take = (until: number, cursor: string | null): Promise<MutexLeaseOutcome> =>
+  const takeWith = (lease: Pick<MutexLease, "until" | "cursor">): Promise<MutexLeaseOutcome> =>
     resolveAmbiguousWrite<MutexLeaseOutcome>(
-      () => world.leases.take({ name: of.name, owner, until, cursor, now: clock.now() }),
+      () => world.leases.take({ name: held.name, owner, now: clock.now(), ...lease }),
       () => null,
     );
-  const turn = await take(lapsesAt, null);
-  if (turn.kind === "held") return;
+  const take = (until: number, cursor: string | null): Promise<MutexLeaseOutcome> => takeWith({ until, cursor });
+  const turn = await (held.keepsCursor === true ? takeWith({ until: lapsesAt }) : take(lapsesAt, null));
+  if (turn.kind === "held") return false;
   let after = turn.cursor;
   const reached = (cursor: string | null): void => {
     after = cursor;
   };
-  const hasTime = (): boolean => !invocation.drain.aborted && clock.now() < invocation.deadline - 2 * limits.drainMs;
   // The process may be killed at its deadline while it waits for a response, so save the cursor shortly before that.
   // It keeps the lease until the deadline.
   let saved: Promise<unknown> = Promise.resolve();
@@ -49,8 +75,7 @@ export async function withMutexLease(
     saved = take(lapsesAt, after).catch(() => undefined);
   });
   try {
-    do reached(await of.next(after, { hasTime, reached }));
-    while (after !== null && hasTime());
+    await held.work(after, { hasTime: () => isTimeLeft(world, invocation), reached });
   } catch (error) {
     stop();
     await saved;
@@ -61,7 +86,12 @@ export async function withMutexLease(
   stop();
   await saved;
   await take(clock.now(), after);
+  return true;
 }
+
+/** True if another step may begin in this invocation. */
+export const isTimeLeft = ({ clock, limits }: World, { drain, deadline }: Invocation): boolean =>
+  !drain.aborted && clock.now() < deadline - 2 * limits.drainMs;
 
 /** Stores a cursor under the name of a mutex lease that no process holds. */
 export async function keepCursor(

@@ -38,7 +38,7 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   ...{ row: rowSchema, payload: payloadSchema, message: messageBody },
   ...{ snapshot: snapshots.document, segment: messages, sealedEvents: sealed.document, journal: sealedJournal },
   ...{ archiveHead: archives.head, archiveLine: archives.line },
-  ...{ webhook: outbox.entry, callback: callbacks.stored, source: memorySources.stored },
+  ...{ webhook: outbox.outboxEntry, callback: callbacks.stored, source: memorySources.stored },
   ...{ memoryEntry: memoryEntries.stored, spendOfTenant: spendCounters.stored, spendToday: spendToday.stored },
   ...{ requestRate: requestRates.stored, modelRate: modelRates.usedUntil, token: tokens.body, audit: audit.body },
   ...{ lastFiring: schedules.lastFiring, pause: schedules.pause, restoredStore: restores.restoredStore },

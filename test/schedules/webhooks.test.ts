@@ -1,5 +1,6 @@
 /** A process dies between what happened and what the endpoints hear of it. */
 import { expect, test } from "vitest";
+import { deliverNotifications } from "../../src/maintenance/webhooks/deliver.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { approvalAgent } from "../support/agents/approval-agent.ts";
 import type { TaskResult } from "../../src/protocol/chain.ts";
@@ -14,7 +15,7 @@ import {
   sweep,
 } from "../support/harness/supervised-harness.ts";
 import { crashAtCall, forEachCrashPoint } from "../support/faults/crash-at-call.ts";
-import { outboxOf, toldBy, withReceiver } from "../support/runs/webhook-receiver.ts";
+import { HOOK, outboxOf, toldBy, withReceiver } from "../support/runs/webhook-receiver.ts";
 
 /** Longer than the lease of a dead process. */
 const LEASE_MS = BEAT_MS + SKEW_MS + 1;
@@ -72,4 +73,47 @@ test("schedule 191: a process dies at any call of a delivery, and the endpoint g
     return survived;
   });
   expect(repeated).toBeGreaterThan(0);
+});
+
+test("schedule 280: a process dies at any call of the routing, and each of two endpoints hears of the end", async () => {
+  const agent = scriptedAgent({});
+  const other = { ...HOOK, url: "https://other.example/cairn" };
+  await forEachCrashPoint(async (crash) => {
+    const { harness, received } = withReceiver(createSupervisedHarness(), [HOOK, other]);
+    const { run } = await beginRun(harness.world, agent, {});
+    await driveUntil(harness, { agent, run, until: ({ status }) => status === "completed" });
+    const dying = crashAtCall(harness.world, crash);
+    const survived = await dying.survives((world) =>
+      runTask(runnerOf(world, agent))({ kind: "sweep" }, invocation(harness)),
+    );
+    passTime(harness, LEASE_MS);
+    await sweep(harness);
+    const heard = new Set(received.map(({ url }) => url));
+    expect([...heard].toSorted(), JSON.stringify(crash)).toEqual([HOOK.url, other.url]);
+    return survived;
+  });
+});
+
+test("schedule 281: what is queued while the last look of another process ends waits for no sweep", async () => {
+  const { harness, received } = withReceiver(createSupervisedHarness());
+  const { world } = harness;
+  const agent = scriptedAgent({});
+  const end = async (): Promise<void> => {
+    const { run } = await beginRun(world, agent, {});
+    await driveUntil(harness, { agent, run, until: ({ endNotified }) => endNotified });
+  };
+  await end();
+  let isSecond = false;
+  // The first process has looked at its queues for the last time, and is about to give up its lease.
+  const take: typeof world.leases.take = async (lease) => {
+    if (!isSecond && lease.until <= world.clock.now()) {
+      isSecond = true;
+      await end();
+      await deliverNotifications(world, invocation(harness));
+    }
+    return world.leases.take(lease);
+  };
+  await deliverNotifications({ ...world, leases: { ...world.leases, take } }, invocation(harness));
+  expect(isSecond).toBe(true);
+  expect(new Set(toldBy(received).map(({ id }) => id)).size).toBe(2);
 });

@@ -4,10 +4,10 @@
  * Schedule 190: a process commits that its run has failed, and dies before it tells anyone. If the entry were stored
  * after the commit, nothing would know of it: the run has ended, and no process looks at it again.
  */
-import { isOfEnd, notificationsIn } from "../../core/notifications.ts";
+import { isOfEnd, isUrgent, notificationsIn } from "../../core/notifications.ts";
 import type { Event } from "../../core/event.ts";
 import { patient, resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
-import { outboxRecord } from "../../history/outbox.ts";
+import { notedRecord } from "../../history/outbox.ts";
 import type { AddOutcome } from "../../ports/records.ts";
 import type { Commit } from "../../protocol/row.ts";
 import type { RunParts } from "./run-parts.ts";
@@ -29,7 +29,7 @@ export async function noteNotifications(
   if (!isWanted) return false;
   const end = notifications.find(isOfEnd) ?? null;
   const noted = { stage: "noted", run, born, agent, epoch, version: row.version + 1, end } as const;
-  const record = outboxRecord(noted, { tenant, now: clock.now() });
+  const record = notedRecord(noted, { tenant, now: clock.now(), isUrgent: notifications.some(isUrgent) });
   await resolveAmbiguousWrite<AddOutcome>(
     () => records.add(record, record.at),
     () => null,

@@ -5,7 +5,7 @@
 import { statusOf } from "../../core/calls/open-calls.ts";
 import { type RunNotification, notificationsIn } from "../../core/notifications.ts";
 import { foldAll } from "../../core/transition.ts";
-import type { EntryIn } from "../../history/outbox.ts";
+import type { NotedCommit } from "../../history/outbox.ts";
 import { stateAt } from "../../history/state-at.ts";
 import type { World } from "../../ports/world.ts";
 
@@ -16,7 +16,7 @@ export type Confirmed =
   | { readonly kind: "confirmed"; readonly notifications: readonly RunNotification[] };
 
 /** Throws `Unreadable` if the history cannot be read. */
-export async function confirmNoted(world: World, noted: EntryIn<"noted">): Promise<Confirmed> {
+export async function confirmNoted(world: World, noted: NotedCommit): Promise<Confirmed> {
   const { run, born, epoch, version } = noted;
   // At 0 no row has expired: a row that is not deleted yet still has its log.
   const row = await world.table.read(run, 0);
@@ -34,7 +34,7 @@ export async function confirmNoted(world: World, noted: EntryIn<"noted">): Promi
 }
 
 /** The run is removed, and its log with it. Its tombstone still says whether this very epoch ended it. */
-async function confirmRemoved({ table }: World, { run, born, epoch, end }: EntryIn<"noted">): Promise<Confirmed> {
+async function confirmRemoved({ table }: World, { run, born, epoch, end }: NotedCommit): Promise<Confirmed> {
   const tombstone = await table.readKey(run, 0);
   const isMine = tombstone?.born === born && tombstone.epoch === epoch;
   return isMine && end?.kind === `run.${tombstone.status}`

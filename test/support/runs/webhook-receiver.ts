@@ -1,6 +1,6 @@
 /** A world with webhooks, whose endpoints the test plays: what they received, and what they answer next. */
 import { memorySecrets } from "../../../src/adapters/memory/secrets.ts";
-import type { StoredRecord } from "../../../src/ports/records.ts";
+import { type StoredRecord, isRecordExpired } from "../../../src/ports/records.ts";
 import type { MemoryWorld } from "../../../src/adapters/memory/world.ts";
 import { NOTIFICATION_KINDS } from "../../../src/core/notifications.ts";
 import { OUTBOX } from "../../../src/history/outbox.ts";
@@ -58,6 +58,8 @@ export const toldBy = (posts: readonly WebhookPost[]): readonly Told[] =>
 
 /** The entries of the outbox that are still to be delivered. */
 export const outboxOf = ({ world }: { readonly world: MemoryWorld }): Promise<readonly StoredRecord[]> =>
-  world.records
-    .list({ kind: "webhook", by: { about: OUTBOX }, after: null, limit: 100, now: world.clock.now() })
-    .then(({ records }) => records);
+  Promise.resolve(
+    [...world.store.records.values()].filter(
+      (each) => each.kind === "webhook" && each.about.startsWith(OUTBOX) && !isRecordExpired(each, world.clock.now()),
+    ),
+  );
