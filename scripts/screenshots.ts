@@ -1,10 +1,10 @@
 /**
- * `npm run screenshots`: photographs each page of the console in `docs/console`, at 1280 and 390 px, light and dark, over
- * a real server whose runs are real: one is killed in a call, one waits for approval, one asks, one has failed. It needs
- * Chromium (`npm run chromium`).
+ * `npm run screenshots`: photographs each page of the console in `coverage/console`, at 1280 and 390 px, light and dark,
+ * over a real server whose runs are real: one is killed in a call, one waits for approval, one asks, one has failed. Those
+ * that README.md or a page of `docs` shows it also copies to `docs/console`. It needs Chromium (`npm run chromium`).
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -15,7 +15,8 @@ import { findChromium } from "./chromium.ts";
 import { quantised } from "./quantise-png.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const OUT = join(ROOT, "docs", "console");
+const OUT = join(ROOT, "coverage", "console");
+const SHOWN = join(ROOT, "docs", "console");
 
 /** One agent that does what its task says: each step is a call, and `crash` kills the process after its effect. */
 const DESK = `
@@ -197,4 +198,13 @@ const freePort = (): Promise<number> =>
     });
   });
 
+/** Copies the pictures that README.md or a page of `docs` shows. */
+function keepShown(): void {
+  const pages = ["README.md", ...readdirSync(join(ROOT, "docs")).map((name) => join("docs", name))];
+  const texts = pages.filter((page) => page.endsWith(".md")).map((page) => readFileSync(join(ROOT, page), "utf8"));
+  const shown = texts.flatMap((text) => [...text.matchAll(/console\/([\w-]+\.png)/g)].map(([, name = ""]) => name));
+  for (const name of new Set(shown)) copyFileSync(join(OUT, name), join(SHOWN, name));
+}
+
 await main();
+keepShown();
