@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { derivedFiles } from "../../scripts/derived.ts";
+import { errorIndex } from "../../scripts/error-index.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -13,3 +14,10 @@ test.each(Object.entries(await derivedFiles()))(
     expect(text).not.toMatch(/^import (?!type )/m);
   },
 );
+
+test("docs/errors.md is what the sources give, and names codes of each surface", () => {
+  const text = readFileSync(join(ROOT, "docs", "errors.md"), "utf8");
+  expect(text).toBe(errorIndex(ROOT));
+  for (const code of ["Usage", "RestoreRefused", "OriginRefused", "ModelTimedOut", "NotConfirmed"])
+    expect(text).toContain(`\n| \`${code}\` | `);
+});
