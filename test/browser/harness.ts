@@ -1,6 +1,6 @@
-/** A real Chromium for a test, and a real server for its pages. Both end with the test. */
-import { type BrowserContextOptions, type Page, chromium } from "playwright-core";
-import { expect, onTestFinished } from "vitest";
+/** A real Chromium for the tests of a file, and a real server for the pages of each test. */
+import { type Browser, type BrowserContextOptions, type Page, chromium } from "playwright-core";
+import { afterAll, expect, onTestFinished } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
 import { LIMITS } from "../support/gate/limits.ts";
 import { waitUntil } from "../support/gate/safety.ts";
@@ -18,15 +18,25 @@ export interface OpenedPage {
   readonly troubles: readonly string[];
 }
 
-/** Opens an empty page in a browser of its own. `context` sets size, colour scheme, locale and so on. */
-export async function openPage(context: BrowserContextOptions = {}): Promise<OpenedPage> {
+let browser: Promise<Browser> | null = null;
+
+afterAll(async () => (await browser)?.close());
+
+function launch(): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === null) throw new Error("there is no Chromium: type `npm run chromium`");
   // Chromium's sandbox needs namespaces, which root in a container lacks; /dev/shm of a container is small.
   const args = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"];
-  const browser = await chromium.launch({ executablePath, args, headless: true });
-  onTestFinished(() => browser.close());
-  const opened = await browser.newContext(context);
+  return chromium.launch({ executablePath, args, headless: true });
+}
+
+/**
+ * Opens an empty page, which shares a browser with the other tests of the file, and no cookie, storage or cache with them.
+ * `context` sets size, colour scheme, locale and so on.
+ */
+export async function openPage(context: BrowserContextOptions = {}): Promise<OpenedPage> {
+  const opened = await (await (browser ??= launch())).newContext(context);
+  onTestFinished(() => opened.close());
   opened.setDefaultTimeout(LIMITS.eventMs);
   const page = await opened.newPage();
   const troubles: string[] = [];

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
+  askCairn,
   LONG_TIMEOUTS,
   runCairn,
   spawnCairn,
@@ -113,12 +114,12 @@ describe("read commands", () => {
     const words = ["start", "clerk", "--input", stepsInput("note"), "--wait", "--json"];
     const { run } = JSON.parse((await runCairn(at, words)).out) as { run: string };
     const [list, show, timeline, ledger, lines, calls] = await Promise.all([
-      runCairn(at, ["list"]),
-      runCairn(at, ["show", run.slice(0, 12)]),
-      runCairn(at, ["timeline", run.slice(6, 12)]),
-      runCairn(at, ["ledger", run]),
-      runCairn(at, ["timeline", run, "--json"]),
-      runCairn(at, ["ledger", run, "--json"]),
+      askCairn(at, ["list"]),
+      askCairn(at, ["show", run.slice(0, 12)]),
+      askCairn(at, ["timeline", run.slice(6, 12)]),
+      askCairn(at, ["ledger", run]),
+      askCairn(at, ["timeline", run, "--json"]),
+      askCairn(at, ["ledger", run, "--json"]),
     ]);
     expect(list.out).toMatch(
       new RegExp(`RUN +AGENT +STATUS.*\n${run.slice(0, 14)} +clerk +completed +2 +0 +\\$0\\.02`),
@@ -139,11 +140,11 @@ describe("read commands", () => {
     const { run } = JSON.parse(done.out) as { run: string };
     const waiting = await startQueuedRun(at, "mail");
     const runsIn = async (...words: string[]): Promise<unknown> =>
-      parseJsonLines((await runCairn(at, ["list", "--json", ...words])).out).map((each) => each["run"]);
+      parseJsonLines((await askCairn(at, ["list", "--json", ...words])).out).map((each) => each["run"]);
     expect(await runsIn()).toEqual([waiting, run]);
     expect(await runsIn("--status", "completed", "--agent", "clerk")).toEqual([run]);
     expect(await runsIn("--limit", "1")).toEqual([waiting]);
-    expect((await runCairn(at, ["list", "--agent", "nobody"])).out).toContain("no run matches");
+    expect((await askCairn(at, ["list", "--agent", "nobody"])).out).toContain("no run matches");
   });
 
   it("end quietly when their reader closes the pipe", async () => {

@@ -8,11 +8,11 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
+  askCairnJson,
   type CliFolder,
   createCliFolder,
   freePort,
   parseJsonLines,
-  runCairnJson,
   startQueuedRun,
 } from "../support/processes/cli-process.ts";
 
@@ -121,8 +121,8 @@ describe("a container whose process IDs are used up", () => {
     // Opening it for writing lets every reader go on.
     writeFileSync(join(at.dir, "go"), "");
     for (const run of runs) {
-      await expect.poll(async () => (await runCairnJson(at, ["show", run]))["status"]).toBe("completed");
-      expect(await runCairnJson(at, ["show", run])).toMatchObject({ takeovers: 0 });
+      await expect.poll(async () => (await askCairnJson(at, ["show", run]))["status"]).toBe("completed");
+      expect(await askCairnJson(at, ["show", run])).toMatchObject({ takeovers: 0 });
     }
   });
 });

@@ -7,6 +7,7 @@ import { guardedServer } from "../mcp-tools/guarded-server.ts";
 import { LIMITS } from "../support/gate/limits.ts";
 import { waitForCount, waitUntil } from "../support/gate/safety.ts";
 import {
+  askCairn,
   type CliFolder,
   LONG_TIMEOUTS,
   createCliFolder,
@@ -57,7 +58,7 @@ function folderOf(desk: Desk, tool: string, more: object = {}): CliFolder {
 /** Waits until the one run is at rest, and returns its status. */
 const restingStatus = (folder: CliFolder): Promise<unknown> =>
   waitUntil(async () => {
-    const [run] = parseJsonLines((await runCairn(folder, ["list", "--json"])).out);
+    const [run] = parseJsonLines((await askCairn(folder, ["list", "--json"])).out);
     expect(run?.["status"]).toMatch(/^(completed|failed|blocked)$/);
     return run?.["status"];
   });
@@ -141,7 +142,7 @@ test("a replay compares no tool of a server, says so, and starts no server", asy
   const desk = openDesk();
   const folder = folderOf(desk, "desk_look");
   await runCairn(folder, ["start", "clerk", "--wait"]);
-  const [run] = parseJsonLines((await runCairn(folder, ["list", "--json"])).out);
+  const [run] = parseJsonLines((await askCairn(folder, ["list", "--json"])).out);
   const started = desk.seen("started").length;
   desk.fault("refuse-to-start");
   const id = String(run?.["run"]);
@@ -161,8 +162,8 @@ test("a token of a server over HTTP is in no record of the run, and in no output
   expect([exit, out]).toEqual([0, expect.stringContaining("seen with [secret MCP_DESK_TOKEN]")]);
   expect(guarded.refused).not.toEqual([]);
   expect(guarded.calls).toEqual([TOKEN]);
-  const [run] = parseJsonLines((await runCairn(folder, ["list", "--json"])).out);
-  const { out: shown } = await runCairn(folder, ["timeline", String(run?.["run"]), "--json"]);
+  const [run] = parseJsonLines((await askCairn(folder, ["list", "--json"])).out);
+  const { out: shown } = await askCairn(folder, ["timeline", String(run?.["run"]), "--json"]);
   expect(shown).toContain("seen with [secret MCP_DESK_TOKEN]");
   for (const said of [out, err, shown]) expect(said).not.toMatch(/that-is-long|exchanged-for/);
   const files = readdirSync(folder.store, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());

@@ -14,7 +14,7 @@ import type { Row } from "../../src/protocol/row.ts";
 import { LIMITS } from "../support/gate/limits.ts";
 import { assertSafety, waitUntil } from "../support/gate/safety.ts";
 import { scriptedAgent } from "../support/harness/harness.ts";
-import { createCliFolder, runCairn, spawnCairn } from "../support/processes/cli-process.ts";
+import { askCairn, createCliFolder, spawnCairn } from "../support/processes/cli-process.ts";
 
 const NEIGHBOURS = 15;
 
@@ -104,7 +104,7 @@ it("a tool that never returns to its process is a death, which names the tool in
     expect(row?.deaths).toBeGreaterThanOrEqual(2);
   }, LIMITS.sceneMs);
   await waitUntil(async () => {
-    const { out } = await runCairn(at, ["timeline", harming, "--json"]);
+    const { out } = await askCairn(at, ["timeline", harming, "--json"]);
     expect(out).toContain("killed at its deadline, while tool harm was at work");
   }, LIMITS.sceneMs);
   await end();

@@ -16,6 +16,7 @@ import { attemptBeat, createLocalHarness, beginRun, drive, runnerOf } from "../.
 import { scriptedAgent, beatReply } from "../../support/harness/harness.ts";
 import { rewriteText } from "../../support/runs/rewrite-text.ts";
 import { runCli } from "../../support/processes/cli-in-process.ts";
+import { STRIDE } from "../../support/gate/stride.ts";
 
 const runOf = (letter: string): string => `local-${letter.repeat(26)}`;
 
@@ -78,17 +79,17 @@ describe("a row whose text is damaged", () => {
     const of = await three();
     const bytes = Buffer.from(of.text);
     let damaged = 0;
-    for (let at = 0; at < bytes.length; at += 3) {
+    for (let at = 0; at < bytes.length; at += 3 * STRIDE) {
       const flipped = Buffer.from(bytes);
       flipped[at] = (bytes[at] ?? 0) ^ (1 << (at % 7));
       if (await staysTotal(of, flipped.toString())) damaged += 1;
     }
-    expect(damaged).toBe(Math.ceil(bytes.length / 3));
+    expect(damaged).toBe(Math.ceil(bytes.length / (3 * STRIDE)));
   });
 
   test("by truncation at any place is reported as damaged", async () => {
     const of = await three();
-    for (let length = 0; length < of.text.length; length += 7)
+    for (let length = 0; length < of.text.length; length += 7 * STRIDE)
       expect([length, await staysTotal(of, of.text.slice(0, length))]).toEqual([length, true]);
   });
 

@@ -12,6 +12,7 @@ import { createChainHarness, neverSettles, rowOf, scriptedAgent } from "../../su
 import { send } from "../../../src/operations/steer.ts";
 import { beatReply } from "../../support/harness/harness.ts";
 import { loseAttempt, runAttempt, runUntilIdle, startKeyedRun } from "../../support/harness/chain-steps.ts";
+import { sampled } from "../../support/gate/stride.ts";
 
 /** The agent with other requests to its provider. */
 function withRequests({ agent, model }: ReturnType<typeof asynchronousAgent>, change: Partial<typeof model.detached>) {
@@ -68,7 +69,7 @@ test("the looks at a job become rarer, and a look without news commits no event"
 });
 
 describe("a process that dies", () => {
-  test.each(["find", "key", "none"] as const)(
+  test.each(sampled(["none"] as const, ["find", "key", "none"] as const))(
     "at any moment changes nothing, with a provider that knows lost starts by %s",
     async (lostStart) => {
       const { agent } = asynchronousAgent({ lostStart, pending: 2 });

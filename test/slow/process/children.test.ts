@@ -5,11 +5,12 @@ import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../support/gate/limits.ts";
 import { waitForCount, waitUntil } from "../../support/gate/safety.ts";
 import {
+  askCairnJson,
+  askCairn,
   type CliFolder,
   runCairn,
   spawnCairn,
   createCliFolder,
-  runCairnJson,
   parseJsonLines,
 } from "../../support/processes/cli-process.ts";
 
@@ -113,7 +114,7 @@ function mustBeRight({ result }: Record<string, unknown>): void {
 }
 
 async function runsOf(at: CliFolder): Promise<readonly Record<string, unknown>[]> {
-  return parseJsonLines((await runCairn(at, ["list", "--json"])).out);
+  return parseJsonLines((await askCairn(at, ["list", "--json"])).out);
 }
 
 it("finds the worker in the file from which the boss is started, without a config", async ({ onTestFinished }) => {
@@ -142,20 +143,20 @@ describe.concurrent("a boss with three workers", () => {
     // Its successor watches again, and dispatches nobody.
     await waitUntil(() => expect(["", String(pid)]).not.toContain(linesIn(at, "boss")[0]));
     const boss = (await runsOf(at)).find(({ agent }) => agent === "boss");
-    const shown = await runCairn(at, ["show", String(boss?.["run"])]);
+    const shown = await askCairn(at, ["show", String(boss?.["run"])]);
     expect(shown.out).toMatch(/waits for\n.*CHILD RUN.*\n.*worker .*c1/);
     writeFileSync(join(at.store, "open"), "");
     const { exit, err } = await waiting.ended;
     expect([exit, err]).toEqual([0, expect.any(String)]);
-    const ended = await runCairnJson(at, ["show", String(boss?.["run"])]);
+    const ended = await askCairnJson(at, ["show", String(boss?.["run"])]);
     expect(ended).toMatchObject({ status: "completed", takeovers: 1 });
     mustBeRight(ended);
     expect(linesIn(at, "worked")).toHaveLength(3);
     const workers = (await runsOf(at)).filter(({ agent }) => agent === "worker");
     expect(workers).toMatchObject([1, 2, 3].map(() => ({ status: "completed", takeovers: 0 })));
-    const told = (await runCairn(at, ["timeline", String(boss?.["run"])])).out;
+    const told = (await askCairn(at, ["timeline", String(boss?.["run"])])).out;
     expect(told.match(/dispatches worker as local-/g)).toHaveLength(3);
-    expect((await runCairnJson(at, ["verify", String(boss?.["run"])]))["findings"]).toEqual([]);
+    expect((await askCairnJson(at, ["verify", String(boss?.["run"])]))["findings"]).toEqual([]);
   });
 
   it("is killed with its supervisor and its workers: the next supervisor goes on with all four", async ({
@@ -174,7 +175,7 @@ describe.concurrent("a boss with three workers", () => {
     const runs = await runsOf(at);
     expect(runs.filter(({ agent }) => agent === "worker")).toHaveLength(3);
     const boss = runs.find(({ agent }) => agent === "boss");
-    const ended = await runCairnJson(at, ["show", String(boss?.["run"])]);
+    const ended = await askCairnJson(at, ["show", String(boss?.["run"])]);
     expect(ended).toMatchObject({ status: "completed" });
     mustBeRight(ended);
     // A worker that was killed in its work did it again under the same key.

@@ -3,6 +3,8 @@ import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, describe, expect, it } from "vitest";
 import {
+  askCairnJson,
+  askCairn,
   type CliFolder,
   runCairn,
   createCliFolder,
@@ -10,6 +12,7 @@ import {
   stepsInput,
   parseJsonLines,
 } from "../../support/processes/cli-process.ts";
+import { nightTest } from "../../support/gate/stride.ts";
 
 const START = ["start", "clerk", "--input", stepsInput("pay"), "--key", "k", "--wait"];
 
@@ -26,20 +29,20 @@ async function gated({ onTestFinished }: TestContext): Promise<{ readonly at: Cl
 describe.concurrent("a call that needs approval", () => {
   it("is listed with its frozen arguments, and runs when it is approved", async (context) => {
     const { at, run } = await gated(context);
-    const [open, ...others] = parseJsonLines((await runCairn(at, ["approvals", "--json"])).out);
+    const [open, ...others] = parseJsonLines((await askCairn(at, ["approvals", "--json"])).out);
     expect(open).toMatchObject({ run, agent: "clerk", call: "c1", tool: "pay", args: { step: 1 }, decided: false });
     expect(open).toMatchObject({ argsHash: expect.stringMatching(/^[0-9a-f]{64}$/) as string });
     expect(others).toEqual([]);
-    expect(await runCairnJson(at, ["show", run])).toMatchObject({
+    expect(await askCairnJson(at, ["show", run])).toMatchObject({
       status: "waiting",
       inProgress: true,
       resumable: true,
     });
     const said = ["approve", run, "--note", "it is cheap"];
     expect(await runCairnJson(at, said)).toMatchObject({ run, call: "c1", as: "approve", accepted: true });
-    const again = await runCairn(at, ["deny", run]);
+    const again = await askCairn(at, ["deny", run]);
     expect([again.exit, again.err]).toEqual([4, expect.stringContaining("error Duplicate:")]);
-    expect((await runCairn(at, ["approvals"])).out).toContain(
+    expect((await askCairn(at, ["approvals"])).out).toContain(
       "no call waits for an approval, an answer or a reconciliation",
     );
     const { exit, out } = await runCairn(at, START);
@@ -49,66 +52,69 @@ describe.concurrent("a call that needs approval", () => {
 
   it("does not run when it is denied, and the model gets the denial", async (context) => {
     const { at, run } = await gated(context);
-    expect(await runCairnJson(at, ["deny", run, "c1"])).toMatchObject({ as: "deny", accepted: true });
+    expect(await askCairnJson(at, ["deny", run, "c1"])).toMatchObject({ as: "deny", accepted: true });
     const { exit, out } = await runCairn(at, START);
     expect([exit, out]).toEqual([0, expect.stringContaining("done: failed")]);
-    const late = await runCairn(at, ["approve", run]);
+    const late = await askCairn(at, ["approve", run]);
     expect([late.exit, late.err]).toEqual([4, expect.stringContaining("waits for no approval")]);
   });
 
-  it("runs with other arguments under another key, and those have to fit the tool", async (context) => {
+  nightTest("runs with other arguments under another key, and those have to fit the tool", async (context) => {
     const { at, run } = await gated(context);
-    const key = async () => parseJsonLines((await runCairn(at, ["ledger", run, "--json"])).out)[0]?.["key"];
+    const key = async () => parseJsonLines((await askCairn(at, ["ledger", run, "--json"])).out)[0]?.["key"];
     const before = await key();
     const said = ["approve", run, "c1", "--args", '{"step":7}'];
     expect(await runCairnJson(at, said)).toMatchObject({ as: "edit", args: { step: 7 }, accepted: true });
     expect((await runCairn(at, START)).exit).toBe(0);
     expect(await key()).not.toBe(before);
-    expect((await runCairn(at, ["timeline", run])).out).toMatch(/changed and approved by[^]*paid for step 7/);
+    expect((await askCairn(at, ["timeline", run])).out).toMatch(/changed and approved by[^]*paid for step 7/);
   });
 
-  it("refuses arguments that do not fit the tool before anything is sent, and names the path", async (context) => {
-    const { at, run } = await gated(context);
-    const said = ["approve", run, "c1", "--args", '{"step":"seven"}'];
-    const { exit, err } = await runCairn(at, said);
-    expect([exit, err]).toEqual([
-      2,
-      expect.stringMatching(/error ArgumentsInvalid: the arguments do not fit the tool of c1/),
-    ]);
-    expect(err).toMatch(/why: step: Invalid input[^]*nothing was sent/);
-    expect(err).toMatch(/next: npx cairn approve \S+ c1 --args JSON/);
-    expect(await runCairnJson(at, said)).toMatchObject({ error: { code: "ArgumentsInvalid" } });
-    expect(await runCairnJson(at, ["show", run])).toMatchObject({ gates: [{ call: "c1", decided: false }] });
-    // Where the agent's file is gone nothing can be checked: the decision waits for a beat, which asks again.
-    const file = join(at.dir, "clerk.ts");
-    renameSync(file, `${file}.away`);
-    expect(await runCairnJson(at, said)).toMatchObject({ accepted: true, stage: "waits" });
-    renameSync(`${file}.away`, file);
-    const again = await runCairn(at, START);
-    expect([again.exit, again.out]).toEqual([4, expect.stringMatching(/do not fit pay: step: Invalid input/)]);
-    expect(await runCairnJson(at, ["show", run])).toMatchObject({ gates: [{ call: "c1", args: { step: 1 } }] });
-  });
+  nightTest(
+    "refuses arguments that do not fit the tool before anything is sent, and names the path",
+    async (context) => {
+      const { at, run } = await gated(context);
+      const said = ["approve", run, "c1", "--args", '{"step":"seven"}'];
+      const { exit, err } = await runCairn(at, said);
+      expect([exit, err]).toEqual([
+        2,
+        expect.stringMatching(/error ArgumentsInvalid: the arguments do not fit the tool of c1/),
+      ]);
+      expect(err).toMatch(/why: step: Invalid input[^]*nothing was sent/);
+      expect(err).toMatch(/next: npx cairn approve \S+ c1 --args JSON/);
+      expect(await runCairnJson(at, said)).toMatchObject({ error: { code: "ArgumentsInvalid" } });
+      expect(await askCairnJson(at, ["show", run])).toMatchObject({ gates: [{ call: "c1", decided: false }] });
+      // Where the agent's file is gone nothing can be checked: the decision waits for a beat, which asks again.
+      const file = join(at.dir, "clerk.ts");
+      renameSync(file, `${file}.away`);
+      expect(await runCairnJson(at, said)).toMatchObject({ accepted: true, stage: "waits" });
+      renameSync(`${file}.away`, file);
+      const again = await runCairn(at, START);
+      expect([again.exit, again.out]).toEqual([4, expect.stringMatching(/do not fit pay: step: Invalid input/)]);
+      expect(await askCairnJson(at, ["show", run])).toMatchObject({ gates: [{ call: "c1", args: { step: 1 } }] });
+    },
+  );
 
-  it("that is approved and then cancelled shows the fate of the approval in every view", async (context) => {
+  nightTest("that is approved and then cancelled shows the fate of the approval in every view", async (context) => {
     const { at, run } = await gated(context);
-    const gate = String(((await runCairnJson(at, ["show", run]))["gates"] as { gate: string }[])[0]?.gate);
-    const said = await runCairn(at, ["approve", run]);
+    const gate = String(((await askCairnJson(at, ["show", run]))["gates"] as { gate: string }[])[0]?.gate);
+    const said = await askCairn(at, ["approve", run]);
     expect([said.exit, said.out]).toEqual([0, expect.stringContaining("the decision waits in the inbox")]);
-    expect((await runCairn(at, ["cancel", run])).exit).toBe(0);
-    const moot = await runCairnJson(at, ["approve", run]);
+    expect((await askCairn(at, ["cancel", run])).exit).toBe(0);
+    const moot = await askCairnJson(at, ["approve", run]);
     expect(moot).toMatchObject({
       error: { code: "NoEffect", why: expect.stringContaining("is being cancelled"), gates: [] },
     });
     await runCairn(at, START);
-    const shown = await runCairnJson(at, ["show", run]);
+    const shown = await askCairnJson(at, ["show", run]);
     expect(shown).toMatchObject({ status: "cancelled", ignoredDecision: { gate, call: "c1", as: "approve" } });
-    expect((await runCairn(at, ["show", run])).out).toMatch(
+    expect((await askCairn(at, ["show", run])).out).toMatch(
       /decision +approve by .* about c1 had no effect: the run is being/,
     );
-    expect((await runCairn(at, ["timeline", run])).out).toMatch(
+    expect((await askCairn(at, ["timeline", run])).out).toMatch(
       /✖ approve by .* about pay \(c1\) had no effect: the run is/,
     );
-    const late = await runCairn(at, ["approve", run]);
+    const late = await askCairn(at, ["approve", run]);
     expect([late.exit, late.err]).toEqual([
       4,
       expect.stringMatching(/why: it is cancelled; approve by .* had no effect/),
@@ -117,7 +123,7 @@ describe.concurrent("a call that needs approval", () => {
 
   it("refuses a decision about no open gate before any write", async (context) => {
     const { at, run } = await gated(context);
-    const version = (await runCairnJson(at, ["show", run]))["version"];
+    const version = (await askCairnJson(at, ["show", run]))["version"];
     for (const words of [
       ["approve", run, "c9"],
       ["deny", run, "c1-aaaa"],
@@ -125,8 +131,8 @@ describe.concurrent("a call that needs approval", () => {
       const { exit, err } = await runCairn(at, words);
       expect([exit, err]).toEqual([4, expect.stringMatching(/error Stale:[^]*the open gates are: c1 \(pay\)/)]);
     }
-    const { exit, err } = await runCairn(at, ["approve", run, "--args", "{no json"]);
+    const { exit, err } = await askCairn(at, ["approve", run, "--args", "{no json"]);
     expect([exit, err]).toEqual([2, expect.stringContaining("--args")]);
-    expect(await runCairnJson(at, ["show", run])).toMatchObject({ version, gates: [{ decided: false }] });
+    expect(await askCairnJson(at, ["show", run])).toMatchObject({ version, gates: [{ decided: false }] });
   });
 });

@@ -5,6 +5,8 @@ import { expect, it } from "vitest";
 import { openStore } from "../../../src/adapters/local/store/database.ts";
 import { rewriteText } from "../../support/runs/rewrite-text.ts";
 import {
+  askCairnJson,
+  askCairn,
   type CliFolder,
   runCairn,
   createCliFolder,
@@ -12,6 +14,7 @@ import {
   stepsInput,
   startQueuedRun,
 } from "../../support/processes/cli-process.ts";
+import { nightTest } from "../../support/gate/stride.ts";
 
 /** How many rows of all tables name that run. */
 function traces({ store: dir }: CliFolder, run: string): number {
@@ -36,13 +39,13 @@ it("removes an ended run at once without a supervisor, and says what was removed
   const other = await startQueuedRun(at, "note");
   expect(traces(at, run)).toBeGreaterThan(3);
   const before = traces(at, other);
-  const { exit, out } = await runCairn(at, ["purge", run.slice(0, 14), "--yes"]);
+  const { exit, out } = await askCairn(at, ["purge", run.slice(0, 14), "--yes"]);
   expect([exit, out]).toEqual([
     0,
     expect.stringMatching(new RegExp(`^removed ${run} {2}clerk: completed .*checkpoint`)),
   ]);
   expect([traces(at, run), traces(at, other)]).toEqual([0, before]);
-  const again = await runCairn(at, ["purge", run, "--yes"]);
+  const again = await askCairn(at, ["purge", run, "--yes"]);
   expect([again.exit, again.err]).toEqual([3, expect.stringMatching(/error RunUnknown.*\n.*\nnext: npx cairn list/)]);
 });
 
@@ -51,7 +54,7 @@ const START = ["start", "clerk", "--input", stepsInput("note"), "--key", "k"];
 it("keeps the key of the run: a start under it gets the end of the run, and starts nothing", async () => {
   const at = createCliFolder();
   const run = String((await ended(at))["run"]);
-  const { out } = await runCairn(at, ["purge", run, "--yes"]);
+  const { out } = await askCairn(at, ["purge", run, "--yes"]);
   expect(out).toContain(`its idempotency key stays reserved; to free it: npx cairn purge ${run} --forget-key`);
   const again = await runCairn(at, START);
   expect([again.exit, again.out]).toEqual([4, ""]);
@@ -70,12 +73,12 @@ it("keeps the key of the run: a start under it gets the end of the run, and star
   expect(other).toMatchObject({ error: { code: "KeyConflict", run } });
 });
 
-it("keeps the key for the configured number of days", async () => {
+nightTest("keeps the key for the configured number of days", async () => {
   const at = createCliFolder();
   const config = 'export const config = { agents: ["./clerk.ts"], keyDays: 60 };\n';
   writeFileSync(join(at.dir, "cairn.config.ts"), config);
   const run = String((await ended(at))["run"]);
-  expect((await runCairn(at, ["purge", run, "--yes"])).exit).toBe(0);
+  expect((await askCairn(at, ["purge", run, "--yes"])).exit).toBe(0);
   const { error } = (await runCairnJson(at, START)) as { error: { keptUntil: number; endedAt: number } };
   expect(Math.round((error.keptUntil - error.endedAt) / (24 * 3_600_000))).toBe(60);
 });
@@ -83,29 +86,29 @@ it("keeps the key for the configured number of days", async () => {
 it("frees the key on request, with the run or long after it", async () => {
   const at = createCliFolder();
   const run = String((await ended(at))["run"]);
-  const freed = await runCairnJson(at, ["purge", run, "--forget-key", "--yes"]);
+  const freed = await askCairnJson(at, ["purge", run, "--forget-key", "--yes"]);
   expect(freed).toMatchObject({ run, purged: true, keyForgotten: true });
   // The same start makes a run again, and it comes to its end.
   expect(await ended(at)).toMatchObject({ run, status: "completed" });
-  expect((await runCairn(at, ["purge", run, "--yes"])).exit).toBe(0);
-  const late = await runCairn(at, ["purge", run, "--forget-key"]);
+  expect((await askCairn(at, ["purge", run, "--yes"])).exit).toBe(0);
+  const late = await askCairn(at, ["purge", run, "--forget-key"]);
   expect([late.exit, late.out]).toEqual([
     0,
     expect.stringMatching(
       /^freed the idempotency key of \S+ {2}clerk: completed .*, its data was removed before\nits idempotency key is free/,
     ),
   ]);
-  expect((await runCairn(at, ["purge", run, "--forget-key"])).exit).toBe(3);
+  expect((await askCairn(at, ["purge", run, "--forget-key"])).exit).toBe(3);
   expect(await ended(at)).toMatchObject({ run, status: "completed" });
 });
 
-it("prints the same facts as JSON", async () => {
+nightTest("prints the same facts as JSON", async () => {
   const at = createCliFolder();
   const run = String((await ended(at))["run"]);
-  expect(await runCairnJson(at, ["purge", run, "--yes"])).toEqual({
+  expect(await askCairnJson(at, ["purge", run, "--yes"])).toEqual({
     ...{ run, agent: "clerk", status: "completed", version: expect.any(Number), purged: true, keyForgotten: false },
   });
-  expect(await runCairnJson(at, ["purge", run, "--yes"])).toMatchObject({ error: { code: "RunUnknown" } });
+  expect(await askCairnJson(at, ["purge", run, "--yes"])).toMatchObject({ error: { code: "RunUnknown" } });
 });
 
 it("removes nothing without confirmation when there is no terminal, and says what to type", async () => {
@@ -122,11 +125,11 @@ it("refuses a live run, and says what to type", async () => {
   const at = createCliFolder();
   const run = await startQueuedRun(at, "note");
   const before = traces(at, run);
-  const live = await runCairn(at, ["purge", run]);
+  const live = await askCairn(at, ["purge", run]);
   expect([live.exit, live.err]).toEqual([4, expect.stringContaining(`next: npx cairn cancel ${run}`)]);
   expect(live.err).toMatch(/error NotEnded: .*has not ended, it is queued/);
-  expect((await runCairn(at, ["cancel", run])).exit).toBe(0);
-  const asked = await runCairn(at, ["purge", run]);
+  expect((await askCairn(at, ["cancel", run])).exit).toBe(0);
+  const asked = await askCairn(at, ["purge", run]);
   expect([asked.exit, asked.err]).toEqual([4, expect.stringContaining("next: npx cairn work")]);
   expect(traces(at, run)).toBe(before);
 });
@@ -140,28 +143,31 @@ function archivist(): CliFolder {
   return at;
 }
 
-it("shows the key of a run's archive, refuses to remove it while it may still be stored, and can keep it", async () => {
-  const at = archivist();
-  const run = String((await ended(at))["run"]);
-  const { archive, keptUntil } = await runCairnJson(at, ["show", run]);
-  expect(archive).toEqual({
-    tier: "warm",
-    key: expect.stringMatching(`^archive/warm/local/${run}/[a-z2-7]{10}.jsonl.gz$`),
-  });
-  expect(Number(keptUntil)).toBeGreaterThan(Date.now() + 6 * 24 * 3_600_000);
-  const early = await runCairn(at, ["purge", run, "--yes"]);
-  expect([early.exit, early.err]).toEqual([
-    4,
-    expect.stringContaining(`next: npx cairn purge ${run} --keep-archive --yes`),
-  ]);
-  expect(early.err).toMatch(/error TooEarly: the archive of run .* cannot be removed yet/);
-  const { exit, out } = await runCairn(at, ["purge", run, "--keep-archive", "--yes"]);
-  expect([exit, out]).toEqual([0, expect.stringContaining("; its archive is kept, if it has one\n")]);
-  const store = openStore({ dir: at.store, create: false });
-  const keys = store.rows.prepare("SELECT key FROM objects").all();
-  store.close();
-  expect(keys).toEqual([{ key: (archive as { key: string }).key }]);
-});
+nightTest(
+  "shows the key of a run's archive, refuses to remove it while it may still be stored, and can keep it",
+  async () => {
+    const at = archivist();
+    const run = String((await ended(at))["run"]);
+    const { archive, keptUntil } = await askCairnJson(at, ["show", run]);
+    expect(archive).toEqual({
+      tier: "warm",
+      key: expect.stringMatching(`^archive/warm/local/${run}/[a-z2-7]{10}.jsonl.gz$`),
+    });
+    expect(Number(keptUntil)).toBeGreaterThan(Date.now() + 6 * 24 * 3_600_000);
+    const early = await askCairn(at, ["purge", run, "--yes"]);
+    expect([early.exit, early.err]).toEqual([
+      4,
+      expect.stringContaining(`next: npx cairn purge ${run} --keep-archive --yes`),
+    ]);
+    expect(early.err).toMatch(/error TooEarly: the archive of run .* cannot be removed yet/);
+    const { exit, out } = await askCairn(at, ["purge", run, "--keep-archive", "--yes"]);
+    expect([exit, out]).toEqual([0, expect.stringContaining("; its archive is kept, if it has one\n")]);
+    const store = openStore({ dir: at.store, create: false });
+    const keys = store.rows.prepare("SELECT key FROM objects").all();
+    store.close();
+    expect(keys).toEqual([{ key: (archive as { key: string }).key }]);
+  },
+);
 
 it("removes the archive with its run as soon as no process can store it any more", async () => {
   const at = archivist();
@@ -175,6 +181,6 @@ it("removes the archive with its run as soon as no process can store it any more
     expiresAtSec: Number(expiresAtSec) - hourMs / 1_000,
   }));
   store.close();
-  const { exit } = await runCairn(at, ["purge", run, "--yes"]);
+  const { exit } = await askCairn(at, ["purge", run, "--yes"]);
   expect([exit, traces(at, run)]).toEqual([0, 0]);
 });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import {
+  askCairn,
   LONG_TIMEOUTS,
   type CliFolder,
   runCairn,
@@ -28,9 +29,9 @@ function loseSnapshot({ store }: CliFolder, version = 0): string {
 async function endAfterApproval(at: CliFolder, start: readonly string[]): Promise<void> {
   const { run } = JSON.parse((await runCairn(at, [...start, "--json"])).out) as { run: string };
   const worker = spawnCairn(at, ["work"]);
-  await waitUntil(async () => expect((await runCairn(at, ["show", run])).out).toContain("approve"));
-  expect((await runCairn(at, ["approve", run])).exit).toBe(0);
-  await waitUntil(async () => expect((await runCairn(at, ["show", run])).out).toMatch(/completed|failed/));
+  await waitUntil(async () => expect((await askCairn(at, ["show", run])).out).toContain("approve"));
+  expect((await askCairn(at, ["approve", run])).exit).toBe(0);
+  await waitUntil(async () => expect((await askCairn(at, ["show", run])).out).toMatch(/completed|failed/));
   worker.child.kill("SIGTERM");
   await worker.ended;
 }
@@ -40,9 +41,9 @@ it("reports whether everything is as it was written, and exits with 1 when it is
   const words = ["start", "clerk", "--input", stepsInput("note", "note"), "--wait", "--json"];
   const { run } = JSON.parse((await runCairn(at, words)).out) as { run: string };
   const [whole, counted, unknown] = await Promise.all([
-    runCairn(at, ["verify", run.slice(0, 12)]),
-    runCairn(at, ["verify", run, "--json"]),
-    runCairn(at, ["verify", "nobody"]),
+    askCairn(at, ["verify", run.slice(0, 12)]),
+    askCairn(at, ["verify", run, "--json"]),
+    askCairn(at, ["verify", "nobody"]),
   ]);
   expect(whole).toEqual({ exit: 0, out: expect.stringContaining(`${run}  clerk\nchecked `), err: "" });
   expect(whole.out).toMatch(/\nverified: .*\n$/);
@@ -51,7 +52,7 @@ it("reports whether everything is as it was written, and exits with 1 when it is
   expect([unknown.exit, unknown.err]).toEqual([3, expect.stringContaining("error RunUnknown")]);
 
   const key = loseSnapshot(at);
-  const [damaged, told] = await Promise.all([runCairn(at, ["verify", run]), runCairn(at, ["verify", run, "--json"])]);
+  const [damaged, told] = await Promise.all([askCairn(at, ["verify", run]), askCairn(at, ["verify", run, "--json"])]);
   expect(damaged.exit).toBe(1);
   expect(damaged.out).toMatch(
     /\n1 finding:\n✖ snapshot 0: snapshot runs\/local\/.* is missing\nwhat to do: the newest state is intact.*\n$/,
@@ -67,20 +68,20 @@ it("verifies what processes with a key sealed, and no process without the key co
   const words = ["start", "clerk", "--input", stepsInput("note", "mail", "pay"), "--json"];
   const { run } = JSON.parse((await runCairn(at, words)).out) as { run: string };
   const worker = spawnCairn(at, ["work"]);
-  await waitUntil(async () => expect((await runCairn(at, ["show", run])).out).toContain("approve"));
+  await waitUntil(async () => expect((await askCairn(at, ["show", run])).out).toContain("approve"));
   worker.child.kill("SIGTERM");
   await worker.ended;
-  expect((await runCairn(at, ["verify", run])).out).toMatch(
+  expect((await askCairn(at, ["verify", run])).out).toMatch(
     /\nsealed: all of it was written with key [0-9a-f]{12}\nverified: /,
   );
   const other = { ...at, env: { ...at.env, CAIRN_SEAL_KEY: undefined } };
-  expect((await runCairn(other, ["verify", run])).out).toMatch(
+  expect((await askCairn(other, ["verify", run])).out).toMatch(
     /\nsealed, not judged: .* cannot say whether it is forged\n/,
   );
-  expect((await runCairn(other, ["approve", run])).exit).toBe(0);
+  expect((await askCairn(other, ["approve", run])).exit).toBe(0);
   const without = spawnCairn(other, ["work"]);
   await waitForOutput(without, "SealKeyMissing");
-  expect((await runCairn(at, ["show", run])).out).not.toContain("completed");
+  expect((await askCairn(at, ["show", run])).out).not.toContain("completed");
 });
 
 it("waits for a run whose older history is damaged, reports that once, and exits like the run", async () => {
@@ -99,7 +100,7 @@ it("waits for a run whose older history is damaged, reports that once, and exits
   const [said, told, watched] = await Promise.all([
     runCairn(at, [...words(...done), "--wait"]),
     runCairn(at, [...words(...done), "--wait", "--json"]),
-    runCairn(at, ["watch", (JSON.parse((await runCairn(at, ["list", "--json"])).out) as { run: string }).run]),
+    runCairn(at, ["watch", (JSON.parse((await askCairn(at, ["list", "--json"])).out) as { run: string }).run]),
   ]);
   expect([said.exit, told.exit, watched.exit]).toEqual([0, 0, 0]);
   expect(JSON.parse(told.out)).toMatchObject({ status: "completed" });

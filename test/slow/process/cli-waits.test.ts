@@ -5,6 +5,8 @@ import { expect, test } from "vitest";
 import { openStore } from "../../../src/adapters/local/store/database.ts";
 import { childrenOf, supervisorOf } from "../../../src/adapters/local/store/processes.ts";
 import {
+  askCairnJson,
+  askCairn,
   type CliFolder,
   createCliFolder,
   parseJsonLines,
@@ -59,8 +61,8 @@ test("a question outlives kill -9 of every process; an answer, then an event, le
 
   first.child.kill("SIGKILL");
   await first.ended;
-  expect(await runCairnJson(at, ["show", run])).toMatchObject({ status: "waiting", wakeAt: expect.any(Number) });
-  const open = parseJsonLines((await runCairn(at, ["approvals", "--json"])).out);
+  expect(await askCairnJson(at, ["show", run])).toMatchObject({ status: "waiting", wakeAt: expect.any(Number) });
+  const open = parseJsonLines((await askCairn(at, ["approvals", "--json"])).out);
   expect(open).toMatchObject([{ run, call: "c1", args: { question: "Which account?" }, answered: false }]);
 
   const wrong = await runCairn(at, ["answer", run, "c1", "--result", '{"account":"no"}']);
@@ -73,7 +75,7 @@ test("a question outlives kill -9 of every process; an answer, then an event, le
 
   const second = spawnCairn(at, ["work"]);
   await waitUntil(async () => {
-    expect(await runCairnJson(at, ["show", run])).toMatchObject({ waits: [{ call: "c2", event: "paid" }] });
+    expect(await askCairnJson(at, ["show", run])).toMatchObject({ waits: [{ call: "c2", event: "paid" }] });
   });
   second.child.kill("SIGTERM");
   await second.ended;
@@ -84,12 +86,12 @@ test("a question outlives kill -9 of every process; an answer, then an event, le
   expect(await runCairnJson(at, signal)).toMatchObject({ event: "paid", delivered: false });
   const third = await runCairn(at, ["start", "bookkeeper", "--input", "{}", "--key", "k", "--wait"]);
   expect(third.exit).toBe(0);
-  expect(await runCairnJson(at, ["show", run])).toMatchObject({
+  expect(await askCairnJson(at, ["show", run])).toMatchObject({
     status: "completed",
     result: [{ account: "4711" }, { event: "paid", detail: { euros: 12 } }],
   });
-  const ledger = parseJsonLines((await runCairn(at, ["ledger", run, "--json"])).out);
+  const ledger = parseJsonLines((await askCairn(at, ["ledger", run, "--json"])).out);
   expect(JSON.stringify(ledger)).toMatch(/answered.*signalled it/);
-  const verified = await runCairn(at, ["verify", run]);
+  const verified = await askCairn(at, ["verify", run]);
   expect(verified.exit).toBe(0);
 });

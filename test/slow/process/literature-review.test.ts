@@ -1,5 +1,5 @@
 /**
- * The researcher's review under real kills: twenty times SIGKILL at random moments, of a worker or of the supervisor with
+ * The researcher's review under real kills: twenty times SIGKILL at random moments (six times in the gate), of a worker or of the supervisor with
  * all of its workers, and one drain as in a deploy. It has to cost no observation, no source and no second review.
  */
 import { mkdirSync } from "node:fs";
@@ -16,6 +16,7 @@ import { rememberAgentFile } from "../../../src/adapters/local/store/agent-files
 import { hasEnded } from "../../../src/protocol/row.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
+import { sampled } from "../../support/gate/stride.ts";
 import {
   type SupervisorProcess,
   createProcessHarness,
@@ -27,7 +28,7 @@ import { fetchesOf, gatedReview as agent, openGate } from "./gated-review.ts";
 
 const FILE = join(import.meta.dirname, "gated-review.ts");
 const SECTIONS = 5 * PAPERS.length;
-const KILLS = 20;
+const KILLS = sampled(6, 20);
 /** The kill that is a drain instead: in the middle, where the next paper is always under way. */
 const DRAIN_AT = KILLS / 2;
 /** Every fifth kill takes the supervisor with it. */
@@ -57,7 +58,7 @@ async function undisturbed(dir: string) {
 const SCENE = { timeout: 2 * LIMITS.sceneMs };
 
 test(
-  "a review that is killed twenty times and drained once cites the same sources, and pays for each of them once",
+  "a review that is killed again and again and drained once cites the same sources, and pays for each of them once",
   SCENE,
   async () => {
     const harness = createProcessHarness({
@@ -110,7 +111,8 @@ test(
       return row === null || hasEnded(row);
     };
     await expect.poll(look, { timeout: LIMITS.sceneMs, interval: 25 }).toBe(true);
-    expect(killed).toEqual({ workers: 16, supervisors: 4, drains: 1 });
+    const supervisors = Math.floor(KILLS / SUPERVISOR_EVERY);
+    expect(killed).toEqual({ workers: KILLS - supervisors, supervisors, drains: 1 });
 
     const shown = await show(harness.world, run);
     assertSafety("the review is not lost", () => expect(shown?.status).toBe("completed"));
@@ -166,5 +168,6 @@ function expectExactBudget(events: readonly Event[], usd: number): void {
   expect(usd).toBe(sum / 1e6);
   const replies = events.filter(({ kind }) => kind === "ModelCallCompleted" || kind === "Compacted").length;
   expect(ofModel.filter(({ for: what }) => !what.startsWith("lost"))).toHaveLength(replies);
-  expect(ofModel.length).toBeGreaterThan(replies);
+  // Of twenty kills some fall into a call of the model; of a few, perhaps none.
+  expect(ofModel.length).toBeGreaterThanOrEqual(sampled(replies, replies + 1));
 }

@@ -5,6 +5,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, onTestFinished, test } from "vitest";
 import { LIMITS } from "../../support/gate/limits.ts";
 import {
+  askCairn,
   type CliFolder,
   type CliProcess,
   countMails,
@@ -12,7 +13,6 @@ import {
   freePort,
   openGate,
   parseJsonLines,
-  runCairn,
   spawnCairn,
   waitForOutput,
 } from "../../support/processes/cli-process.ts";
@@ -57,8 +57,8 @@ const DONE = [{ type: "text", text: "done: succeeded, succeeded, succeeded" }];
 /** Resolves when the run waits in `gate`, after its letter. */
 async function inGate(folder: CliFolder): Promise<void> {
   await waitUntil(async () => {
-    const [run] = parseJsonLines((await runCairn(folder, ["list", "--json"])).out);
-    const calls = parseJsonLines((await runCairn(folder, ["ledger", String(run?.["run"]), "--json"])).out);
+    const [run] = parseJsonLines((await askCairn(folder, ["list", "--json"])).out);
+    const calls = parseJsonLines((await askCairn(folder, ["ledger", String(run?.["run"]), "--json"])).out);
     expect(calls).toMatchObject([
       { tool: "mail", status: "succeeded" },
       { tool: "gate", status: "started" },

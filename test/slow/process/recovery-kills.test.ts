@@ -25,6 +25,7 @@ import { assistant, chaos as handOffChaos, editor } from "../../process/fixtures
 import { chaos as tripChaos, shortTrip } from "../../process/fixtures/short-trip.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
+import { sampled } from "../../support/gate/stride.ts";
 import { beginRun, createLocalHarness, drive, runnerOf } from "../../support/harness/drive.ts";
 import {
   createProcessHarness,
@@ -76,7 +77,7 @@ const RECOVERIES: Readonly<Record<string, Recovery>> = {
 };
 
 /** How many kills each recovery gets, spread over all of its fault points. */
-const KILLS = 8;
+const KILLS = sampled(3, 8);
 
 const taskOf = ({ task, every }: Recovery, index: number): number => task + index * every;
 

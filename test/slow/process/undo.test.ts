@@ -6,6 +6,8 @@ import { countsOf } from "../../../agents/travel/services.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
 import { waitForCount, waitUntil } from "../../support/gate/safety.ts";
 import {
+  askCairnJson,
+  askCairn,
   LONG_TIMEOUTS,
   runCairn,
   spawnCairn,
@@ -43,7 +45,7 @@ describe.concurrent("travel", () => {
       card: { requests: 2, bookings: 1 },
       mail: { requests: 1, bookings: 1 },
     });
-    const calls = parseJsonLines((await runCairn(at, ["ledger", run, "--json"])).out);
+    const calls = parseJsonLines((await askCairn(at, ["ledger", run, "--json"])).out);
     const told = calls.map(({ call, tool, status }) => `${String(call)} ${String(tool)} ${String(status)}`);
     expect(told.slice(3, 8)).toEqual([
       "c4 bookFlight compensated",
@@ -53,9 +55,9 @@ describe.concurrent("travel", () => {
       "undo-c4 bookFlight succeeded",
     ]);
     expect(new Set(calls.map(({ key }) => key)).size).toBe(calls.length);
-    const shown = await runCairnJson(at, ["show", run]);
+    const shown = await askCairnJson(at, ["show", run]);
     expect(shown).toMatchObject({ status: "completed", attempt: 2, takeovers: 1 });
-    expect((await runCairnJson(at, ["verify", run]))["findings"]).toEqual([]);
+    expect((await askCairnJson(at, ["verify", run]))["findings"]).toEqual([]);
   });
 
   it("is cancelled with compensation, and restarted, when an operator asks for that", async ({ onTestFinished }) => {
@@ -70,9 +72,9 @@ describe.concurrent("travel", () => {
     const waiting = spawnCairn(at, START);
     // The card is being charged: what it does is done before the run pauses.
     await waitForCount("a request to the card", 1, () => countsOf(services).card.requests);
-    await runCairn(at, ["pause", run]);
+    await askCairn(at, ["pause", run]);
     setBehaviour(services, "card", null);
-    await waitUntil(async () => expect(await runCairnJson(at, ["show", run])).toMatchObject({ status: "paused" }));
+    await waitUntil(async () => expect(await askCairnJson(at, ["show", run])).toMatchObject({ status: "paused" }));
     const asked = await runCairn(at, ["restart", run]);
     expect([asked.exit, asked.err]).toEqual([2, expect.stringContaining("still count towards its budget")]);
     expect(asked.err).toMatch(/to be undone, newest first: chargeCard \(c6\), bookHotel \(c5\), bookFlight \(c4\)/);
@@ -93,11 +95,11 @@ describe.concurrent("travel", () => {
       card: { bookings: 2, cancelled: 1 },
       mail: { bookings: 1 },
     });
-    const late = await runCairn(at, ["cancel", run, "--compensate"]);
+    const late = await askCairn(at, ["cancel", run, "--compensate"]);
     expect([late.exit, late.err]).toEqual([4, expect.stringContaining("error Late:")]);
     // Nobody is asked to confirm what cannot be had.
     const over = await runCairn(at, ["restart", run]);
     expect([over.exit, over.err]).toEqual([4, expect.stringContaining("cannot be restarted any more")]);
-    expect(await runCairnJson(at, ["show", run])).toMatchObject({ status: "completed", attempt: 2 });
+    expect(await askCairnJson(at, ["show", run])).toMatchObject({ status: "completed", attempt: 2 });
   });
 });
