@@ -35,10 +35,10 @@ export type LostResults = ReadonlyMap<string, LostResult>;
 export const lostResultKey = ({ key, argsDigest }: Pick<Intent, "key" | "argsDigest">): string =>
   `${argsDigest} ${key}`;
 
-type Intent = Pick<EventOf<"ToolIntended">, "key" | "argsDigest">;
+type Intent = Pick<EventOf<"ToolIntended">, "key" | "argsDigest" | "undo">;
 
 const PAGE = 100;
-/** More snapshots than that are not read. A call that only they know is asked about. */
+/** So many snapshots are read at most. A call that only others know is asked about. */
 const SNAPSHOTS_MAX = 500;
 
 /** Reads the snapshots that the row had after the version of its mark, and before the restore. */
@@ -50,8 +50,13 @@ export async function lostResults(
   const results = new Map<string, LostResult>();
   /** By the key of each snapshot: the intents of its open calls, and of those of the lost time before it. */
   const known = new Map<string, ReadonlyMap<string, Intent>>();
-  for (const key of await lostSnapshots(world, row, mark)) {
+  /** What was not read may have undone these. */
+  const undoable = new Set<string>();
+  const keys = await lostSnapshots(world, row, mark);
+  let isWhole = keys.length < SNAPSHOTS_MAX;
+  for (const key of keys) {
     const snapshot = await readable(world, row, key);
+    isWhole &&= snapshot !== null;
     if (snapshot === null) continue;
     const before =
       snapshot.previous === null
@@ -63,6 +68,7 @@ export async function lostResults(
       const result = resultIn(event);
       const intent = result === null ? undefined : intents.get(result.call);
       if (result !== null && intent !== undefined) results.set(lostResultKey(intent), result.result);
+      if (intent?.undo === true) undoable.add(lostResultKey(intent));
       const undone = event.kind === "RecoveryDecided" && event.action.kind === "undo" ? event.action.call : null;
       const before = undone === null ? undefined : intents.get(undone);
       const found = before === undefined ? undefined : results.get(lostResultKey(before));
@@ -70,6 +76,7 @@ export async function lostResults(
     }
     known.set(key, intents);
   }
+  if (!isWhole) for (const key of undoable) results.delete(key);
   return results;
 }
 

@@ -7,9 +7,9 @@ import { beginRun } from "../support/harness/drive.ts";
 import { createChainHarness, rowOf } from "../support/harness/harness.ts";
 import { clerk } from "../support/restores/clerk.ts";
 
-async function played() {
+async function played(part: Partial<Parameters<typeof clerk>[0]> = {}) {
   const harness = createChainHarness();
-  const agent = clerk({ effect: "unsafe", words: () => "pay", done: [], calls: 2 });
+  const agent = clerk({ effect: "unsafe", words: () => "pay", done: [], calls: 2, ...part });
   const { run } = await beginRun(harness.world, agent, {});
   await runUntilIdle(harness, agent);
   return { harness, row: rowOf(harness, run) };
@@ -42,4 +42,17 @@ test("leaves out a damaged snapshot, and reads the others", async () => {
   expect(results.size).toBeGreaterThan(0);
   for (const key of snapshots) objects.set(key, new Uint8Array([1, 2, 3]));
   expect((await lostResults(harness.world, row, { ...MARK, epoch: row.epoch + 1 })).size).toBe(0);
+});
+
+test("leaves out each result that has an undo, where a snapshot is missing that may have undone it", async () => {
+  const { harness, row } = await played({ part: { undo: { effect: "keyed", run: () => {} } } as never });
+  const mark = { ...MARK, epoch: row.epoch + 1 };
+  expect((await lostResults(harness.world, row, mark)).size).toBe(2);
+  const { objects } = harness.world.store;
+  const last = [...objects.keys()]
+    .filter((key) => (snapshotAt(key)?.version ?? 0) > 0)
+    .toSorted()
+    .at(-1);
+  objects.set(last ?? "", new Uint8Array([1, 2, 3]));
+  expect((await lostResults(harness.world, row, mark)).size).toBe(0);
 });
