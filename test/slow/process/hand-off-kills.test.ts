@@ -1,6 +1,6 @@
 /**
- * A `kill -9` of a worker's process in the middle of its effect, during the hand-off of its boss, with unsafe, probed
- * and idempotent workers. The service is outside, and counts payments by what they are for and not by their keys. For each subject
+ * A `kill -9` of a worker's process in the middle of its effect, during the hand-off of its boss, with workers of every
+ * effect class, and with plain bosses and orchestrators. The service is outside, and counts payments by what they are for and not by their keys. For each subject
  * there is one payment, or one question to a human at the boss.
  */
 import { writeFileSync } from "node:fs";
@@ -24,12 +24,20 @@ import {
 
 const TEAMS = join(import.meta.dirname, "../../process/fixtures/paying-teams.ts");
 
-/** The one that asks a human, and the one that repeats its call; a probe is the third way at night. */
-const CLASSES: readonly string[] = sampled(["unsafe", "idempotent"], ["unsafe", "probed", "idempotent"]);
-/** Whether the payment has happened when the process of the worker is killed. */
-const MOMENTS = ["before", "after"] as const;
-const SUBJECTS = CLASSES.flatMap((effect) => MOMENTS.map((moment) => `${effect} ${moment}`));
-const QUESTIONS = ["unsafe before", "unsafe after"];
+const CLASSES = ["unsafe", "probed", "idempotent", "keyed", "none"] as const;
+/** Whether the payment has happened when the process of the worker is killed; and under which kind of boss. */
+const ALL = [
+  ...CLASSES.flatMap((effect) => [`${effect} before boss`, `${effect} after boss`]),
+  ...["unsafe after orchestrator", "keyed after orchestrator"],
+];
+/** The one that asks a human, the one that repeats its call, and the other kind of boss; the rest is for the night. */
+const SUBJECTS: readonly string[] = sampled(
+  ["unsafe before boss", "unsafe after boss", "idempotent after boss", "keyed after orchestrator"],
+  ALL,
+);
+const QUESTIONS = SUBJECTS.filter((subject) => subject.startsWith("unsafe"));
+/** What such a tool promises: the same call again makes no other payment. Another child has another key. */
+const ARE_DEDUPLICATED: readonly string[] = ["idempotent", "keyed"];
 
 interface Payment {
   readonly subject: string;
@@ -44,8 +52,8 @@ async function payments() {
   const pay = (payment: Payment, response: ServerResponse): void => {
     const { subject, key, pid } = payment;
     const [effect = "", moment] = subject.split(" ");
-    // What an idempotent tool promises: the same call again makes no other payment. Another child has another key.
-    const isKnown = effect === "idempotent" && paid.some((each) => each.key === key);
+    // A call without an effect only looks.
+    const isKnown = effect === "none" || (ARE_DEDUPLICATED.includes(effect) && paid.some((each) => each.key === key));
     const happens = (): void => void (isKnown || paid.push(payment));
     if (killed.has(subject)) {
       happens();
@@ -104,12 +112,12 @@ test(
     );
     const bosses = new Map<string, string>();
     const start = async (subject: string): Promise<void> => {
-      const [effect] = subject.split(" ");
-      const words = ["start", `${effect}-boss`, "--key", subject, "--input", JSON.stringify({ subject })];
+      const [effect, , boss] = subject.split(" ");
+      const words = ["start", `${effect}-${boss}`, "--key", subject, "--input", JSON.stringify({ subject })];
       bosses.set(subject, String((await runCairnJson(folder, words))["run"]));
     };
     for (const effect of CLASSES) {
-      await Promise.all(MOMENTS.map((moment) => start(`${effect} ${moment}`)));
+      await Promise.all(SUBJECTS.filter((subject) => subject.startsWith(effect)).map(start));
     }
     const bossOf = (subject: string): string => bosses.get(subject) ?? "";
     spawnCairn(folder, ["work", "--workers", "3", "--beats-per-worker", "1"]);
@@ -126,7 +134,8 @@ test(
     }, LIMITS.sceneMs);
     assertSafety("each subject is paid once, or its boss asks and nothing was paid that was not begun", () => {
       const counts = SUBJECTS.map((subject) => [subject, service.countOf(subject)]);
-      expect(counts).toEqual(SUBJECTS.map((subject) => [subject, subject === "unsafe before" ? 0 : 1]));
+      const unpaid = (subject: string): boolean => subject.startsWith("none") || subject === "unsafe before boss";
+      expect(counts).toEqual(SUBJECTS.map((subject) => [subject, unpaid(subject) ? 0 : 1]));
     });
     const workers = settled.runs.filter(({ agent }) => String(agent).endsWith("-worker"));
     expect(workers).toHaveLength(SUBJECTS.length);
@@ -157,15 +166,18 @@ test(
         expect([exit, err]).toEqual([0, expect.any(String)]);
       });
     };
-    await reconciled("unsafe after", "--as", "succeeded", "--result", '{"memo":"paid"}');
-    await reconciled("unsafe before", "--as", "retry");
+    await reconciled("unsafe after boss", "--as", "succeeded", "--result", '{"memo":"paid"}');
+    await reconciled("unsafe after orchestrator", "--as", "succeeded", "--result", '{"memo":"paid"}');
+    await reconciled("unsafe before boss", "--as", "retry");
     await waitUntil(async () => {
       assertNonePaidTwice(service);
       const { statuses } = await idleIn(folder, bosses);
       expect([...new Set(statuses.values())]).toEqual(["completed"]);
     });
     assertSafety("each subject is paid once", () =>
-      expect(SUBJECTS.map((subject) => service.countOf(subject))).toEqual(SUBJECTS.map(() => 1)),
+      expect(SUBJECTS.map((subject) => service.countOf(subject))).toEqual(
+        SUBJECTS.map((subject) => (subject.startsWith("none") ? 0 : 1)),
+      ),
     );
     expect((await askCairn(folder, ["approvals"])).out).toContain("no call waits for");
     for (const subject of SUBJECTS) {
