@@ -108,7 +108,7 @@ const limit = count.exactOptional();
 /** A newer version may add a field that is no count. */
 const brief: z.ZodType<RowBrief> = z.looseObject({
   limits: z.looseObject({ beats: limit, microUsd: limit, tokens: limit, wallMs: limit, toolCalls: limit }),
-  ...{ cracks: z.array(text), isScheduled: z.boolean() },
+  ...{ cracks: z.array(text), isScheduled: z.boolean(), asks: z.literal(true).exactOptional() },
 });
 
 const restoredMark: z.ZodType<RestoredMark> = z.looseObject({

@@ -6,6 +6,7 @@ import { Unreadable } from "../codec/canonical.ts";
 import { sentenceOf } from "../codec/value.ts";
 import type { Status } from "../core/phases.ts";
 import type { ListedRow } from "../protocol/row.ts";
+import { mayAsk } from "../protocol/row-brief.ts";
 import type { World } from "../ports/world.ts";
 import { type ShownRestored, shownRestored } from "./summary.ts";
 import { type OpenGate, type Shown, type UnknownCall, showRow } from "./views.ts";
@@ -45,7 +46,7 @@ export interface WaitingPage {
   readonly next: string | null;
 }
 
-/** Runs per page: each one that may wait is read in full. */
+/** Runs per page: each one that may ask a human is read in full. */
 const PAGE = 100;
 
 /**
@@ -54,6 +55,8 @@ const PAGE = 100;
  * thousands that have ended.
  */
 const MAY_WAIT = ["blocked", "paused", "waiting", "running"] as const satisfies readonly Status[];
+
+const ASKING = { asking: true } as const;
 
 /** Where a page begins: behind a cursor of the list of one status; null: at its first run. */
 interface Place {
@@ -88,11 +91,11 @@ export async function listGates(
   for (let leftRuns = PAGE; place !== null && leftRuns > 0;) {
     const { status, after }: Place = place;
     const now = world.clock.now();
-    const page = await world.table.list({ tenant: of.tenant, status, limit: leftRuns, after, now });
+    const page = await world.table.list({ tenant: of.tenant, status, limit: leftRuns, after, now, only: ASKING });
     for (const { run, why } of page.damaged) if (!seen.has(run)) unreadable.push({ run, why });
     for (const { run } of page.damaged) seen.add(run);
     for (const [index, row] of page.rows.entries()) {
-      const found = seen.has(row.run) ? NOTHING : await waitingOf(world, row);
+      const found = seen.has(row.run) || !mayAsk(row) ? NOTHING : await waitingOf(world, row);
       if ("why" in found) {
         unreadable.push(found);
         continue;

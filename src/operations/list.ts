@@ -1,7 +1,7 @@
 /** Lists the runs of a tenant, newest first. */
 import type { Crack } from "../core/crack.ts";
 import type { Phase, Status } from "../core/phases.ts";
-import type { Damaged } from "../ports/run-table.ts";
+import type { Damaged, ListedOnly } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
 import type { ListedRow } from "../protocol/row.ts";
 import { type Summary, summaryOf } from "./summary.ts";
@@ -13,7 +13,7 @@ import { type Summary, summaryOf } from "./summary.ts";
 export interface Listed {
   readonly kind: "listed";
   readonly runs: readonly Summary[];
-  /** Damaged rows, whatever the filter: their status and agent are not known. */
+  /** Damaged rows among those that were looked at, whatever the filter: what is in them is not known. */
   readonly damaged: readonly Damaged[];
   readonly more: boolean;
   readonly next: string | null;
@@ -38,7 +38,7 @@ export interface RunFilter {
 /** The most runs or calls in one response. */
 export const LISTED_MAX = 500;
 
-/** A list that looks at each row reads larger pages. */
+/** A list that looks at each row reads larger pages, behind the first one. */
 const FILTERED_PAGE = 500;
 
 /**
@@ -58,7 +58,9 @@ export async function listRuns(
 ): Promise<Listed> {
   const { tenant, status, limit, since } = of;
   const isFiltered = LOOKED_AT.some((name) => of[name] !== null);
-  const pageSize = isFiltered ? Math.max(limit + 1, FILTERED_PAGE) : limit + 1;
+  // A world may find the runs of an agent by themselves. The run of a schedule is one of its agent.
+  const agent = of.agent ?? of.schedule;
+  const only: ListedOnly = agent === null ? {} : { agent };
   const runs: Summary[] = [];
   const damaged: Damaged[] = [];
   let { after } = of;
@@ -66,7 +68,9 @@ export async function listRuns(
   let lookedAt = 0;
   do {
     const now = world.clock.now();
-    const page = await world.table.list({ tenant, status, limit: pageSize, after, now });
+    const isLarge = isFiltered && (lookedAt > 0 || agent === null);
+    const pageSize = isLarge ? Math.max(limit + 1, FILTERED_PAGE) : limit + 1;
+    const page = await world.table.list({ tenant, status, limit: pageSize, after, now, only });
     damaged.push(...page.damaged);
     for (const [index, row] of page.rows.entries()) {
       if (!matches(row, of)) continue;

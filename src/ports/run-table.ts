@@ -71,6 +71,19 @@ export interface Page {
   readonly next: string | null;
 }
 
+/**
+ * What the caller of a list goes on with. A world may leave out every other row and need not, so the caller looks at each. A
+ * cursor goes on with the query that it is from.
+ */
+export interface ListedOnly {
+  /** The runs of this agent. */
+  readonly agent?: string;
+  /** The runs whose ID begins so, with their tenant. */
+  readonly beginsWith?: string;
+  /** The runs that may ask a human (`mayAsk` of `protocol/row-brief.ts`). */
+  readonly asking?: true;
+}
+
 export interface RunTable {
   /**
    * `exists`: the same run with the same input. `conflict`: the same run with another input or agent. `ended`: there is
@@ -115,6 +128,7 @@ export interface RunTable {
     readonly limit: number;
     readonly after: string | null;
     readonly now: number;
+    readonly only?: ListedOnly;
   }): Promise<Page>;
   /**
    * Runs that have not ended, or whose end has not been delivered. With `dueBy` (epoch milliseconds) a world may leave

@@ -14,4 +14,10 @@ export interface RowBrief {
   readonly cracks: readonly string[];
   /** The schedule of its agent started it, by a firing or because an operator asked for it. */
   readonly isScheduled: boolean;
+  /** It asks a human: a gate is open, a call waits for an answer, or the outcome of one is unknown. */
+  readonly asks?: true;
 }
+
+/** Whether the run may ask a human: for what its last commit told, or whether a restored store repeats what it did. */
+export const mayAsk = (row: { readonly brief?: RowBrief; readonly restored?: object }): boolean =>
+  row.brief?.asks === true || row.brief === undefined || row.restored !== undefined;

@@ -21,9 +21,9 @@ interface Runs {
   readonly isThere: (run: string) => Promise<boolean>;
   /** The tenant of an ID that names none. */
   readonly tenant: () => Promise<string>;
-  /** The IDs of the runs of a tenant, page by page. */
+  /** The IDs of the runs of a tenant, page by page. Those that do not begin with `prefix` may be left out. */
   readonly pages: (
-    tenant: string,
+    of: { readonly tenant: string; readonly prefix: string },
     after: string | null,
   ) => Promise<{ readonly runs: readonly string[]; readonly next: string | null }>;
 }
@@ -40,8 +40,10 @@ export const resolveRun = (world: World, typed: TypedRun): Promise<string> =>
     {
       isThere: async (run) => (await findRow(world, run, world.clock.now())) !== null,
       tenant: async () => DEFAULT_TENANT,
-      pages: async (tenant, after) => {
-        const page = await world.table.list({ tenant, status: null, limit: PAGE, after, now: world.clock.now() });
+      pages: async ({ tenant, prefix }, after) => {
+        const now = world.clock.now();
+        const only = { beginsWith: prefix };
+        const page = await world.table.list({ tenant, status: null, limit: PAGE, after, now, only });
         return { runs: [...page.rows, ...page.damaged].map(({ run }) => run), next: page.next };
       },
     },
@@ -87,15 +89,12 @@ export function runUnreadable(run: string, next: string): UserError {
   return new UserError({ code: "Unreadable", exit: EXIT.store, what: `run ${run} cannot be read`, why, next });
 }
 
-async function runsWith(
-  runs: Runs,
-  { tenant, prefix }: { readonly tenant: string; readonly prefix: string },
-): Promise<string[]> {
+async function runsWith(runs: Runs, of: { readonly tenant: string; readonly prefix: string }): Promise<string[]> {
   const found: string[] = [];
   let after: string | null = null;
   do {
-    const page: Awaited<ReturnType<Runs["pages"]>> = await runs.pages(tenant, after);
-    found.push(...page.runs.filter((run) => run.startsWith(prefix)));
+    const page: Awaited<ReturnType<Runs["pages"]>> = await runs.pages(of, after);
+    found.push(...page.runs.filter((run) => run.startsWith(of.prefix)));
     after = page.next;
   } while (after !== null);
   return found.toSorted();

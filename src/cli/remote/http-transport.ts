@@ -64,7 +64,10 @@ export function httpTransport(shell: Shell, typed: string): Transport {
 /** The IDs of a tenant's runs. A tenant that the caller may not name has none. */
 const pagesOf =
   (perform: Requested) =>
-  async (tenant: string, after: string | null): Promise<{ runs: readonly string[]; next: string | null }> => {
+  async (
+    { tenant }: { readonly tenant: string },
+    after: string | null,
+  ): Promise<{ runs: readonly string[]; next: string | null }> => {
     const asked = tenant === DEFAULT_TENANT ? {} : { tenant };
     const page = await perform("list", { ...asked, after, limit: LISTED_MAX });
     if (page.kind === "tenantForeign") return { runs: [], next: null };

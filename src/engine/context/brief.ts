@@ -1,5 +1,7 @@
 /** What a commit or a creation copies from the state into the row, for lists (`protocol/row-brief.ts`). */
 import { type Limits, limitedIn } from "../../core/policy/budget.ts";
+import { openGatesIn } from "../../core/calls/ignored-decisions.ts";
+import { waitIn } from "../../core/calls/waits.ts";
 import { limitsInAll } from "../../core/policy/extension.ts";
 import type { State } from "../../core/state.ts";
 import type { RowBrief } from "../../protocol/row-brief.ts";
@@ -16,5 +18,11 @@ export function briefOf(
     limits: budget === null ? (before?.limits ?? {}) : limitedIn(limitsInAll(state, budget)),
     cracks: Object.keys(state.cracks ?? {}),
     isScheduled: before?.isScheduled ?? false,
+    ...(asksHuman(state) && { asks: true }),
   };
 }
+
+/** Also where the decision or answer has come and is not applied yet: a view looks at each run that this names. */
+const asksHuman = (state: State): boolean =>
+  openGatesIn(state).length > 0 ||
+  state.open.some((call) => call.status === "unknown" || waitIn(call)?.for === "answer");

@@ -6,7 +6,7 @@ import { PARK } from "../../protocol/row-park.ts";
 import { END_NOTIFICATION } from "../../protocol/row-end-notification.ts";
 import { HAND_OVER } from "../../protocol/row-hand-over.ts";
 import { RESTORED_CHECK } from "../../protocol/row-restored.ts";
-import type { Page } from "../../ports/run-table.ts";
+import type { ListedOnly, Page } from "../../ports/run-table.ts";
 import { type Case, insist, mustBe, mustEqual, must, rowOf } from "./case.ts";
 import { ENDED, HOUR_MS, LEASE_MS, NOW, onRun, type RunTableWorld, subject, words } from "./run.ts";
 
@@ -277,6 +277,26 @@ export const listCases: readonly Case<RunTableWorld>[] = [
       mustEqual(await under("running"), [mine[1].run], "running runs");
       mustEqual(await under("completed"), [mine[2].run], "completed runs");
       mustEqual(await under("cancelled"), [], "cancelled runs");
+    },
+  },
+  {
+    name: "list leaves out no run of the agent, the prefix or the question that its caller names",
+    run: async (world) => {
+      const { table, tenant } = world;
+      const [one, two] = [subject(world, "a"), subject(world, "b")] as const;
+      const brief = { limits: {}, cracks: [], isScheduled: false };
+      await rowOf(() => table.create({ ...one.creation(), agent: "one", brief: { ...brief, asks: true } }), "created");
+      await rowOf(() => table.create({ ...two.creation({ now: NOW + 1 }), agent: "two", brief }), "created");
+      for (const status of [null, "queued"] as const) {
+        const has = async (run: string, only: ListedOnly): Promise<void> => {
+          const found = await allOf((after) => table.list({ tenant, status, limit: 1, after, now: NOW + 1, only }), 1);
+          must(found.includes(run), `the run is on the pages of ${JSON.stringify(only)} in status ${status}`);
+        };
+        await has(one.run, { agent: "one" });
+        await has(two.run, { agent: "two" });
+        await has(one.run, { beginsWith: one.run.slice(0, -4) });
+        await has(one.run, { asking: true });
+      }
     },
   },
   {

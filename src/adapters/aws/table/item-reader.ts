@@ -203,12 +203,13 @@ class Reader {
     const limits = METERS.flatMap((meter, index) =>
       list[index]?.NULL === true ? [] : [[meter, this.#numberOf("brief", list[index])] as const],
     );
-    const [names, isScheduled] = list.slice(METERS.length);
+    const [names, isScheduled, asks] = list.slice(METERS.length);
     const cracks = this.#sound("brief", names?.S, "");
     return {
       limits: Object.fromEntries(limits),
       cracks: cracks === "" ? [] : cracks.split(" "),
       isScheduled: this.#sound("brief", isScheduled?.BOOL, false),
+      ...(asks?.BOOL === true && { asks: true }),
     };
   }
 

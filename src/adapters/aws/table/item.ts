@@ -44,12 +44,16 @@ const restoredValue = ({ at, asOf, version, epoch, waits, checked }: RestoredMar
   ],
 });
 
-/** The brief as a list: the limits in the order of the meters, then the names in one text, then whether it is scheduled. */
-const briefValue = ({ limits, cracks, isScheduled }: RowBrief): AttributeValue => ({
+/**
+ * The brief as a list: the limits in the order of the meters, then the names in one text, then whether it is scheduled, and
+ * one more if it asks a human.
+ */
+const briefValue = ({ limits, cracks, isScheduled, asks }: RowBrief): AttributeValue => ({
   L: [
     ...METERS.map((meter) => numberOrNull(limits[meter]) ?? { NULL: true }),
     text(cracks.join(" ")),
     { BOOL: isScheduled },
+    ...(asks === true ? [{ BOOL: true }] : []),
   ],
 });
 

@@ -1,5 +1,6 @@
 /** Pages of rows: those of a tenant, and those that have not ended. They leave out journals that are beside their rows. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { PHASES, PHASE_NAMES, type Status } from "../../../core/phases.ts";
 import { RowUnreadable, parted } from "../../../codec/row.ts";
 import type { Page, RunTable } from "../../../ports/run-table.ts";
 import { type Stored, rowOf, withoutParts } from "./row-text.ts";
@@ -15,17 +16,39 @@ type Placed = Stored & Position;
 /** The position before all rows. Pages go from the newest to the oldest. */
 const START: Position = { since: Number.MAX_SAFE_INTEGER, run: "" };
 
+const FIELDS = "row, journal, parts, run, statusSince AS since";
+const BEHIND = "(statusSince, run) < (:since, :from) AND (expiresAtSec IS NULL OR expiresAtSec * 1000 > :now)";
+const STATUSES: readonly Status[] = ["queued", ...new Set(PHASE_NAMES.map((name) => PHASES[name].status))];
+
+/**
+ * The rows of each status are in order in the index over agents, so the first ones of each are merged: then no list reads
+ * more rows the more runs the agent has.
+ */
+const ofEachStatus = STATUSES.map(
+  (status) =>
+    `SELECT * FROM (SELECT run AS id FROM runs WHERE tenant = :tenant AND agent = :agent AND status = '${status}'
+     AND ${BEHIND} ORDER BY statusSince DESC, run DESC LIMIT :limit)`,
+).join(" UNION ALL ");
+
 /** Prepares the statements that read pages of rows, newest first. */
 export function pagesOf(db: DatabaseSync) {
-  const page = (where: string): StatementSync =>
-    db.prepare(
-      `SELECT row, journal, parts, run, statusSince AS since FROM runs
-       WHERE ${where} AND (statusSince, run) < (:since, :from) AND (expiresAtSec IS NULL OR expiresAtSec * 1000 > :now)
-       ORDER BY statusSince DESC, run DESC LIMIT :limit`,
-    );
+  const page = (where: string, from = "runs"): StatementSync =>
+    db.prepare(`SELECT ${FIELDS} FROM ${from} WHERE ${where} AND ${BEHIND}
+                ORDER BY statusSince DESC, run DESC LIMIT :limit`);
   const all = page("tenant = :tenant");
   const ofStatus = page("tenant = :tenant AND status = :status");
   const alive = page("alive = 1");
+  const ofAgent = page("true", `(${ofEachStatus}) CROSS JOIN runs ON run = id`);
+  const ofAgentInStatus = page(
+    "tenant = :tenant AND agent = :agent AND status = :status",
+    "runs INDEXED BY runsByAgent",
+  );
+  const asking = page("tenant = :tenant AND status = :status AND asks = 1", "runs INDEXED BY runsAsking");
+  // Few runs have one prefix: they are sorted.
+  const named = page(
+    "run >= :first AND run < :first || '~' AND +tenant = :tenant",
+    "runs INDEXED BY sqlite_autoindex_runs_1",
+  );
 
   type Query = { readonly limit: number; readonly after: string | null; readonly now: number };
   const turn = ({ limit, after, now }: Query, select: StatementSync, which: Record<string, string>): Page => {
@@ -43,6 +66,13 @@ export function pagesOf(db: DatabaseSync) {
   return {
     list: (query: Parameters<RunTable["list"]>[0]) => {
       const { tenant, status } = query;
+      const { agent, beginsWith: first, asking: isAsking } = query.only ?? {};
+      if (first !== undefined) return turn(query, named, { tenant, first });
+      if (isAsking === true && status !== null) return turn(query, asking, { tenant, status });
+      if (agent !== undefined)
+        return status === null
+          ? turn(query, ofAgent, { tenant, agent })
+          : turn(query, ofAgentInStatus, { tenant, agent, status });
       return status === null ? turn(query, all, { tenant }) : turn(query, ofStatus, { tenant, status });
     },
     alive: (query: Query) => turn(query, alive, {}),

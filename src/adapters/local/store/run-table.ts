@@ -26,6 +26,7 @@ import { type ChildFence, type FenceOutcome, decideFence } from "../../../protoc
 import { repetition } from "../../../protocol/repetition.ts";
 import { type MutexLease, storedMutexLease, decideMutexLease } from "../../../protocol/mutex-lease.ts";
 import { decideCreate } from "../../../protocol/row-removal.ts";
+import { mayAsk } from "../../../protocol/row-brief.ts";
 import { type Found, RowUnreadable, presentIn, undamaged } from "../../../codec/row.ts";
 import type { DeliverOutcome, Delivery, Inbox } from "../../../ports/inbox.ts";
 import type { MutexLeases } from "../../../ports/mutex-leases.ts";
@@ -191,18 +192,19 @@ function deliver(row: Row, of: { readonly delivery: Delivery; readonly messages:
 function rowsOf(db: DatabaseSync) {
   const select = db.prepare("SELECT row, journal, parts FROM runs WHERE run = ?");
   const insert = db.prepare(
-    `INSERT INTO runs (run, tenant, status, statusSince, alive, expiresAtSec, row, journal, parts)
-     VALUES (:run, :tenant, :status, :statusSince, :alive, :expiresAtSec, :row, :journal, :parts)`,
+    `INSERT INTO runs (run, tenant, agent, asks, status, statusSince, alive, expiresAtSec, row, journal, parts)
+     VALUES (:run, :tenant, :agent, :asks, :status, :statusSince, :alive, :expiresAtSec, :row, :journal, :parts)`,
   );
   const update = db.prepare("UPDATE runs SET row = :row, journal = :journal, parts = :parts WHERE run = :run");
   const index = db.prepare(
-    `UPDATE runs SET status = :status, statusSince = :statusSince, alive = :alive, expiresAtSec = :expiresAtSec
-     WHERE run = :run`,
+    `UPDATE runs SET asks = :asks, status = :status, statusSince = :statusSince, alive = :alive,
+     expiresAtSec = :expiresAtSec WHERE run = :run`,
   );
 
   const memo = rowMemoOf(db);
   const written = (row: Row, before: Row | null) => ({ run: row.run, ...memo.written(row, before) });
   const indexed = (row: Row) => ({
+    asks: mayAsk(row) ? 1 : 0,
     status: row.status,
     statusSince: row.statusSince,
     alive: hasEnded(row) && row.endNotified ? 0 : 1,
@@ -220,13 +222,14 @@ function rowsOf(db: DatabaseSync) {
       });
     },
     insert: (row: Row): void => {
-      insert.run({ ...written(row, null), ...indexed(row), tenant: row.tenant });
+      insert.run({ ...written(row, null), ...indexed(row), tenant: row.tenant, agent: row.agent });
     },
     /** Writes the index columns only if they change, since SQLite does not log a page that is not touched. */
     update: (before: Row, row: Row): void => {
       update.run(written(row, before));
       const isSame = row.status === before.status && row.statusSince === before.statusSince;
-      if (!isSame || row.endNotified !== before.endNotified) index.run({ ...indexed(row), run: row.run });
+      if (!isSame || row.endNotified !== before.endNotified || mayAsk(row) !== mayAsk(before))
+        index.run({ ...indexed(row), run: row.run });
     },
     /** Removes a row, and reports it in the same transaction. */
     remove: rowRemover(db),

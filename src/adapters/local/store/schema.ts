@@ -79,11 +79,13 @@ PRAGMA user_version = ${STORE_FORMAT};
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE INDEX metaTwice ON meta (value, name);
 CREATE TABLE runs (
-  run TEXT PRIMARY KEY, tenant TEXT NOT NULL, status TEXT NOT NULL, statusSince INTEGER NOT NULL,
+  run TEXT PRIMARY KEY, tenant TEXT NOT NULL, agent TEXT NOT NULL, asks INTEGER NOT NULL, status TEXT NOT NULL, statusSince INTEGER NOT NULL,
   alive INTEGER NOT NULL, expiresAtSec INTEGER, row TEXT NOT NULL, journal BLOB, parts INTEGER
 ) STRICT;
 CREATE INDEX runsByTime ON runs (tenant, statusSince, run);
 CREATE INDEX runsByStatus ON runs (tenant, status, statusSince, run);
+CREATE INDEX runsByAgent ON runs (tenant, agent, status, statusSince, run);
+CREATE INDEX runsAsking ON runs (tenant, status, statusSince, run) WHERE asks = 1;
 CREATE INDEX runsAlive ON runs (statusSince, run) WHERE alive = 1;
 CREATE INDEX runsByExpiry ON runs (expiresAtSec) WHERE expiresAtSec IS NOT NULL;
 CREATE TABLE parts (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
@@ -104,7 +106,7 @@ CREATE INDEX turnsTwice ON turns (turn);
 CREATE TABLE removed (
   run TEXT NOT NULL, born TEXT NOT NULL, removedAt INTEGER NOT NULL, dueAt INTEGER NOT NULL, PRIMARY KEY (run, born)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX removedByTime ON removed (dueAt);
+CREATE INDEX removedByTime ON removed (dueAt, removedAt);
 CREATE INDEX removedTwice ON removed (removedAt);
 CREATE TABLE tombstones (
   run TEXT PRIMARY KEY, expiresAtSec INTEGER NOT NULL, tombstone TEXT NOT NULL

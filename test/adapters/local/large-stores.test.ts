@@ -1,0 +1,109 @@
+/** What an access reads of the file of a store, by how many runs are in it. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { makeLargeStore } from "../../../bench/large-store.ts";
+import { type Store, openStore } from "../../../src/adapters/local/store/database.ts";
+import { localWorld } from "../../../src/adapters/local/world.ts";
+import { resolveRun } from "../../../src/cli/commands/runs.ts";
+import { listGates } from "../../../src/operations/approvals.ts";
+import { listRuns } from "../../../src/operations/list.ts";
+import type { World } from "../../../src/ports/world.ts";
+import { limitsFor } from "../../../src/protocol/limits.ts";
+import { LIMITS } from "../../support/gate/limits.ts";
+import { bytesRead } from "../../support/values/bytes-read.ts";
+
+const SIZES = [100, 1_000, 10_000] as const;
+const TENANT = "default";
+const ALL = {
+  ...{ tenant: TENANT, limit: 20, after: null, status: null, agent: null, agentVersion: null, phase: null },
+  ...{ schedule: null, crack: null, since: null, usdAbove: null },
+} as const;
+
+const root = mkdtempSync(join(tmpdir(), "cairn-large-"));
+const dirOf = (size: number): string => join(root, String(size));
+const made = new Map<number, Awaited<ReturnType<typeof makeLargeStore>>>();
+
+beforeAll(async () => {
+  for (const size of SIZES)
+    made.set(size, await makeLargeStore(dirOf(size), { ended: size, waiting: 3, removed: size / 2 }));
+}, LIMITS.sceneMs);
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+/** The bytes that an access reads in a new connection, for each size. */
+async function readIn(access: (on: { store: Store; world: World; size: number }) => unknown): Promise<number[]> {
+  const bytes: number[] = [];
+  for (const size of SIZES) {
+    const store = openStore({ dir: dirOf(size), create: false, check: "worker" });
+    const world = localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => undefined } });
+    bytes.push(await bytesRead(() => access({ store, world, size })));
+    store.close();
+  }
+  return bytes;
+}
+
+/** A tree of pages has one or two levels more for ten times as many entries. */
+function expectSteady([, atThousand = 0, atMost = Infinity]: readonly number[], most: number): void {
+  expect(atMost).toBeLessThan(most);
+  expect(atMost).toBeLessThan(1.5 * atThousand + 16 * 1_024);
+}
+
+describe("the bytes that are read do not grow with the runs of the store", () => {
+  test("for the runs of an agent that has few, in any status or in one", async () => {
+    const found = new Set<number>();
+    const read = await readIn(async ({ world }) => {
+      const { runs, more } = await listRuns(world, { ...ALL, agent: "rare", status: null });
+      found.add(runs.length);
+      expect(more).toBe(false);
+    });
+    expect([...found]).toEqual([1]);
+    expectSteady(read, 64 * 1_024);
+    expectSteady(
+      await readIn(({ world }) => listRuns(world, { ...ALL, agent: "rare", status: "completed" })),
+      64 * 1_024,
+    );
+  });
+
+  test("for the newest runs of an agent that has most of them", async () => {
+    expectSteady(await readIn(({ world }) => listRuns(world, { ...ALL, agent: "teller" })), 256 * 1_024);
+  });
+
+  test("for the run that a prefix means", async () => {
+    const read = await readIn(async ({ world, size }) => {
+      const run = made.get(size)?.ended ?? "";
+      const text = run.slice(0, -14);
+      expect(await resolveRun(world, { text, command: (...words) => words.join(" ") })).toBe(run);
+    });
+    expectSteady(read, 64 * 1_024);
+  });
+
+  test("for the runs that ask a human", async () => {
+    const read = await readIn(async ({ world }) => {
+      const { gates } = await listGates(world, { tenant: TENANT, after: null, bytesMax: null });
+      expect(gates).toHaveLength(1);
+    });
+    expectSteady(read, 128 * 1_024);
+  });
+});
+
+test("a beat writes one page and none of an index, and a change of status at most nine", async () => {
+  const store = openStore({ dir: dirOf(1_000), create: false, check: "worker" });
+  const pagesWritten = (sql: string): number => {
+    store.rows.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    store.rows.exec(sql);
+    const found = store.rows.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
+    return Number(found?.["log"]);
+  };
+  const run = made.get(1_000)?.ended ?? "";
+  const beat = pagesWritten(
+    `UPDATE runs SET row = replace(row, '"takeovers":0', '"takeovers":1') WHERE run = '${run}'`,
+  );
+  const move = pagesWritten(
+    `UPDATE runs SET status = 'failed', statusSince = statusSince + 60000 WHERE run = '${run}'`,
+  );
+  store.close();
+  expect(beat).toBe(1);
+  // The table, and two pages for each of four indexes: the old place and the new one.
+  expect(move).toBeLessThanOrEqual(9);
+});
