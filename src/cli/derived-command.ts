@@ -6,10 +6,10 @@ import { transportTo, transportToRead } from "./choose-transport.ts";
 import { refusedAs } from "./perform.ts";
 import { type Shell, printDocument } from "./shell.ts";
 import type { Transport } from "./transport.ts";
-import type { Given, TypedCommand } from "./typed-command.ts";
+import type { TypedInput, TypedCommand } from "./typed-command.ts";
 
 /** Performs the operation of the command. Prints its outcome as a document, and a change for people as a sentence. */
-export async function performTyped(shell: Shell, typed: TypedCommand, given: Given): Promise<number> {
+export async function performTyped(shell: Shell, typed: TypedCommand, given: TypedInput): Promise<number> {
   const { operation } = typed;
   const row = ROWS[operation];
   const flags = given.flags as BeatFlags & { readonly tenant?: string };
@@ -33,8 +33,8 @@ const issueLine = ({ path, message }: { readonly path: readonly PropertyKey[]; r
   `${path.map(String).join(".")}: ${message}`;
 
 /** What the user typed, by the fields of the input. */
-function inputOf({ flags, operation }: TypedCommand, given: Given): Readonly<Record<string, unknown>> {
-  const { flags: options, fail: _, ...words } = given as Given & Readonly<Record<string, unknown>>;
+function inputOf({ flags, operation }: TypedCommand, given: TypedInput): Readonly<Record<string, unknown>> {
+  const { flags: options, fail: _, ...words } = given as TypedInput & Readonly<Record<string, unknown>>;
   const typed = options as Readonly<Record<string, unknown>>;
   const fields = Object.keys(ROWS[operation].input.shape);
   const filled = flags.map(({ flag, fills }) => {

@@ -6,9 +6,9 @@ import type { DecisionFlags } from "./commands/approve.ts";
 import type { ListFlags } from "./commands/memory.ts";
 import type { ReasonFlags } from "./commands/steer.ts";
 import type { Shell } from "./shell.ts";
-import type { Given, Handler } from "./typed-command.ts";
+import type { TypedInput, Handler } from "./typed-command.ts";
 
-interface Typed<Flags extends object> extends Given {
+interface Typed<Flags extends object> extends TypedInput {
   readonly flags: Flags;
 }
 

@@ -14,7 +14,7 @@ export interface TypedCommand extends Omit<Syntax, "flags"> {
 }
 
 /** What the user typed: each word by the field that it fills, the options, and how to refuse what does not fit. */
-export interface Given {
+export interface TypedInput {
   readonly flags: object;
   /** Ends with an error of usage. */
   readonly fail: (message: string) => never;
@@ -24,7 +24,7 @@ export interface Given {
 export type Handler = (shell: Shell, given: never) => Promise<number>;
 
 /** Adds the command below the program, or below the command of its first word. */
-export function addTyped(parent: Command, typed: TypedCommand, act: (given: Given) => Promise<void>): void {
+export function addTyped(parent: Command, typed: TypedCommand, act: (given: TypedInput) => Promise<void>): void {
   const { command: path, words = "", help, flags, after, examples = [] } = typed;
   const name = path.split(" ").at(-1) ?? path;
   const command = parent.command(`${name} ${words}`.trim()).description(help);

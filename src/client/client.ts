@@ -16,7 +16,7 @@ import type { Live, Reset } from "../operations/live-page.ts";
 import type { Delta } from "../ports/delta-log.ts";
 import type { LedgerEntry, TimelineEntry } from "../operations/views.ts";
 import type { Agent } from "../ports/agent.ts";
-import { type Asked, type Given, type Steering, performAt } from "./perform.ts";
+import { type Asked, type GivenInput, type Steering, performAt } from "./perform.ts";
 import { type ClientFile, sent } from "./files.ts";
 import type { MemoryClient } from "./memory.ts";
 import { type DerivedClient, derivedAt } from "./derived.ts";
@@ -169,7 +169,7 @@ export function createClient<Known extends object>(
   /** An operation on a run whose answer is its outcome. */
   const steer =
     <N extends RoutedOperation>(name: N) =>
-    async (run: string, options: Given & Steering = {}): Promise<AnswerTo<N>> =>
+    async (run: string, options: GivenInput & Steering = {}): Promise<AnswerTo<N>> =>
       (await perform(name, { run, ...options })) as AnswerTo<N>;
   const decide =
     (as: "approve" | "deny") =>
@@ -228,7 +228,7 @@ function readersOf(perform: Perform): Pick<Client, "events" | "follow"> & {
 } {
   const get = async (run: string, options: Asked = {}): Promise<RunDocument<never>> =>
     (await perform("show", { run, ...options })) as RunDocument<never>;
-  const page = async (run: string, given: Given & Asked) =>
+  const page = async (run: string, given: GivenInput & Asked) =>
     (await perform("timeline", { run, wait: POLL_SECONDS, ...given })) as SuccessOf<Rows["timeline"]>;
   return {
     get,

@@ -2,7 +2,7 @@
 import type { InputTo } from "../operations/caller-outcome.ts";
 import type { AnswerTo } from "./outcomes.ts";
 import { type FieldsIn, PLACES, type RoutedOperation } from "../operations/places.ts";
-import type { Given, Steering, performAt } from "./perform.ts";
+import type { GivenInput, Steering, performAt } from "./perform.ts";
 
 type Values<Fields extends readonly string[]> = { readonly [I in keyof Fields]: string };
 
@@ -27,7 +27,10 @@ export const derivedAt = (perform: ReturnType<typeof performAt>): DerivedClient 
       name,
       (...given: readonly unknown[]) => {
         const fields = [...path.matchAll(/\w+(?=})/g)].map(([field], index) => [field, given[index]]);
-        return perform(name as RoutedOperation, { ...Object.fromEntries(fields), ...(given[fields.length] as Given) });
+        return perform(name as RoutedOperation, {
+          ...Object.fromEntries(fields),
+          ...(given[fields.length] as GivenInput),
+        });
       },
     ]),
   ) as never;

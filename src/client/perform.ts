@@ -12,12 +12,12 @@ export interface Steering extends Asked {
   readonly ifMatch?: string;
 }
 
-export type Given = Readonly<Record<string, unknown>>;
+export type GivenInput = Readonly<Record<string, unknown>>;
 
 /** Performs operations at that endpoint, by name. Fields of the path are taken out of `given`. */
 export const performAt =
   (endpoint: Endpoint) =>
-  async (name: RoutedOperation, given: Given & Steering, how: Partial<Asking> = {}): Promise<unknown> => {
+  async (name: RoutedOperation, given: GivenInput & Steering, how: Partial<Asking> = {}): Promise<unknown> => {
     const [method, template, kind] = PLACES[name];
     const { signal, ifMatch, ...all } = given;
     const rest = { ...all };

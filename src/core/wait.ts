@@ -15,13 +15,13 @@ export type AtLimit =
   | { readonly kind: "take"; readonly value: Value };
 
 /** An answer or event that came, until the run has judged it. */
-export interface Given {
+export interface ArrivedInput {
   readonly value: Value;
   readonly by: string;
 }
 
 /** An event that came while no call waited for it. */
-export interface Signal extends Given {
+export interface Signal extends ArrivedInput {
   readonly event: string;
 }
 
@@ -42,13 +42,13 @@ export interface Wait extends WaitTerms {
   readonly from: number;
   /** The number of the question, from 1: it is asked again where what came does not fit. */
   readonly question: number;
-  readonly given?: Given;
+  readonly given?: ArrivedInput;
   /** Why what came last did not fit. */
   readonly refused?: string;
 }
 
 /** A human's answer to the question number `question` of a call. */
-export interface AnswerGiven extends Given {
+export interface AnswerGiven extends ArrivedInput {
   readonly kind: "answer";
   readonly call: string;
   readonly question: number;

@@ -4,7 +4,7 @@ import type { ChildReport } from "../core/child.ts";
 import type { Action, Event } from "../core/event.ts";
 import { inline } from "../core/message.ts";
 import { joinedWork, reconciledWork, unknownWork } from "../core/calls/outside.ts";
-import { type SettledCall, followCalls, followedCalls, touchesCalls } from "../core/calls/followed-calls.ts";
+import { type FollowedSettlement, followCalls, followedCalls, touchesCalls } from "../core/calls/followed-calls.ts";
 import { countAfter, proposedBy } from "../core/calls/proposed-calls.ts";
 import { type Steps, atOnce, eachOf } from "./stepwise.ts";
 
@@ -45,7 +45,7 @@ class CallLedger {
   }
 
   /** What settles a call settles its entry, whatever kind of event that is. */
-  #close({ call, outcome }: SettledCall, event: Event): void {
+  #close({ call, outcome }: FollowedSettlement, event: Event): void {
     const entry = this.#calls.get(call);
     if (entry === undefined || entry.settledAt !== null) return;
     const evidence = event.kind === "RecoveryDecided" ? event.why : entry.evidence;

@@ -6,7 +6,7 @@ import * as z from "zod";
 import { sentenceOf } from "../codec/value.ts";
 
 /** Or why the schema cannot be used. The server could still be called, but the model would not know how. */
-export async function inputOf(schema: Readonly<Record<string, unknown>>): Promise<z.ZodType | string> {
+export async function inputTypeOf(schema: Readonly<Record<string, unknown>>): Promise<z.ZodType | string> {
   const { AjvJsonSchemaValidator } = await import("@modelcontextprotocol/client/validators/ajv");
   try {
     const validate = new AjvJsonSchemaValidator().getValidator(schema);

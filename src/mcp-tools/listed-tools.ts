@@ -8,7 +8,7 @@ import type { Tool } from "../ports/agent.ts";
 import { tool } from "../sdk/define.ts";
 import { callServer } from "./call.ts";
 import { type Connection, ServerUnreachable } from "./connection.ts";
-import { inputOf } from "./input-schema.ts";
+import { inputTypeOf } from "./input-schema.ts";
 import type { Options } from "./server-options.ts";
 
 /** A list of a server, and the tools that were made of it. */
@@ -83,7 +83,7 @@ function wrongWithName(name: string, taken: string | undefined): string | null {
 
 /** Or why its input cannot be described to a model. */
 async function toolOf(server: Server, definition: Definition): Promise<Tool | string> {
-  const input = await inputOf(definition.inputSchema);
+  const input = await inputTypeOf(definition.inputSchema);
   if (typeof input === "string") return `its inputSchema cannot be used: ${input}`;
   const { name, description = "" } = definition;
   const effect = effectOf(server, definition);

@@ -5,13 +5,13 @@ import type { ToolSecrets } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 
 /** Names with values, or a function that reads them from the secrets of the agent. */
-export type Given =
+export type NamedValues =
   | Readonly<Record<string, string>>
   | ((secrets: ToolSecrets) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
 
 /** The names with their values. */
 export const valuesOf = async (
-  given: Given | undefined,
+  given: NamedValues | undefined,
   secrets: ToolSecrets,
 ): Promise<Readonly<Record<string, string>>> => (typeof given === "function" ? given(secrets) : (given ?? {}));
 
@@ -27,14 +27,14 @@ export interface McpStdioServer {
    * Variables besides PATH, HOME, USER, LOGNAME, SHELL and TERM, the only ones that the process inherits. A function gets
    * the secrets that the agent declares, and is called whenever the process is started.
    */
-  readonly env?: Given;
+  readonly env?: NamedValues;
 }
 
 /** A server over streamable HTTP. */
 export interface McpHttpServer {
   readonly url: string;
   /** A function gets the secrets that the agent declares, and is called for every request. */
-  readonly headers?: Given;
+  readonly headers?: NamedValues;
   /** Gives the bearer token of each request, in place of a header `authorization`. */
   readonly token?: McpToken;
 }
@@ -77,7 +77,7 @@ interface McpRules {
 
 const whole = z.int().min(1).max(3_600_000);
 const words = z.record(z.string(), z.string());
-const given = z.custom<Given>((value) => typeof value === "function" || words.safeParse(value).success, {
+const given = z.custom<NamedValues>((value) => typeof value === "function" || words.safeParse(value).success, {
   message: "write names with texts, or a function that returns them",
 });
 

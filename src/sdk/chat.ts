@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { NEXT_MESSAGE, NEXT_MESSAGE_EVENT } from "../core/calls/next-message.ts";
-import { react } from "../core/topologies/react.ts";
+import { reactTopology } from "../core/topologies/react.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import type { Tool, Topology } from "../ports/agent.ts";
 import { durationMs } from "./duration.ts";
@@ -41,7 +41,11 @@ export function chatOf<T>(options: Given<T>): {
   if (Object.hasOwn(tools ?? {}, NEXT_MESSAGE)) {
     throw new AgentInvalid(`agent ${name} has a tool ${NEXT_MESSAGE}, which is a name of cairn: give it another name`);
   }
-  const { topology = react({ maxBeats: chat === false ? BEATS_MAX : CHAT_BEATS_MAX }), done = [], output } = options;
+  const {
+    topology = reactTopology({ maxBeats: chat === false ? BEATS_MAX : CHAT_BEATS_MAX }),
+    done = [],
+    output,
+  } = options;
   if (chat === false) return { tools, topology };
   const wrong =
     topology.kind !== "react"

@@ -1,7 +1,7 @@
 /** The constructor of a debate. */
 import { checkRole, checkTopologyOptions, checkWorkingRole } from "./topology-forms.ts";
 import type { DebateOptions, RoleOptions } from "../core/topologies/debate.ts";
-import { react } from "../core/topologies/react.ts";
+import { reactTopology } from "../core/topologies/react.ts";
 import type { Topology } from "../ports/agent.ts";
 
 /** A drafter and a critic in turns, and a judge who scores each draft. The best-scored draft is the answer. */
@@ -30,7 +30,7 @@ export function debate(options: {
   checkRole("the judge of debate", options.judge);
   const { critic, judge, rounds = 3, epsilon = 0.05, maxBeats = 60 } = options;
   const { maxBeats: cap, topology: given, ...role } = options.drafter;
-  const topology = given ?? (cap === undefined ? undefined : react({ maxBeats: cap }));
+  const topology = given ?? (cap === undefined ? undefined : reactTopology({ maxBeats: cap }));
   const drafter = topology === undefined ? role : { ...role, topology };
   const functions = given?.functions ?? {};
   return { kind: "debate", maxBeats, rounds, epsilon, drafter, critic, judge, functions };

@@ -1,10 +1,10 @@
 /** What the options of agents and tools may be, as far as no schema of their own says it. */
 import {
   SYNCHRONOUS,
-  type Definition,
+  type DefinitionForms,
   FLAG,
   FUNCTION,
-  type Form,
+  type OptionForm,
   type Forms,
   RECORD,
   PARSED_AT_ONCE,
@@ -18,7 +18,7 @@ import {
 
 const CHECKS = 'a list of checks: done: [check("NAME", ({ calls }) => ...)]';
 
-export const MODEL: Form = {
+export const MODEL: OptionForm = {
   says: 'a model: a text such as "anthropic:claude-opus-4-5", or an object of the AI SDK',
   holds: (value) =>
     typeof value === "string"
@@ -26,13 +26,13 @@ export const MODEL: Form = {
       : RECORD.holds(value) && typeof (value as { readonly modelId?: unknown }).modelId === "string",
 };
 
-export const TOOL_CHOICE: Form = anyForm(
+export const TOOL_CHOICE: OptionForm = anyForm(
   oneOf("auto", "none", "required"),
   withMembers('{ type: "tool", toolName: NAME }', { type: oneOf("tool"), toolName: TEXT }),
 );
 
 /** A value, or a function of the run that makes it (`varying.ts`). */
-const varying = ({ says, holds }: Form): Form => ({
+const varying = ({ says, holds }: OptionForm): OptionForm => ({
   says: `${says}, or a function of the run`,
   holds: (value) =>
     holds(value) || FUNCTION.holds(value) || (RECORD.holds(value) && Object.hasOwn(value as object, "choose")),
@@ -65,7 +65,7 @@ export const AGENT_FORMS: Forms = {
   fallbacks: listOf(RECORD, 'a list of models: fallbacks: [{ model: "openai:gpt-5" }]'),
 };
 
-const SPAN: Form = {
+const SPAN: OptionForm = {
   says: 'milliseconds or a text such as "90s" or "2h"',
   holds: (value) => typeof value === "number" || typeof value === "string",
 };
@@ -73,7 +73,7 @@ const APPROVAL = anyForm(oneOf("never", "always"), {
   says: "a function that returns why a human is asked, or false",
   holds: FUNCTION.holds,
 });
-const MILLISECONDS: Form = { says: "a number of milliseconds", holds: (value) => typeof value === "number" };
+const MILLISECONDS: OptionForm = { says: "a number of milliseconds", holds: (value) => typeof value === "number" };
 
 const UNDO = withMembers('an object: undo: { effect: "keyed", run: async ({ input, key }) => ... }', {
   effect: TEXT,
@@ -159,7 +159,7 @@ export const DEFINITIONS = {
     },
     needed: ["input"],
   },
-} satisfies Readonly<Record<string, Definition>>;
+} satisfies Readonly<Record<string, DefinitionForms>>;
 
 function hasOnly(value: unknown, names: readonly string[]): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).every((each) => names.includes(each));

@@ -7,45 +7,48 @@ import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { refuseUnknown } from "./known-options.ts";
 
 /** What an option may be, and how an error says it. */
-export interface Form {
+export interface OptionForm {
   readonly says: string;
   readonly holds: (value: unknown) => boolean;
 }
 
-export type Forms = Readonly<Record<string, Form>>;
+export type Forms = Readonly<Record<string, OptionForm>>;
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 const isRecord = (value: unknown): boolean => isObject(value) && !Array.isArray(value);
 
-export const TEXT: Form = { says: "a text", holds: (value) => typeof value === "string" };
-export const FLAG: Form = { says: "true or false", holds: (value) => typeof value === "boolean" };
-export const FUNCTION: Form = { says: "a function", holds: (value) => typeof value === "function" };
-export const RECORD: Form = { says: "an object { ... }", holds: isRecord };
-export const SCHEMA: Form = {
+export const TEXT: OptionForm = { says: "a text", holds: (value) => typeof value === "string" };
+export const FLAG: OptionForm = { says: "true or false", holds: (value) => typeof value === "boolean" };
+export const FUNCTION: OptionForm = { says: "a function", holds: (value) => typeof value === "function" };
+export const RECORD: OptionForm = { says: "an object { ... }", holds: isRecord };
+export const ZOD_SCHEMA: OptionForm = {
   says: "a zod schema, such as z.object({ ... })",
   // Where it is read, one of zod 3 gets words of its own.
   holds: isRecord,
 };
 
-export const oneOf = (...values: readonly string[]): Form => ({
+export const oneOf = (...values: readonly string[]): OptionForm => ({
   says: values.map((each) => JSON.stringify(each)).join(" or "),
   holds: (value) => typeof value === "string" && values.includes(value),
 });
 
-export const orNull = ({ says, holds }: Form): Form => ({ says, holds: (value) => value === null || holds(value) });
+export const orNull = ({ says, holds }: OptionForm): OptionForm => ({
+  says,
+  holds: (value) => value === null || holds(value),
+});
 
-export const anyForm = (...forms: readonly Form[]): Form => ({
+export const anyForm = (...forms: readonly OptionForm[]): OptionForm => ({
   says: forms.map(({ says }) => says).join(" or "),
   holds: (value) => forms.some(({ holds }) => holds(value)),
 });
 
-export const listOf = (form: Form, says: string): Form => ({
+export const listOf = (form: OptionForm, says: string): OptionForm => ({
   says,
   holds: (value) => Array.isArray(value) && value.every((each) => form.holds(each)),
 });
 
 /** An object that has these members at least. */
-export const withMembers = (says: string, members: Readonly<Record<string, Form>>): Form => ({
+export const withMembers = (says: string, members: Readonly<Record<string, OptionForm>>): OptionForm => ({
   says,
   holds: (value) =>
     isRecord(value) &&
@@ -53,13 +56,13 @@ export const withMembers = (says: string, members: Readonly<Record<string, Form>
 });
 
 /** A schema that is parsed at once. */
-export const PARSED_AT_ONCE: Form = {
+export const PARSED_AT_ONCE: OptionForm = {
   says: "a zod schema without an async refine or transform, since values are parsed at once; look outside in a function that gets the value",
-  holds: (value) => SCHEMA.holds(value) && !hasAsyncPart(value),
+  holds: (value) => ZOD_SCHEMA.holds(value) && !hasAsyncPart(value),
 };
 
 /** A function whose result is used at once: a promise of it would be taken for the result. */
-export const SYNCHRONOUS: Form = {
+export const SYNCHRONOUS: OptionForm = {
   says: "a function that is not async, since its result is used at once",
   holds: (value) => typeof value === "function" && value.constructor.name !== "AsyncFunction",
 };
@@ -84,7 +87,7 @@ export function checkForms(whose: string, given: object, forms: Forms): void {
 }
 
 /** Checks all options of a definition. `forms` has each option that there is, and `needed` names those that must be there. */
-export function checkDefined(whose: string, given: object, { forms, needed = [] }: Definition): void {
+export function checkDefined(whose: string, given: object, { forms, needed = [] }: DefinitionForms): void {
   refuseNoOptions(whose, given);
   refuseUnknown(whose, given, forms);
   for (const option of needed) {
@@ -94,7 +97,7 @@ export function checkDefined(whose: string, given: object, { forms, needed = [] 
   checkForms(whose, given, forms);
 }
 
-export interface Definition {
+export interface DefinitionForms {
   readonly forms: Forms;
   readonly needed?: readonly string[];
 }

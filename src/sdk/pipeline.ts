@@ -3,7 +3,7 @@ import { checkStage, checkTopologyOptions } from "./topology-forms.ts";
 import { shown } from "./option-forms.ts";
 import type * as z from "zod";
 import type { JudgeOptions, PipelineOptions, Stage } from "../core/topologies/pipeline-options.ts";
-import { react } from "../core/topologies/react.ts";
+import { reactTopology } from "../core/topologies/react.ts";
 import { objectIn } from "../core/topologies/json-in.ts";
 import type { Topology, TopologyFunction } from "../ports/agent.ts";
 import { asJson } from "../codec/value.ts";
@@ -68,7 +68,7 @@ function stageOf(options: StageOptions): {
   const [form, judges] = [`output of ${name}`, `gate of ${name}`];
   if (output !== undefined) functions[form] = fits(output);
   if (typeof gate === "function") functions[judges] = gate;
-  const inner = topology ?? (maxBeats === undefined ? undefined : react({ maxBeats }));
+  const inner = topology ?? (maxBeats === undefined ? undefined : reactTopology({ maxBeats }));
   const stage = {
     ...{ name, instructions },
     ...(tools === undefined ? {} : { tools }),

@@ -2,7 +2,7 @@
 import { checkTopologyOptions, checkWorkingRole } from "./topology-forms.ts";
 import type { RoleOptions } from "../core/topologies/debate.ts";
 import type { PlanExecuteOptions } from "../core/topologies/plan-options.ts";
-import { react } from "../core/topologies/react.ts";
+import { reactTopology } from "../core/topologies/react.ts";
 import type { Topology, TopologyFunction } from "../ports/agent.ts";
 import { wallMsSchema } from "./budget.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
@@ -33,7 +33,7 @@ export function planExecute(options: {
   if (options.step !== undefined) checkWorkingRole("the step of planExecute", options.step, []);
   const { planner, precondition, onFailedStep = "replan", replans = 2, stepsMax = 20, effectsLast = [] } = options;
   const { maxBeats: cap, topology: given, ...role } = options.step ?? {};
-  const topology = given ?? (cap === undefined ? undefined : react({ maxBeats: cap }));
+  const topology = given ?? (cap === undefined ? undefined : reactTopology({ maxBeats: cap }));
   const ttl = wallMsSchema.safeParse(options.planTtl ?? "1h");
   if (!ttl.success) throw new AgentInvalid(`planTtl ${String(options.planTtl)}: ${ttl.error.issues[0]?.message ?? ""}`);
   return {

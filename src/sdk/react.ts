@@ -1,5 +1,5 @@
 /** The constructor of the usual topology, with its options checked. */
-import { type ReactOptions, react as make } from "../core/topologies/react.ts";
+import { type ReactOptions, reactTopology as make } from "../core/topologies/react.ts";
 import { checkTopologyOptions } from "./topology-forms.ts";
 
 /** The topology of an agent that loops over model and tools. `maxBeats` is a positive whole number. */

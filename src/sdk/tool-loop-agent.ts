@@ -7,7 +7,7 @@
  */
 import type * as z from "zod";
 import type { Effect } from "../core/calls/effects.ts";
-import { react } from "../core/topologies/react.ts";
+import { reactTopology } from "../core/topologies/react.ts";
 import type { Agent, Check, Tool } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import type { ModelOptions } from "../ports/model-options.ts";
@@ -89,7 +89,7 @@ export function fromToolLoopAgent<Task extends z.ZodType, Output extends z.ZodTy
   const kept = isVarying ? all : Object.fromEntries(offered.map((each) => [each, all[each]]));
   const modelOptions = modelOptionsIn(settings);
   const defined = defineAgent<Task, Output>({
-    topology: react({ maxBeats: isStopped ? STOPPED_BEATS_MAX : 20 }),
+    topology: reactTopology({ maxBeats: isStopped ? STOPPED_BEATS_MAX : 20 }),
     ...(limits.totalMs !== undefined && { deadline: { after: limits.totalMs } }),
     ...(limits.stepMs !== undefined && { hardIdleMs: limits.stepMs }),
     ...(options as Defined<Task, Output>),

@@ -1,7 +1,7 @@
 /** What the options of topologies may be. Their numbers and the names in them are judged with the agent that has them. */
 import {
   FUNCTION,
-  type Form,
+  type OptionForm,
   type Forms,
   RECORD,
   TEXT,
@@ -9,17 +9,17 @@ import {
   listOf,
   oneOf,
   checkDefined,
-  type Definition,
-  SCHEMA,
+  type DefinitionForms,
+  ZOD_SCHEMA,
 } from "./option-forms.ts";
 
-const NUMBER: Form = { says: "a number", holds: (value) => typeof value === "number" };
-const SPAN: Form = anyForm(
+const NUMBER: OptionForm = { says: "a number", holds: (value) => typeof value === "number" };
+const SPAN: OptionForm = anyForm(
   { says: "milliseconds", holds: NUMBER.holds },
   { says: 'a text such as "90s" or "2h"', holds: TEXT.holds },
 );
 const NAMES = listOf(TEXT, "a list of names");
-const TOPOLOGY: Form = { ...RECORD, says: "a topology, such as react({ maxBeats: 20 })" };
+const TOPOLOGY: OptionForm = { ...RECORD, says: "a topology, such as react({ maxBeats: 20 })" };
 
 const ROLE: Forms = { instructions: TEXT, model: TEXT };
 const WORKING: Forms = { ...ROLE, tools: NAMES, maxBeats: NUMBER, topology: TOPOLOGY };
@@ -77,7 +77,7 @@ const DEFINITIONS = {
     forms: { ...BOSS, fanOut: NUMBER, levels: NUMBER, shards: NAMES, partsIn: TEXT, unread: NUMBER },
     needed: BOSS_NEEDS,
   },
-} as const satisfies Readonly<Record<string, Definition>>;
+} as const satisfies Readonly<Record<string, DefinitionForms>>;
 
 /** Checks the options of a topology. Throws `AgentInvalid`. */
 export const checkTopologyOptions = (name: keyof typeof DEFINITIONS, options: object): void =>
@@ -96,6 +96,6 @@ const GATE = anyForm(FUNCTION, { ...RECORD, says: "judge({ ... })" });
 /** Checks a stage of a pipeline. */
 export const checkStage = (whose: string, stage: object): void =>
   checkDefined(whose, stage, {
-    forms: { name: TEXT, ...WORKING, output: SCHEMA, gate: GATE },
+    forms: { name: TEXT, ...WORKING, output: ZOD_SCHEMA, gate: GATE },
     needed: ["name", "instructions"],
   });

@@ -8,7 +8,7 @@ import * as requestRates from "../../src/api/access/rate-limit.ts";
 import { ATTRIBUTES } from "../../src/adapters/aws/table/attributes.ts";
 import { TABLE } from "../../src/adapters/aws/table/schema.ts";
 import { storedRow } from "../../src/adapters/local/store/row-text.ts";
-import { SCHEMA } from "../../src/adapters/local/store/schema.ts";
+import { STORE_SCHEMA } from "../../src/adapters/local/store/schema.ts";
 import * as archives from "../../src/codec/archive.ts";
 import { canonical, sha256 } from "../../src/codec/canonical.ts";
 import { checksumOf } from "../../src/codec/checksum.ts";
@@ -50,7 +50,7 @@ const schemaOf = (schema: z.ZodType): Json =>
 
 /** How the stores lay out a row, besides its schema. */
 const layout = (): Json => ({
-  ...{ tables: SCHEMA, attributes: ATTRIBUTES, indexes: JSON.parse(JSON.stringify(TABLE)) as Json },
+  ...{ tables: STORE_SCHEMA, attributes: ATTRIBUTES, indexes: JSON.parse(JSON.stringify(TABLE)) as Json },
   names: Object.keys(JSON.parse(storedRow(row()).row) as object),
   checksum: checksumOf(row()).slice(FINGERPRINT.length),
 });

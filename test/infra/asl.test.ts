@@ -5,7 +5,12 @@
 import validate from "asl-validator";
 import { describe, expect, test } from "vitest";
 import { TASK_MARGIN_SECONDS } from "../../src/adapters/aws/machine/asl.ts";
-import type { Definition, MachineState, StateName, TaskState } from "../../src/adapters/aws/machine/asl-states.ts";
+import type {
+  MachineDefinition,
+  MachineState,
+  StateName,
+  TaskState,
+} from "../../src/adapters/aws/machine/asl-states.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
 import { AFTER_BEAT, RETRY_DELAYS_MS } from "../../src/protocol/chain.ts";
@@ -15,7 +20,7 @@ import * as at from "../support/aws/state-machine-start.ts";
 const { DEFINITIONS, ROUTES, outcomeOf, reply, tokenOf, endWithReply } = at;
 
 /** Every name by which a state says which error it means. */
-const errorNames = (from: Definition): readonly string[] =>
+const errorNames = (from: MachineDefinition): readonly string[] =>
   Object.values(from.States).flatMap((state) =>
     state.Type === "Task" ? [...state.Retry, ...state.Catch].flatMap(({ ErrorEquals }) => ErrorEquals) : [],
   );
@@ -170,14 +175,14 @@ function nextOf(state: MachineState): readonly StateName[] {
   return state.Type === "Task" ? [state.Next, ...state.Catch.map(({ Next }) => Next)] : [state.Next];
 }
 
-function stateOf({ States }: Definition, name: StateName): MachineState {
+function stateOf({ States }: MachineDefinition, name: StateName): MachineState {
   const found = States[name];
   if (found === undefined) throw new Error(`there is no state ${name}`);
   return found;
 }
 
 /** Events from entering that state to entering Beat again, over the way with the most of them. */
-function longestRound(from: Definition, name: StateName, way: readonly StateName[]): number {
+function longestRound(from: MachineDefinition, name: StateName, way: readonly StateName[]): number {
   const state = stateOf(from, name);
   const ways = nextOf(state)
     .filter((next) => next === "Beat" || ![...way, name].includes(next))

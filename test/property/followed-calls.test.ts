@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   type FollowedCalls,
-  type SettledCall,
+  type FollowedSettlement,
   followCalls,
   followedCalls,
   waitsForHuman,
@@ -53,7 +53,7 @@ test("a reader of events settles each call with the event that settles it in the
       let before = start as State;
       for (const event of commits.flatMap(({ events }) => events)) {
         const after = fold(before, event);
-        const settled: readonly SettledCall[] = followCalls(calls, event);
+        const settled: readonly FollowedSettlement[] = followCalls(calls, event);
         const own = settled.filter(({ undoes }) => undoes === undefined);
         const outcomes = own.map(({ call, outcome }) => ({ call, outcome }));
         expect(outcomes, JSON.stringify(event)).toEqual(resultsAfter(before, after));

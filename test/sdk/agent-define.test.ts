@@ -5,7 +5,7 @@ import { defineAgent, tool } from "../../src/sdk/define.ts";
 import { AgentInvalid } from "../../src/ports/agent-invalid.ts";
 import { scriptedModel } from "../../src/sdk/scripted.ts";
 import { NOTHING_SPENT } from "../../src/core/policy/budget.ts";
-import { REACT, react } from "../../src/core/topologies/react.ts";
+import { REACT, reactTopology } from "../../src/core/topologies/react.ts";
 import type { TopologyModule } from "../../src/core/topologies/topology.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import type { Topology } from "../../src/ports/agent.ts";
@@ -189,13 +189,13 @@ describe("the topology of an agent", () => {
   });
 
   test("is refused where its options are wrong or name what the agent lacks", () => {
-    expect(refusal({ topology: react({ maxBeats: 0 }) })).toMatch(/topology react of agent travel: maxBeats 0/);
+    expect(refusal({ topology: reactTopology({ maxBeats: 0 }) })).toMatch(/topology react of agent travel: maxBeats 0/);
     const stage = (topology: Topology) => ({ name: "one", instructions: "do it", topology });
     const inner = pipeline({
-      stages: [stage({ ...pipeline({ stages: [stage(react({ maxBeats: 3 }))] }), maxBeats: -1 })],
+      stages: [stage({ ...pipeline({ stages: [stage(reactTopology({ maxBeats: 3 }))] }), maxBeats: -1 })],
     });
     expect(refusal({ topology: inner })).toMatch(/pipeline: maxBeats -1: write a whole number, 1 or more/);
-    const second = react({ maxBeats: 5, onContradiction: { model: "second" } });
+    const second = reactTopology({ maxBeats: 5, onContradiction: { model: "second" } });
     expect(refusal({ topology: second })).toMatch(/it names second, and the agent has no such model/);
     expect(refusal({ topology: second, models: { second: valid.model } })).toBe("");
   });

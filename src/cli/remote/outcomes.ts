@@ -8,7 +8,7 @@ import { chunked, plainArchive } from "../../codec/archive-bytes.ts";
 import { sha256 } from "../../codec/canonical.ts";
 import { commitRecord } from "../../codec/schema/event.ts";
 import { CairnError } from "../../client/errors.ts";
-import { type Given, performAt } from "../../client/perform.ts";
+import { type GivenInput, performAt } from "../../client/perform.ts";
 import type { Endpoint } from "../../client/request.ts";
 import { ensure } from "../../core/ensure.ts";
 import type { Exported } from "../../history/export.ts";
@@ -28,7 +28,11 @@ export type Requested = <N extends OperationName>(
 ) => Promise<OutcomeOf<N>>;
 
 type Outcome = Readonly<Record<string, unknown>> & { readonly kind: string };
-type Ask = (name: RoutedOperation, given: Given, how?: Parameters<ReturnType<typeof performAt>>[2]) => Promise<unknown>;
+type Ask = (
+  name: RoutedOperation,
+  given: GivenInput,
+  how?: Parameters<ReturnType<typeof performAt>>[2],
+) => Promise<unknown>;
 
 /** `asUserError`: the error for an answer that is no outcome of the operation on that run, or on none. */
 export function outcomesAt(
@@ -52,7 +56,7 @@ export function outcomesAt(
 }
 
 /** The operation at whose route this one is performed, and what is sent there. */
-function routed(name: OperationName, given: object): readonly [RoutedOperation, Given] {
+function routed(name: OperationName, given: object): readonly [RoutedOperation, GivenInput] {
   const { http, routeOf } = ROWS[name];
   if (routeOf !== undefined) return [routeOf.operation as RoutedOperation, { ...given, ...routeOf.adds }];
   ensure(http !== undefined, `the operation ${name} has no route`);
@@ -60,7 +64,7 @@ function routed(name: OperationName, given: object): readonly [RoutedOperation, 
 }
 
 /** The outcome is the document. A request that has a key is safe to send again. */
-const answered = async (ask: Ask, name: RoutedOperation, { limit, ...given }: Given): Promise<Outcome> => {
+const answered = async (ask: Ask, name: RoutedOperation, { limit, ...given }: GivenInput): Promise<Outcome> => {
   const { key, repeatable: isRepeatable = false } = ROWS[name].http ?? {};
   const repeatable = (key !== undefined && typeof given[key] === "string") || isRepeatable;
   const bounded = typeof limit === "number" ? { ...given, limit: Math.min(limit, LISTED_MAX) } : given;
@@ -70,8 +74,8 @@ const answered = async (ask: Ask, name: RoutedOperation, { limit, ...given }: Gi
 };
 
 /** The document of an answer, which has this field. What answers may be no API of cairn. */
-export function documentWith(field: string, document: unknown): Given {
-  if (typeof document === "object" && document !== null && field in document) return document as Given;
+export function documentWith(field: string, document: unknown): GivenInput {
+  if (typeof document === "object" && document !== null && field in document) return document as GivenInput;
   throw unexplained();
 }
 
@@ -82,7 +86,7 @@ const unexplained = (): CairnError => {
 
 /** Operations whose success is another document than their outcome. */
 const ANSWERED: {
-  readonly [N in RoutedOperation]?: (ask: Ask, given: Given, write: Local["write"]) => Promise<Outcome>;
+  readonly [N in RoutedOperation]?: (ask: Ask, given: GivenInput, write: Local["write"]) => Promise<Outcome>;
 } = {
   start: async (ask, { key: wanted, ...given }) => {
     // A start that is sent again must be the same one.

@@ -12,7 +12,7 @@ import { secretUnder } from "./credential-fields.ts";
 import { withoutCredentials } from "./credentials.ts";
 import { withoutEncoded } from "./encoded-texts.ts";
 import { formsOf } from "./secret-forms.ts";
-import { type Form, type Search, searchFor } from "./secret-search.ts";
+import { type SecretForm, type Search, searchFor } from "./secret-search.ts";
 
 export interface KnownSecret {
   readonly name: string;
@@ -134,9 +134,9 @@ const STRUCTURE: ReadonlySet<string> = new Set([
 ]);
 
 /** The forms of each value are computed once, even if `redactionOf` is called again with more values. */
-const formsKnown = new WeakMap<KnownSecret, readonly Form[]>();
+const formsKnown = new WeakMap<KnownSecret, readonly SecretForm[]>();
 
-function formsOfSecret(secret: KnownSecret): readonly Form[] {
+function formsOfSecret(secret: KnownSecret): readonly SecretForm[] {
   const { name, value } = secret;
   if (value.length < SECRET_CHARACTERS_MIN) return [];
   const reference = `[secret ${name}]`;

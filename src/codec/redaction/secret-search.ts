@@ -3,7 +3,7 @@
  * number of forms. A rolling hash of a few characters selects the positions where forms are compared in full.
  */
 
-export interface Form {
+export interface SecretForm {
   readonly literal: string;
   readonly reference: string;
 }
@@ -35,7 +35,7 @@ const BITS = 1 << 20;
 const BASE = 0x01_00_01_93;
 
 /** Builds a search for `forms`. Every literal must have at least `charactersMin` characters. */
-export function searchFor(forms: readonly Form[], charactersMin: number): Search {
+export function searchFor(forms: readonly SecretForm[], charactersMin: number): Search {
   if (forms.length === 0) return { all: () => [], begun: () => null };
   const index = indexOf(forms, charactersMin);
   return { all: (text) => merged(matchesIn(text, index)), begun: begunIn(forms) };
@@ -47,13 +47,13 @@ interface Index {
   /** By the first `length` characters: the lengths of the heads that begin so, longest first. */
   readonly lengths: ReadonlyMap<string, readonly number[]>;
   /** The forms with a given head, longest first. */
-  readonly heads: ReadonlyMap<string, readonly Form[]>;
+  readonly heads: ReadonlyMap<string, readonly SecretForm[]>;
 }
 
-function indexOf(forms: readonly Form[], length: number): Index {
+function indexOf(forms: readonly SecretForm[], length: number): Index {
   const bits = new Uint8Array(BITS >> 3);
   const lengths = new Map<string, number[]>();
-  const heads = new Map<string, Form[]>();
+  const heads = new Map<string, SecretForm[]>();
   for (const form of forms.toSorted((one, other) => other.literal.length - one.literal.length)) {
     const head = form.literal.slice(0, HEAD_CHARACTERS_MAX);
     const begin = head.slice(0, length);
@@ -100,7 +100,7 @@ function matchesIn(text: string, index: Index): readonly Found[] {
 }
 
 /** The longest form that begins at `at`. */
-function formAt(text: string, at: number, { length, lengths, heads }: Index): Form | null {
+function formAt(text: string, at: number, { length, lengths, heads }: Index): SecretForm | null {
   for (const size of lengths.get(text.slice(at, at + length)) ?? []) {
     const form = heads.get(text.slice(at, at + size))?.find(({ literal }) => text.startsWith(literal, at));
     if (form !== undefined) return form;
@@ -135,8 +135,8 @@ function merged(matches: readonly Found[]): readonly Found[] {
 const CUT_CHARACTERS_MAX = 4_096;
 const BEGIN_CHARACTERS = 3;
 
-function begunIn(forms: readonly Form[]): Search["begun"] {
-  const begins = new Map<string, Form[]>();
+function begunIn(forms: readonly SecretForm[]): Search["begun"] {
+  const begins = new Map<string, SecretForm[]>();
   for (const form of forms) grouped(begins, form.literal.slice(0, BEGIN_CHARACTERS)).push(form);
   const size = forms.reduce((most, { literal }) => Math.max(most, literal.length), 0);
   return (text, charactersMin, charactersMax = CUT_CHARACTERS_MAX) => {

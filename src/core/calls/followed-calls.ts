@@ -37,7 +37,7 @@ export interface FollowedCall {
 }
 
 /** A call that an event settled, as it was before. `value`: what the model sees. */
-export interface SettledCall extends FollowedCall {
+export interface FollowedSettlement extends FollowedCall {
   readonly outcome: CallOutcome;
   readonly value: Value;
   /** A human denied it at its gate. */
@@ -77,7 +77,7 @@ export const followedCalls = (): FollowedCalls => ({
 });
 
 /** Takes in the next event of the run. Returns the calls that it settles. */
-export const followCalls = (calls: FollowedCalls, event: Event): readonly SettledCall[] =>
+export const followCalls = (calls: FollowedCalls, event: Event): readonly FollowedSettlement[] =>
   (FOLLOWS[event.kind] as Follow<Event>)(calls, event) ?? [];
 
 /** Whether an event of its kind may change what is known of calls. */
@@ -109,7 +109,7 @@ function isBehind(
   return all.slice(0, index).some((before) => isAlone || before.isAlone === true);
 }
 
-type Follow<E> = (calls: FollowedCalls, event: E) => readonly SettledCall[] | undefined;
+type Follow<E> = (calls: FollowedCalls, event: E) => readonly FollowedSettlement[] | undefined;
 type Table = { readonly [K in EventKind]: Follow<EventOf<K>> };
 
 const nothing = (): undefined => undefined;
@@ -123,8 +123,8 @@ function change({ open }: FollowedCalls, call: string, by: (found: FollowedCall)
 function settle(
   { open }: FollowedCalls,
   call: string,
-  as: Pick<SettledCall, "outcome" | "value" | "isDenied">,
-): readonly SettledCall[] {
+  as: Pick<FollowedSettlement, "outcome" | "value" | "isDenied">,
+): readonly FollowedSettlement[] {
   const found = open.get(call);
   if (found === undefined) return [];
   open.delete(call);
@@ -252,19 +252,19 @@ const NEVER_MADE: ChildEnd = {
 };
 
 /** The call judges how its child ended, unless the run is to end. */
-function reported(calls: FollowedCalls, { call }: FollowedChild, report: ChildEnd): readonly SettledCall[] {
+function reported(calls: FollowedCalls, { call }: FollowedChild, report: ChildEnd): readonly FollowedSettlement[] {
   change(calls, call, (open) => ({ ...open, report }));
   return calls.isEnding ? settleReports(calls) : [];
 }
 
-const settleReports = (calls: FollowedCalls): readonly SettledCall[] =>
+const settleReports = (calls: FollowedCalls): readonly FollowedSettlement[] =>
   [...calls.open.values()].flatMap(({ call, report, outside }) => {
     if (report === undefined) return [];
     const failed = unknownWork(outside).length > 0 ? "unknown" : "failed";
     return settle(calls, call, { outcome: report.status === "completed" ? "succeeded" : failed, value: report.value });
   });
 
-const settleWaits = (calls: FollowedCalls): readonly SettledCall[] =>
+const settleWaits = (calls: FollowedCalls): readonly FollowedSettlement[] =>
   [...calls.open.values()].flatMap(({ call, status, waitsFor }) => {
     if (status !== "started" || waitsFor === undefined) return [];
     return settle(calls, call, { outcome: "failed", value: inline(STOPPED) });
@@ -295,14 +295,14 @@ const MESSAGES: { readonly [K in MessageBody["kind"]]: Follow<Extract<MessageBod
   userFiles: nothing,
 };
 
-type FollowAction = (calls: FollowedCalls, action: Action, why: string) => readonly SettledCall[] | undefined;
+type FollowAction = (calls: FollowedCalls, action: Action, why: string) => readonly FollowedSettlement[] | undefined;
 
 const ACTIONS: {
   readonly [K in Action["kind"]]: (
     calls: FollowedCalls,
     action: Extract<Action, { readonly kind: K }>,
     why: string,
-  ) => readonly SettledCall[] | undefined;
+  ) => readonly FollowedSettlement[] | undefined;
 } = {
   retry: nothing,
   compact: nothing,

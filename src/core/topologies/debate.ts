@@ -10,7 +10,7 @@ import { editDistance } from "./edit-distance.ts";
 import { SCORE_FORMAT, UNREADABLE_MAX, scoreIn } from "./json-in.ts";
 import type { Composite } from "./nested.ts";
 import { problemOfWhole, problemsOfRoles } from "./problems.ts";
-import { react } from "./react.ts";
+import { reactTopology } from "./react.ts";
 import type { Context, Move, Observation, Shape, Signal } from "./topology.ts";
 
 /** One of the roles. `model`: the name of a model of the agent. */
@@ -111,7 +111,7 @@ export const DEBATE: Composite<DebateOptions, Progress> = {
 
 const FIRST = "Write the first draft. Answer with the draft alone.";
 
-const innerOf = ({ topology = react({ maxBeats: DRAFT_BEATS }) }: DebateOptions["drafter"]): Shape => topology;
+const innerOf = ({ topology = reactTopology({ maxBeats: DRAFT_BEATS }) }: DebateOptions["drafter"]): Shape => topology;
 
 /** What each role sees besides the task. The judge sees no criticism and no earlier draft: it is independent. */
 const openings: { readonly [R in Progress["role"]]: (progress: Progress, context: Context) => string } = {

@@ -8,7 +8,7 @@
 import { SCORE_FORMAT, UNREADABLE_MAX, scoreIn } from "./json-in.ts";
 import type { Composite } from "./nested.ts";
 import { type PipelineOptions, type Stage, judgesOf, pipelineProblems } from "./pipeline-options.ts";
-import { react } from "./react.ts";
+import { reactTopology } from "./react.ts";
 import type { Context, Move, Observation, Shape, Signal, Verdict } from "./topology.ts";
 
 /** `message`: the reply that is the output. `held`: a gate judged it. */
@@ -106,7 +106,7 @@ export const PIPELINE: Composite<PipelineOptions, Progress> = {
   },
 };
 
-const topologyOf = ({ topology = react({ maxBeats: STAGE_BEATS }) }: Stage): Shape => topology;
+const topologyOf = ({ topology = reactTopology({ maxBeats: STAGE_BEATS }) }: Stage): Shape => topology;
 
 const stageAt = ({ cursor }: Pick<Progress, "cursor">, { stages }: PipelineOptions): Stage =>
   stages[Math.min(cursor, stages.length - 1)] ?? { name: "", instructions: "" };

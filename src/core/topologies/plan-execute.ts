@@ -12,7 +12,7 @@ import type { Composite } from "./nested.ts";
 import { type PlanExecuteOptions, planProblems } from "./plan-options.ts";
 import { type Done, answerOpening, doneWords, replanOpening, stepAt, stepOpening } from "./plan-openings.ts";
 import { type Step, planDiff, planFormat, planIn } from "./plan.ts";
-import { react } from "./react.ts";
+import { reactTopology } from "./react.ts";
 import type { Context, Move, Observation, Repeat, Shape, Signal, Verdict } from "./topology.ts";
 
 type Progress = {
@@ -112,9 +112,10 @@ export const PLAN_EXECUTE: Composite<PlanExecuteOptions, Progress> = {
 /** A plan that replaces another may repeat its steps, and what they did stands. */
 const REPEATED: Repeat = { after: "", effects: "keep" };
 
-const PLANNING: Shape = react({ maxBeats: PLANNER_BEATS });
+const PLANNING: Shape = reactTopology({ maxBeats: PLANNER_BEATS });
 
-const stepTopology = ({ step: { topology = react({ maxBeats: STEP_BEATS }) } }: PlanExecuteOptions): Shape => topology;
+const stepTopology = ({ step: { topology = reactTopology({ maxBeats: STEP_BEATS }) } }: PlanExecuteOptions): Shape =>
+  topology;
 
 function request(
   { role, steps, cursor }: Progress,

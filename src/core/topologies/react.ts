@@ -21,7 +21,7 @@ export interface ReactOptions extends Shape {
 type Progress = { readonly escalated: string } | null;
 
 /** The topology of an agent that loops over model and tools. `maxBeats` is a positive whole number. */
-export const react = (options: {
+export const reactTopology = (options: {
   readonly maxBeats: number;
   readonly onContradiction?: OnContradiction;
 }): ReactOptions => ({ kind: "react", ...options });

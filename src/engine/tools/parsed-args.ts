@@ -69,7 +69,10 @@ export function parseWith(
 }
 
 /** What the tool of an open call gets. `args`: in place of the arguments of the call. */
-export async function inputOf(run: ActiveRun, { open, tool, ...of }: Call & { readonly args?: Json }): Promise<Input> {
+export async function toolInputOf(
+  run: ActiveRun,
+  { open, tool, ...of }: Call & { readonly args?: Json },
+): Promise<Input> {
   const args = of.args ?? (await run.json(argsOf(run.state, open.call)));
   const argsDigest = digestOf(args);
   const known = recordedFor(run.state, open, argsDigest);

@@ -31,7 +31,7 @@ import { gateTerms } from "../context/gate-terms.ts";
 import { hasBudget } from "../context/budget-gate.ts";
 import type { Next } from "../context/next.ts";
 import { recordResult } from "./record-result.ts";
-import { type ParsedForm, type ParsedInput, inputOf, keepParsed, mayHaveBegun } from "./parsed-args.ts";
+import { type ParsedForm, type ParsedInput, toolInputOf, keepParsed, mayHaveBegun } from "./parsed-args.ts";
 import { openCall, timeoutOf, toolFor } from "./tools.ts";
 import { postpone, postponeForRoom, postponeMissed } from "./postpone.ts";
 import { recordMissingTool } from "./missing-tool.ts";
@@ -297,7 +297,7 @@ async function judgeCall(
     };
   }
   const args = await run.json(argsOf(run.state, open.call));
-  const read = await inputOf(run, { open, tool });
+  const read = await toolInputOf(run, { open, tool });
   if (read.kind === "misfit" && open.edited !== null) {
     return askAgain(run, { open, tool, why: `${MISFIT} ${open.tool}: ${read.why}` });
   }
@@ -367,7 +367,7 @@ async function askAgain(
 ): Promise<Judged> {
   const args = await run.json(proposedArgsOf(run.state, open.call));
   const again = (open.timesReopened ?? 0) + 1;
-  const read = await inputOf(run, { open, tool, args });
+  const read = await toolInputOf(run, { open, tool, args });
   const gated = { kind: "gated", open, tool, args, reason, again } as const;
   if (read.kind !== "misfit") {
     const { make: input, ...form } = read.kind === "changed" ? read.now : read;

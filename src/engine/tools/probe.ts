@@ -8,7 +8,7 @@ import { postponeForRoom } from "./postpone.ts";
 import { recordMissingTool } from "./missing-tool.ts";
 import { undoneBy } from "./run-tools.ts";
 import { askInTime } from "./ask-in-time.ts";
-import { inputOf } from "./parsed-args.ts";
+import { toolInputOf } from "./parsed-args.ts";
 import { callContextOf, canGoOn, openCall, timeoutOf, toolFor, whyChanged } from "./tools.ts";
 import type { Next } from "../context/next.ts";
 import { secretsFor } from "../../history/secrets.ts";
@@ -95,7 +95,7 @@ async function ask(
 ): Promise<Truth> {
   const { tool, question, call } = of;
   const open = openCall(run, call);
-  const read = await inputOf(run, { open, tool });
+  const read = await toolInputOf(run, { open, tool });
   const key = open.intent?.key ?? "";
   const [undone, context] = [await undoneBy(run, open), await callContextOf(run)];
   const stop = new AbortController();

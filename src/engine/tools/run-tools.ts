@@ -18,7 +18,7 @@ import type { ActiveRun } from "../context/active-run.ts";
 import { runBatch } from "./batch.ts";
 import { inRun } from "./read-result.ts";
 import { type Try, attemptTool } from "./tool-attempt.ts";
-import { type Input, inputOf } from "./parsed-args.ts";
+import { type Input, toolInputOf } from "./parsed-args.ts";
 import { callContextOf, canGoOn, openCall, timeoutOf, toolFor, whyChanged } from "./tools.ts";
 import { openMark } from "../../protocol/restored.ts";
 import { recordResult } from "./record-result.ts";
@@ -93,7 +93,7 @@ async function prepared(run: ActiveRun, agent: Agent, call: string): Promise<Run
   const found = openCall(run, call);
   const tool = inRun(run, toolFor(agent, found) as Tool);
   const open = asDeclared(found, tool.effect);
-  const input = await inputOf(run, { open: found, tool });
+  const input = await toolInputOf(run, { open: found, tool });
   return { open, tool, input, context: await callContextOf(run), undone: await undoneBy(run, found) };
 }
 

@@ -6,7 +6,7 @@ import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
 import { asDeclared } from "../../core/calls/ledger.ts";
-import { inputOf, parseWith } from "./parsed-args.ts";
+import { toolInputOf, parseWith } from "./parsed-args.ts";
 import { builtInTool } from "./read-result.ts";
 
 /** The open call with this ID. The caller knows that it is open. */
@@ -87,7 +87,7 @@ export async function canGoOn(
   of: { readonly open: OpenCall; readonly tool: Tool | null },
 ): Promise<boolean> {
   const { open, tool } = of;
-  if (tool === null || (await inputOf(run, { open, tool })).kind === "misfit") return false;
+  if (tool === null || (await toolInputOf(run, { open, tool })).kind === "misfit") return false;
   const { intent } = asDeclared(open, tool.effect);
   return intent === null || !EFFECTS[intent.effect].hasProbe || tool.probe !== null;
 }
@@ -97,6 +97,6 @@ export async function whyChanged(
   run: ActiveRun,
   of: { readonly open: OpenCall; readonly tool: Tool },
 ): Promise<string | null> {
-  const read = await inputOf(run, of);
+  const read = await toolInputOf(run, of);
   return read.kind === "changed" ? `${read.why}; it may have happened with the value before` : null;
 }

@@ -12,7 +12,7 @@ import { isEventName } from "../../core/ids.ts";
 import { type Value, inline } from "../../core/message.ts";
 import type { Json } from "../../core/json.ts";
 import type { OpenCall } from "../../core/state.ts";
-import type { AtLimit, Given, Wait, WaitTerms } from "../../core/wait.ts";
+import type { AtLimit, ArrivedInput, Wait, WaitTerms } from "../../core/wait.ts";
 import { redactionIn } from "../../history/secrets.ts";
 import type { Agent, Tool, WaitRule } from "../../ports/agent.ts";
 import type { ActiveRun } from "../context/active-run.ts";
@@ -89,7 +89,7 @@ export async function takeInputs(run: ActiveRun, agent: Agent, calls: readonly s
 
 async function takeInput(
   run: ActiveRun,
-  of: { readonly open: OpenCall; readonly wait: Wait; readonly given: Given; readonly tool: Tool | null },
+  of: { readonly open: OpenCall; readonly wait: Wait; readonly given: ArrivedInput; readonly tool: Tool | null },
 ): Promise<void> {
   const { open, wait, given, tool } = of;
   const { call } = open;

@@ -11,7 +11,7 @@
 import { NEXT_MESSAGE } from "../../core/calls/next-message.ts";
 import {
   type FollowedCalls,
-  type SettledCall,
+  type FollowedSettlement,
   asksHuman,
   followCalls,
   followedCalls,
@@ -185,7 +185,7 @@ function askApproval(fold: UiFold, { gate, call, reason }: Extract<Event, { kind
 function tookDecision(
   fold: UiFold,
   { gate, call, decision }: Extract<Event, { kind: "HumanApprovalReceived" }>,
-  [denied]: readonly SettledCall[],
+  [denied]: readonly FollowedSettlement[],
 ): void {
   if (denied === undefined && !fold.calls.open.has(call)) return;
   const reason = decision.note === null ? {} : { reason: decision.note };
@@ -204,7 +204,7 @@ function askAgain(fold: UiFold, call: string): void {
 export const answerEntry = (call: string): string => `answer:${call}`;
 
 /** Shows how a call was settled. A call that undoes another one is none of the model's. */
-function settle(fold: UiFold, settled: SettledCall): void {
+function settle(fold: UiFold, settled: FollowedSettlement): void {
   const { call, tool, undoes, outcome, value } = settled;
   if (tool === NEXT_MESSAGE) return;
   if (asksHuman(settled)) beginOfCall(fold, answerEntry(call));

@@ -1,9 +1,9 @@
 /** What the settings of a `ToolLoopAgent` and the properties of its tools may be, as far as nothing else says it. */
 import { MODEL, TOOL_CHOICE } from "../definition-forms.ts";
-import { FLAG, FUNCTION, type Form, type Forms, RECORD, TEXT, anyForm, listOf, orNull } from "../option-forms.ts";
+import { FLAG, FUNCTION, type OptionForm, type Forms, RECORD, TEXT, anyForm, listOf, orNull } from "../option-forms.ts";
 import { ON_END, ON_START, ON_STEP_END, ON_STEP_START } from "./callbacks.ts";
 
-const NAMES: Form = listOf(TEXT, "a list of the names of tools");
+const NAMES: OptionForm = listOf(TEXT, "a list of the names of tools");
 
 const CALLBACKS = [
   ...ON_START,

@@ -5,26 +5,26 @@
 import type { Token } from "./tokens.ts";
 
 /** A part of a text that is replaced by spaces, so that all other places stay. */
-export interface Part {
+export interface TextPart {
   readonly start: number;
   readonly end: number;
 }
 
-interface Binding extends Part {
+interface Binding extends TextPart {
   readonly local: string;
 }
 
-interface Import extends Part {
+interface Import extends TextPart {
   readonly bindings: readonly Binding[];
 }
 
 /** A name that a module exports from another one. */
-export interface Reexport extends Part {
+export interface Reexport extends TextPart {
   readonly name: string;
   readonly from: string;
 }
 
-export const blank = (source: string, parts: readonly Part[]): string =>
+export const blank = (source: string, parts: readonly TextPart[]): string =>
   parts.reduce(
     (text, { start, end }) =>
       text.slice(0, start) + text.slice(start, end).replaceAll(/[^\n\r]/g, " ") + text.slice(end),
@@ -32,7 +32,7 @@ export const blank = (source: string, parts: readonly Part[]): string =>
   );
 
 /** The imports of JavaScript that nothing in it uses as a value. */
-export function unusedImports(tokens: readonly Token[]): readonly Part[] {
+export function unusedImports(tokens: readonly Token[]): readonly TextPart[] {
   const imports = importsIn(tokens);
   if (imports.length === 0) return [];
   const used = new Set<string>();
@@ -127,7 +127,7 @@ function bindingsIn(clause: readonly Token[]): readonly Binding[] | null {
   return at === clause.length && bindings.length > 0 ? bindings : null;
 }
 
-interface Named extends Part {
+interface Named extends TextPart {
   readonly name: string;
   readonly local: string;
 }
@@ -184,7 +184,7 @@ export function reexportsIn(tokens: readonly Token[]): readonly Reexport[] {
 }
 
 /** What JavaScript exports though nothing in it has that name: a type, which was taken off. */
-export function undeclaredExports(tokens: readonly Token[]): readonly Part[] {
+export function undeclaredExports(tokens: readonly Token[]): readonly TextPart[] {
   const found: Named[] = [];
   const counts = new Map<string, number>();
   for (const [place, { kind, text }] of tokens.entries()) {

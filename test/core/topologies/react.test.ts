@@ -1,9 +1,9 @@
 /** ReAct: the first signal of a runaway, the cap of a nested one, and contradictions that are escalated. */
 import { expect, test } from "vitest";
-import { type OnContradiction, REACT, react } from "../../../src/core/topologies/react.ts";
+import { type OnContradiction, REACT, reactTopology } from "../../../src/core/topologies/react.ts";
 import { context } from "../../support/states/topology-context.ts";
 
-const options = react({ maxBeats: 10 });
+const options = reactTopology({ maxBeats: 10 });
 const due = (used: number, change: Parameters<typeof context>[0] = {}) =>
   REACT.observe(null, { kind: "due" }, { options, context: context({ beats: { used, max: 10 }, ...change }) });
 
@@ -45,6 +45,6 @@ test.each<[OnContradiction | undefined, object | null, object]>([
 });
 
 test("refuses options that it does not understand", () => {
-  expect(REACT.problems(react({ maxBeats: 1, onContradiction: "shrug" as never }))).toHaveLength(1);
+  expect(REACT.problems(reactTopology({ maxBeats: 1, onContradiction: "shrug" as never }))).toHaveLength(1);
   expect(REACT.problems(options)).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /** The machine of a deployment with the usual times, begun and led on by what the function of a beat says. */
 import { answerBeat } from "../../../functions/machine.ts";
 import { definitionOf } from "../../../src/adapters/aws/machine/asl.ts";
-import type { Definition } from "../../../src/adapters/aws/machine/asl-states.ts";
+import type { MachineDefinition } from "../../../src/adapters/aws/machine/asl-states.ts";
 import { firstInput } from "../../../src/adapters/aws/machine/machine-input.ts";
 import { AFTER_BEAT, type Reply, type Route } from "../../../src/protocol/chain.ts";
 import { type Outcome, type Running, execution } from "./state-machine.ts";
@@ -29,7 +29,7 @@ export const reply = (of: {
   seconds: 1,
   ...of,
 });
-export const startMachine = (of: { readonly from?: Definition; readonly draw?: () => number } = {}): Running =>
+export const startMachine = (of: { readonly from?: MachineDefinition; readonly draw?: () => number } = {}): Running =>
   execution(of.from ?? definition, { name: "local-abc-b1-1", input: firstInput(PAYLOAD), draw: of.draw ?? (() => 0) });
 
 /** What the function of a beat returns or throws, as the machine sees it. */

@@ -3,7 +3,7 @@
  * follows the language's own rules, and knows nothing of the chain.
  */
 import type {
-  Definition,
+  MachineDefinition,
   MachineState,
   PassState,
   Retrier,
@@ -35,7 +35,7 @@ export interface Machine {
 }
 
 interface Place {
-  readonly definition: Definition;
+  readonly definition: MachineDefinition;
   readonly name: string;
   readonly draw: () => number;
   readonly state: StateName;
@@ -58,7 +58,7 @@ interface Begun {
   readonly draw?: () => number;
 }
 
-export function execution(definition: Definition, { name, input, draw = () => 0 }: Begun): Running {
+export function execution(definition: MachineDefinition, { name, input, draw = () => 0 }: Begun): Running {
   const { StartAt: state } = definition;
   return running({ definition, name, input, draw, state, waited: 0, ...FRESH, tokens: 0 });
 }

@@ -78,7 +78,7 @@ export type Informed = "Wait" | "Park" | "Renew";
  */
 export type StateName = ChainState | `Read${Informed}` | Failing | "Shared";
 
-export interface Definition {
+export interface MachineDefinition {
   readonly Comment: string;
   readonly QueryLanguage: "JSONPath";
   readonly StartAt: StateName;

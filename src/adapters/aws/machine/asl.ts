@@ -25,7 +25,7 @@ import { RETRY_GROUP } from "../../../protocol/entry.ts";
 import type {
   Catcher,
   Comparison,
-  Definition,
+  MachineDefinition,
   Failing,
   Informed,
   MachineState,
@@ -62,7 +62,7 @@ export interface MachineTimes {
 /** A task outlasts its function: or a function that still works would be taken for dead. */
 export const TASK_MARGIN_SECONDS = 30;
 
-export function definitionOf(options: MachineOptions): Definition {
+export function definitionOf(options: MachineOptions): MachineDefinition {
   return {
     Comment: "One run of cairn: beat after beat until it has ended, or moves on to its next execution.",
     QueryLanguage: "JSONPath",
@@ -72,7 +72,7 @@ export function definitionOf(options: MachineOptions): Definition {
 }
 
 /** A beat of the run's own agent, where agents are isolated; otherwise of whichever agent it is. */
-function beatsOf(options: MachineOptions): Pick<Definition["States"], "Beat" | "Shared"> {
+function beatsOf(options: MachineOptions): Pick<MachineDefinition["States"], "Beat" | "Shared"> {
   const { functions, beatSeconds } = options;
   const payload = payloadOf(options);
   const task = {

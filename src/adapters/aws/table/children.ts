@@ -19,7 +19,7 @@ import {
 } from "../../../protocol/row-children.ts";
 import { type Refused, type Row, type RunRef, newRow } from "../../../protocol/row.ts";
 import type { Ambiguous } from "../../../ports/run-table.ts";
-import type { Dynamo, Part } from "./dynamo.ts";
+import type { Dynamo, TransactionPart } from "./dynamo.ts";
 import { all, number } from "./expression.ts";
 import * as is from "./fragments.ts";
 import { type Item, itemOf, keyOf, rowItem } from "./item.ts";
@@ -68,15 +68,19 @@ export async function createChildren(
 }
 
 /** The parent has not ended, and the named epoch holds it. */
-export const parentCheck = (of: RunRef & { readonly epoch: number }): Part => ({
+export const parentCheck = (of: RunRef & { readonly epoch: number }): TransactionPart => ({
   kind: "check",
   key: keyOf(of.run, ROW_ITEM),
   condition: all(is.present(of), is.epochIs(of.epoch), is.notTerminal(of)),
 });
 
-function partsOf(of: ChildrenCreation, { creation, reportId, isLeft }: ChildCreation, shards: number): readonly Part[] {
+function partsOf(
+  of: ChildrenCreation,
+  { creation, reportId, isLeft }: ChildCreation,
+  shards: number,
+): readonly TransactionPart[] {
   const key = keyOf(of.run, seenItem(of, reportId));
-  const seen: Part = isLeft
+  const seen: TransactionPart = isLeft
     ? { kind: "put", item: { ...key, ...itemOf({ sentAt: number(of.now) }) }, condition: is.absent }
     : { kind: "check", key, condition: is.absent };
   return [seen, { kind: "put", item: rowItem(newRow(creation), { shards }), condition: is.absent }];

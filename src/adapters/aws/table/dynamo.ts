@@ -42,7 +42,7 @@ export type Transacted =
   | Ambiguous;
 
 /** One part of a transaction. */
-export type Part =
+export type TransactionPart =
   | ({ readonly kind: "update"; readonly key: Key } & Write)
   | { readonly kind: "check"; readonly key: Key; readonly condition: Fragment }
   | { readonly kind: "put"; readonly item: Key; readonly condition: Fragment | null };
@@ -109,7 +109,7 @@ export class Dynamo {
     );
   }
 
-  async transact(parts: readonly Part[]): Promise<Transacted> {
+  async transact(parts: readonly TransactionPart[]): Promise<Transacted> {
     const TransactItems = parts.map((part) => partInput(this.#refusable(), part));
     try {
       await this.#clients.once.send(new TransactWriteItemsCommand({ TransactItems }));
@@ -220,7 +220,7 @@ const isRefusal = ({ Code }: { readonly Code?: string | undefined }): boolean =>
 
 function partInput(
   input: { readonly TableName: string; readonly ReturnValuesOnConditionCheckFailure: "ALL_OLD" },
-  part: Part,
+  part: TransactionPart,
 ): TransactWriteItem {
   if (part.kind === "update") {
     return { Update: { ...input, Key: part.key, ...updateInput(part.condition, part.changes) } };

@@ -10,7 +10,7 @@ import { repetition } from "../../../protocol/repetition.ts";
 import type { DeliverOutcome, Delivery, Inbox, Message } from "../../../ports/inbox.ts";
 import type { Ambiguous } from "../../../ports/run-table.ts";
 import { ATTRIBUTES } from "./attributes.ts";
-import type { Dynamo, Part } from "./dynamo.ts";
+import type { Dynamo, TransactionPart } from "./dynamo.ts";
 import * as is from "./fragments.ts";
 import { type Fragment, fragment, number, text } from "./expression.ts";
 import { type Item, itemOf, keyOf } from "./item.ts";
@@ -54,7 +54,7 @@ async function deliver(dynamo: Dynamo, delivery: Delivery): Promise<DeliverOutco
   return changedTooOften(run, "a message was delivered");
 }
 
-function partsOf(delivery: Delivery, assumed: Row | null): readonly Part[] {
+function partsOf(delivery: Delivery, assumed: Row | null): readonly TransactionPart[] {
   const { run, message, digest = null } = delivery;
   const { id, sentAt, body } = message;
   return [

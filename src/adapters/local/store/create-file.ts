@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { sentenceOf } from "../../../codec/value.ts";
 import { StoreInvalid } from "../../../ports/store-errors.ts";
 import { makeFolder } from "../make-folder.ts";
-import { SCHEMA, recordSchema } from "./schema.ts";
+import { STORE_SCHEMA, recordSchema } from "./schema.ts";
 import { fileCode } from "./store-errors.ts";
 
 /**
@@ -21,7 +21,7 @@ export function createFile(dir: string, file: string): void {
     closeSync(openSync(fresh, "wx", 0o600));
     const db = new DatabaseSync(fresh);
     try {
-      db.exec(SCHEMA);
+      db.exec(STORE_SCHEMA);
       recordSchema(db);
       db.prepare("INSERT INTO meta (name, value) VALUES ('store', ?)").run(randomBytes(16).toString("hex"));
     } finally {

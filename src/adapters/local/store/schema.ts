@@ -69,7 +69,7 @@ export const PARTS_OF_A_RUN = 65_536;
  * `sum` is the checksum of the other columns. The column `parts` and the text of the row name the same range, so a flipped
  * bit in one of them removes no parts of another run.
  */
-export const SCHEMA = `
+export const STORE_SCHEMA = `
 PRAGMA page_size = 1024;
 PRAGMA auto_vacuum = INCREMENTAL;
 PRAGMA journal_mode = WAL;
