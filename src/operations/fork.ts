@@ -38,7 +38,7 @@ import { stateAt } from "../history/state-at.ts";
 import { keepValue } from "../history/write-objects.ts";
 import { limitStart } from "./access/start-limits.ts";
 import { markOfStart, passedOn } from "./restored-store.ts";
-import { type Started, createOnce, earlierStart, taskToStart, withDropped } from "./start.ts";
+import { type Started, createOnce, findStart, repeatStart, taskToStart, withDropped } from "./start.ts";
 import { type LedgerEntry, ledger } from "./views.ts";
 
 /** Effects outside that a fork does not share with the run that it comes from. Each as `tool (call)`. */
@@ -87,8 +87,9 @@ export async function forkRun(world: World, of: ForkOf): Promise<Forked> {
   if (task?.ok === false) return { kind: "invalid", why: task.why, issues: task.issues };
   const inputDigest = task === null ? from.inputDigest : digestOf(task.json);
   const run = forkId(world, from, of);
-  const before = await earlierStart(world, { run, inputDigests: [inputDigest] });
-  if (before !== null) return withDropped(before, task?.dropped);
+  const left = await findStart(world, run);
+  if (left !== null)
+    return withDropped(await repeatStart(world, left, (found) => found === inputDigest), task?.dropped);
   const judged = await unlessGone(world, from, () => judge(world, from, of));
   if (judged === null) return { kind: "missing" };
   if (judged.kind !== "state") return judged;

@@ -2,12 +2,20 @@ import * as z from "zod";
 import { type SpendCapReached, spendCapReached } from "../history/spend-today.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { World } from "../ports/world.ts";
-import { findRow } from "../history/damage.ts";
 import { runId } from "../protocol/ids.ts";
 import { type FileInvalid, contentsOf, sentFiles } from "./files.ts";
 import { type CheckOutcome, operation, respond } from "./operation.ts";
 import { START_OUTCOMES } from "./outcomes.ts";
-import { type RepeatedStart, type Started, repeatStart, startTask, taskToStart } from "./start.ts";
+import {
+  type IsInput,
+  type LeftByStart,
+  type Started,
+  findStart,
+  isInput,
+  repeatStart,
+  startTask,
+  taskToStart,
+} from "./start.ts";
 import { json } from "./values.ts";
 import { type Syntaxes, tenantFlag } from "./syntax.ts";
 
@@ -15,30 +23,19 @@ type StartRefused = { readonly kind: "agentUnknown" } | FileInvalid | Extract<St
 
 type StartCapped = { readonly kind: "spendCapReached" } & SpendCapReached;
 
-/** A refusal while the spend cap is reached; null: it may start. A retry of an earlier start gets its run. */
-async function cappedStart(
-  world: World,
-  { tenant, agent, key }: { readonly tenant: string; readonly agent: string; readonly key: string | null },
-): Promise<StartCapped | null> {
+/** A refusal of a new run while the spend cap is reached; null: it may start. */
+async function cappedStart(world: World): Promise<StartCapped | null> {
   const reached = await spendCapReached(world);
-  if (reached === null || (key !== null && (await isKeyKnown(world, { tenant, agent, key })))) return null;
-  return { ...reached, kind: "spendCapReached" };
+  return reached === null ? null : { ...reached, kind: "spendCapReached" };
 }
 
-/** Whether an earlier start had this key. */
-async function isKeyKnown(
-  world: World,
-  { tenant, agent, key }: { readonly tenant: string; readonly agent: string; readonly key: string },
-): Promise<boolean> {
-  const run = runId(world.hash, { tenant, agent, idempotencyKey: key });
-  const now = world.clock.earliest();
-  return ((await findRow(world, run, now)) ?? (await world.table.readKey(run, now))) !== null;
-}
-
-/** A start whose input was accepted, or one that repeats a known key; `outcome`: what it gets if that key is gone. */
+/** A start whose input was accepted, or one that repeats a known key, whatever the agent says of its input today. */
 type CheckedStart =
-  | { readonly isNew: true; readonly start: Omit<Parameters<typeof startTask>[1], "tenant" | "idempotencyKey"> }
-  | { readonly isNew: false; readonly start: RepeatedStart; readonly outcome: StartRefused };
+  | {
+      readonly isAccepted: true;
+      readonly start: Omit<Parameters<typeof startTask>[1], "tenant" | "idempotencyKey" | "whileNew">;
+    }
+  | { readonly isAccepted: false; readonly left: LeftByStart; readonly isSame: IsInput };
 
 type StartChecked = CheckOutcome<StartRefused, CheckedStart>;
 
@@ -65,17 +62,18 @@ export const startOperation = operation({
   check: async ({ world, tenant, agentOf }, { agent: name, input, files, key }): Promise<StartChecked> => {
     const sent = contentsOf(files);
     if (!sent.ok) return { kind: "refused", outcome: { kind: "fileInvalid", why: sent.why } };
-    const repeated = { tenant, agent: name, input, files: sent.contents };
-    const refused = async (outcome: StartRefused): Promise<StartChecked> =>
-      key !== null && (await isKeyKnown(world, { tenant, agent: name, key }))
-        ? { kind: "passed", checked: { isNew: false, start: { ...repeated, key }, outcome } }
-        : { kind: "refused", outcome };
+    const refused = async (outcome: StartRefused): Promise<StartChecked> => {
+      const left =
+        key === null ? null : await findStart(world, runId(world.hash, { tenant, agent: name, idempotencyKey: key }));
+      if (left === null) return { kind: "refused", outcome };
+      return { kind: "passed", checked: { isAccepted: false, left, isSame: isInput(sent.contents, input) } };
+    };
     const agent = await agentOf(name);
     if (agent === null) return refused({ kind: "agentUnknown" });
     const task = await taskToStart(world, { agent, input });
     if (!task.ok) return refused(await refusedInput(agent, task));
     const start = { agent, task: task.json, given: input, dropped: task.dropped, files: sent.contents };
-    return { kind: "passed", checked: { isNew: true, start } };
+    return { kind: "passed", checked: { isAccepted: true, start } };
   },
   settle: ({ world, tenant }, input) => {
     const key = input.key ?? world.random.hex();
@@ -86,10 +84,9 @@ export const startOperation = operation({
     { key },
     checked: CheckedStart,
   ): Promise<Started | StartRefused | StartCapped> => {
-    if (!checked.isNew) return (await repeatStart(world, checked.start)) ?? checked.outcome;
-    const { start } = checked;
-    const capped = await cappedStart(world, { tenant, agent: start.agent.name, key });
-    return capped ?? startTask(world, { ...start, tenant, idempotencyKey: key, by, counted });
+    if (!checked.isAccepted) return repeatStart(world, checked.left, checked.isSame);
+    const whileNew = (): Promise<StartCapped | null> => cappedStart(world);
+    return startTask(world, { ...checked.start, tenant, idempotencyKey: key, by, counted, whileNew });
   },
   outcomes: { ...START_OUTCOMES, spendCapReached: respond.refused("SpendCapReached", "No money is left for today.") },
   over: ["store", "http"],

@@ -6,7 +6,7 @@ import type { Agent } from "../ports/agent.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import type { FileContent } from "../core/file.ts";
 import { inputDigestOf } from "../codec/file.ts";
-import { RowNewer } from "../codec/row.ts";
+import { type Found, RowNewer, RowUnreadable } from "../codec/row.ts";
 import { secretNamesOf } from "../ports/secrets.ts";
 import { runId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
@@ -14,6 +14,7 @@ import type { Creation, Incarnation, Row } from "../protocol/row.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 import type { CreateOutcome } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
+import { findRow } from "../history/damage.ts";
 import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
 import { type Issue, prepareCreation, taskOf } from "../engine/context/creation.ts";
 import { startExecution } from "../engine/context/executions.ts";
@@ -71,11 +72,18 @@ export async function startRun(world: World, of: RunToStart & { readonly input: 
  * The same for an input that `taskToStart` has accepted. `given`: the input as it was given, so that a repeated start finds
  * its run after a new version of the agent reads the same input otherwise.
  */
-export async function startTask(
+export async function startTask<Refusal extends { readonly kind: string } = never>(
   world: World,
-  of: RunToStart & Dropped & { readonly task: Json; readonly given?: Json },
-): Promise<Started> {
+  of: TaskToStart<Refusal> & Dropped,
+): Promise<Started | Refusal> {
   return withDropped(await startOnce(world, of), of.dropped);
+}
+
+interface TaskToStart<Refusal> extends RunToStart {
+  readonly task: Json;
+  readonly given?: Json;
+  /** What else refuses a new run; null: nothing. A repeated start gets its run. */
+  readonly whileNew?: () => Promise<Refusal | null>;
 }
 
 /** The answer, which names what the input has and the agent does not get. */
@@ -87,17 +95,14 @@ export function withDropped<Answer extends { readonly kind: string }>(
   return isStarted && dropped.length > 0 ? { ...answer, dropped } : answer;
 }
 
-async function startOnce(
-  world: World,
-  of: RunToStart & { readonly task: Json; readonly given?: Json },
-): Promise<Started> {
+async function startOnce<Refusal>(world: World, of: TaskToStart<Refusal>): Promise<Started | Refusal> {
   const { agent, tenant, task, given = task, files = [] } = of;
   const idempotencyKey = of.idempotencyKey ?? world.random.hex();
   const run = runId(world.hash, { tenant, agent: agent.name, idempotencyKey });
-  const before = await earlierStart(world, { run, inputDigests: [task, given].map((json) => digestWith(files, json)) });
-  if (before !== null) return before;
-  const limited = await limitStart(world, { run, agent, counted: of.counted });
-  if (limited !== null) return limited;
+  const left = await findStart(world, run);
+  if (left !== null) return repeatStart(world, left, isInput(files, task, given));
+  const refusal = (await of.whileNew?.()) ?? (await limitStart(world, { run, agent, counted: of.counted }));
+  if (refusal !== null) return refusal;
   const creation = await prepareCreation(world, {
     ...{ agent, tenant, run, task, files },
     restored: await markOfStart(world, { isKeyed: of.idempotencyKey !== null, due: of.due }),
@@ -108,33 +113,15 @@ async function startOnce(
   return createOnce(world, creation);
 }
 
-const digestWith = (files: readonly FileContent[], json: Json): string =>
-  inputDigestOf(
-    json,
-    files.map(({ ref }) => ref),
-  );
+/** Whether a digest is that of one of these inputs. Nothing is hashed before there is a digest to compare. */
+export type IsInput = (inputDigest: string) => boolean;
 
-/** A start that is repeated with its key, while the agent is gone or does not take the input any more. */
-export interface RepeatedStart {
-  readonly tenant: string;
-  readonly agent: string;
-  readonly key: string;
-  readonly input: Json;
-  readonly files: readonly FileContent[];
-}
-
-/**
- * What the earlier start of a repeated one left; null if nothing. A known key answers before the schema of today does:
- * otherwise a caller whose first request was accepted hears after a deploy that nothing was started.
- */
-export const repeatStart = (
-  world: World,
-  { tenant, agent, key, input, files }: RepeatedStart,
-): Promise<Started | null> =>
-  earlierStart(world, {
-    run: runId(world.hash, { tenant, agent, idempotencyKey: key }),
-    inputDigests: [digestWith(files, input)],
-  });
+export const isInput =
+  (files: readonly FileContent[], ...inputs: readonly Json[]): IsInput =>
+  (inputDigest) => {
+    const refs = files.map(({ ref }) => ref);
+    return inputs.some((input) => inputDigestOf(input, refs) === inputDigest);
+  };
 
 /** The task of an input, or why the agent does not take it. */
 export async function taskToStart(
@@ -145,49 +132,54 @@ export async function taskToStart(
   return taskOf(world, agent, input);
 }
 
+/** What an earlier start of a run left: its row, also one that cannot be read, or the tombstone of its key. */
+export type LeftByStart = { readonly row: Found } | { readonly tombstone: Tombstone };
+
 /**
  * What an earlier start of the same run left; null if nothing. It avoids the PUTs of a late retry. The creation itself
  * makes the decision.
  */
-export async function earlierStart(
-  world: World,
-  of: { readonly run: string; readonly inputDigests: readonly string[] },
-): Promise<Started | null> {
-  const { run, inputDigests } = of;
+export async function findStart(world: World, run: string): Promise<LeftByStart | null> {
   const now = world.clock.earliest();
-  const [found, tombstone] = await Promise.all([world.table.read(run, now), world.table.readKey(run, now)]);
-  if (found !== null) return resumeStart(world, { row: found, inputDigests });
-  return tombstone === null ? null : endedBefore(tombstone, inputDigests);
+  const [row, tombstone] = await Promise.all([findRow(world, run, now), world.table.readKey(run, now)]);
+  if (row !== null) return { row };
+  return tombstone === null ? null : { tombstone };
+}
+
+/**
+ * The answer to a start that is repeated with its key. A known key answers before the schema of today does: otherwise a
+ * caller whose first request was accepted hears after a deploy that nothing was started. Throws if the row is damaged.
+ */
+export async function repeatStart(world: World, left: LeftByStart, isSame: IsInput): Promise<Started> {
+  if ("tombstone" in left) return endedBefore(left.tombstone, isSame);
+  if (left.row instanceof RowUnreadable) throw left.row;
+  return resumeStart(world, left.row, isSame);
 }
 
 /** Creates the row, unless an earlier start did, and starts the execution. */
 export async function createOnce(world: World, creation: Creation): Promise<Started> {
   const { run, inputDigest } = creation;
+  const isSame: IsInput = (found) => found === inputDigest;
   const outcome = await resolveAmbiguousWrite<Exclude<CreateOutcome, { kind: "ambiguous" }>>(
     () => world.table.create(creation),
     (row) => (row.born === creation.born ? { kind: "created", row } : null),
   );
   if (outcome.kind === "newer") throw new RowNewer(run, outcome);
   if (outcome.kind === "unreadable") throw new Unreadable(`run ${run}: ${outcome.why}`, "RowDamaged");
-  if (outcome.kind === "ended") return endedBefore(outcome.tombstone, [inputDigest]);
-  if (outcome.kind !== "created") return resumeStart(world, { row: outcome.row, inputDigests: [inputDigest] });
+  if (outcome.kind === "ended") return endedBefore(outcome.tombstone, isSame);
+  if (outcome.kind !== "created") return resumeStart(world, outcome.row, isSame);
   // Schedule 220: a start that falls into the lost time of a restore waits for an operator's word.
   if (outcome.row.restored?.waits !== true) await startExecution(world, outcome.row);
   return { kind: "started", row: outcome.row };
 }
 
 /** A repeated start: the first one may have died after it created the row and before it started the execution. */
-async function resumeStart(
-  world: World,
-  { row, inputDigests }: { readonly row: Row; readonly inputDigests: readonly string[] },
-): Promise<Started> {
-  if (!inputDigests.includes(row.inputDigest)) return { kind: "conflict", run: row.run };
+async function resumeStart(world: World, row: Row, isSame: IsInput): Promise<Started> {
+  if (!isSame(row.inputDigest)) return { kind: "conflict", run: row.run };
   if (row.status === "queued") await startExecution(world, row);
   return { kind: "exists", row };
 }
 
 /** Schedule 81: the key was used before, and its run is gone. The work is not done again. */
-const endedBefore = (tombstone: Tombstone, inputDigests: readonly string[]): Started =>
-  inputDigests.includes(tombstone.inputDigest)
-    ? { kind: "ended", tombstone }
-    : { kind: "conflict", run: tombstone.run };
+const endedBefore = (tombstone: Tombstone, isSame: IsInput): Started =>
+  isSame(tombstone.inputDigest) ? { kind: "ended", tombstone } : { kind: "conflict", run: tombstone.run };

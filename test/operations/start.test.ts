@@ -42,6 +42,35 @@ test("checks an accepted input once, and loads the agent once", async () => {
   expect(checked).toEqual(["Ada", "Ada"]);
 });
 
+test("reads the key of a start once, whether it is new, repeated, refused by its agent or by the spend cap", async () => {
+  const { world } = createHarness();
+  const asked: string[] = [];
+  const counting = <Args extends readonly unknown[], Answer>(name: string, call: (...args: Args) => Answer) => {
+    return (...args: Args): Answer => {
+      asked.push(name);
+      return call(...args);
+    };
+  };
+  const table = Object.assign(Object.create(world.table) as typeof world.table, {
+    read: counting("row", world.table.read.bind(world.table)),
+    readKey: counting("key", world.table.readKey.bind(world.table)),
+  });
+  const startUnder = async (agent: Agent | null, key: string, spendMicroUsdPerDay = Number.MAX_SAFE_INTEGER) => {
+    asked.length = 0;
+    const limits = { ...world.limits, spendMicroUsdPerDay };
+    const context = { world: { ...world, table, limits }, by: "ann", tenant: "local", agentOf: async () => agent };
+    const { kind } = await performOperation(OPERATIONS.start, context, { agent: "scripted", input: {}, key });
+    return [kind, ...asked.toSorted()];
+  };
+  const agent = { ...scriptedAgent({}), name: "scripted" } as Agent;
+  expect(await startUnder(agent, "a")).toEqual(["started", "key", "row"]);
+  expect(await startUnder(agent, "a")).toEqual(["exists", "key", "row"]);
+  expect(await startUnder(null, "a")).toEqual(["exists", "key", "row"]);
+  expect(await startUnder(null, "b")).toEqual(["agentUnknown", "key", "row"]);
+  expect(await startUnder(agent, "a", 0)).toEqual(["exists", "key", "row"]);
+  expect(await startUnder(agent, "b", 0)).toEqual(["spendCapReached", "key", "row"]);
+});
+
 test("leaves no record of an input that the agent refuses", async () => {
   const { checked, start, records } = harnessWithChecks();
   expect(await start("Eve")).toMatchObject({ kind: "invalid" });
