@@ -4,6 +4,7 @@
  */
 import { SIZES } from "../codec/limits.ts";
 import type { Status } from "../core/phases.ts";
+import { QUIET_LOOK_MS } from "../ports/delta-log.ts";
 import { EVENTS_PER_TURN } from "../ports/reading.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import { unlessGone } from "../history/damage.ts";
@@ -34,8 +35,6 @@ export const POLL_SECONDS_MAX = 20;
 
 /** The most bytes of events in one response. The rest of the body needs little. */
 export const EVENT_BYTES_MAX = SIZES.httpBodyBytesMax - 64 * 1024;
-
-const POLL_MS = 500;
 
 /** What a reader asks for. */
 export interface EventQuery {
@@ -83,9 +82,15 @@ async function poll(world: World, of: EventQuery, cursor: LiveCursor | null): Pr
       const isQuiet = live.reset === null && live.deltas.length === 0;
       if (hasNews || !isQuiet) return { ...page, live: { ...live, cursor: cursorBehind(cursor, { ...page, live }) } };
     }
-    await new Promise<void>((resolve) => void clock.after(Math.min(leftMs, POLL_MS), resolve));
+    await new Promise<void>((resolve) => void clock.after(Math.min(leftMs, lookMs(world, row)), resolve));
   }
 }
+
+/** A run that waits for something outside is looked at seldom, so that many readers of idle conversations cost little. */
+const lookMs = ({ deltas }: World, row: Row): number =>
+  AT_WORK.has(row.status) || row.wakeCount !== row.wakeCountSeen ? deltas.pace.lookMs : QUIET_LOOK_MS;
+
+const AT_WORK: ReadonlySet<Status> = new Set(["queued", "running"]);
 
 /** Events, and the row from which they were read: another one could be of a later commit. */
 interface Found {

@@ -46,6 +46,8 @@ export interface Delta extends Step {
 export type DeltaPlace = Pick<Delta, "epoch" | "version" | "seq">;
 
 export interface DeltaLog {
+  /** How often it is written and read. */
+  readonly pace: DeltaPace;
   /** A reader is attached to the run until that time, epoch milliseconds. */
   attach(of: { readonly run: string; readonly until: number }): Promise<void>;
   /** Until when a reader is attached; null: none is at `now`. */
@@ -59,10 +61,28 @@ export interface DeltaLog {
   forget(of: Incarnation): Promise<void>;
 }
 
-/** The times and sizes of deltas. */
-export const DELTAS = {
+/** What a world asks of those who write and read. Each write and each read has a price, or takes time from others. */
+export interface DeltaPace {
   /** The shortest time between two writes of one run. */
-  writeMs: 1_000,
+  readonly writeMs: number;
+  /** The pause between two looks of a reader at a run that is at work. It looks at any other run each `QUIET_LOOK_MS`. */
+  readonly lookMs: number;
+}
+
+/** How often a reader looks at a run that waits, paused or has ended. */
+export const QUIET_LOOK_MS = 500;
+
+/** For a store where each request has a price. */
+export const PACE_OF_SERVICE: DeltaPace = { writeMs: 1_000, lookMs: QUIET_LOOK_MS };
+
+/**
+ * For a store in a file of the same machine: a reader sees the first words within 150 ms. A write does not wait for the disk,
+ * and a look takes some microseconds.
+ */
+export const PACE_OF_FILE: DeltaPace = { writeMs: 100, lookMs: 50 };
+
+/** The other times and the sizes of deltas. */
+export const DELTAS = {
   /** How long a reader stays attached after each time that it reads. */
   attachedMs: 30_000,
   /** A reader that is attached for at least this long is not attached again. */

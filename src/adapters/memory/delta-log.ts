@@ -1,5 +1,5 @@
 /** The delta log in memory. Values are copied on the way in and out. */
-import { type Delta, type DeltaLog, isBehind, isDeltaExpired } from "../../ports/delta-log.ts";
+import { type Delta, type DeltaLog, PACE_OF_SERVICE, isBehind, isDeltaExpired } from "../../ports/delta-log.ts";
 import type { Incarnation } from "../../protocol/row.ts";
 
 /** The deltas of runs and the markers of their readers, which tests may read and change. */
@@ -16,6 +16,7 @@ const keyOf = ({ run, born }: Incarnation): string => JSON.stringify([run, born]
 
 export function memoryDeltaLog({ deltas, readers }: MemoryDeltas): DeltaLog {
   return {
+    pace: PACE_OF_SERVICE,
     attach: async ({ run, until }) => void readers.set(run, Math.max(until, readers.get(run) ?? 0)),
     attachedUntil: async ({ run, now }) => {
       const until = readers.get(run) ?? 0;

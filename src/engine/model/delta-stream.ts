@@ -2,8 +2,8 @@
  * Writes what a model is saying to the delta log while a reader is attached. It never delays and never fails the model
  * call: a log that does not answer only costs the reader the text, which comes with the reply.
  *
- * Nothing is written in the first second of a call. So two writes of one run are never closer than that, whichever
- * processes make them, and a quick call writes nothing.
+ * Nothing is written until a call has lasted the pause between two writes. So two writes of one run are never closer than
+ * that, whichever processes make them, and a quick call writes nothing.
  */
 import { StreamedText } from "../../codec/redaction/streamed-text.ts";
 import { redactionIn } from "../../history/secrets.ts";
@@ -69,7 +69,7 @@ export class DeltaStream {
   }
 
   #later(): () => void {
-    return this.#world.clock.after(DELTAS.writeMs, () => {
+    return this.#world.clock.after(this.#world.deltas.pace.writeMs, () => {
       // A log that fails in another way than the port says costs the reader the text, and nothing else.
       this.#write().catch(() => this.close());
     });

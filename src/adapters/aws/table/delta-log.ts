@@ -4,7 +4,7 @@
  */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { isRunId } from "../../../core/ids.ts";
-import { DELTAS, type Delta, type DeltaLog, isDeltaExpired } from "../../../ports/delta-log.ts";
+import { DELTAS, type Delta, type DeltaLog, PACE_OF_SERVICE, isDeltaExpired } from "../../../ports/delta-log.ts";
 import { StoreUnreachable } from "../../../ports/world.ts";
 import type { Incarnation } from "../../../protocol/row.ts";
 import { ATTRIBUTES } from "./attributes.ts";
@@ -15,6 +15,7 @@ import { type Item, itemOf, keyOf } from "./item.ts";
 import { READER_ITEM, deltaItem, itemsOf } from "./keys.ts";
 
 export const dynamoDeltaLog = (dynamo: Dynamo): DeltaLog => ({
+  pace: PACE_OF_SERVICE,
   attach: async ({ run, until }) => {
     if (!isRunId(run)) return;
     const condition = either(is.absent, is.leaseLapsed({ now: until }));

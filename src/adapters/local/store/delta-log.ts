@@ -3,7 +3,7 @@
  * No write waits for the disk, since nothing depends on a delta. A damaged delta is skipped.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { DELTAS, type Delta, type DeltaLog } from "../../../ports/delta-log.ts";
+import { DELTAS, type Delta, type DeltaLog, PACE_OF_FILE } from "../../../ports/delta-log.ts";
 import type { Incarnation } from "../../../protocol/row.ts";
 import { type Store, atomically, glancing, reaching } from "./database.ts";
 import { sumOf } from "./integrity.ts";
@@ -35,6 +35,7 @@ export function sqliteDeltaLog(store: Store): DeltaLog {
   const removeAll = db.prepare("DELETE FROM deltas WHERE run = ? AND born = ?");
   const detach = db.prepare("DELETE FROM readers WHERE run = ?");
   return {
+    pace: PACE_OF_FILE,
     attach: async ({ run, until }) => void reaching(store, () => attach.run(run, until), "later"),
     attachedUntil: async ({ run, now }) => {
       const found = glancing(store, () => attachedUntil.get(run, now)) as { readonly until: number } | undefined;
