@@ -26,8 +26,9 @@ export interface Retention {
 
 const EXPIRE_EVERY_MS = 60_000;
 const EXPIRED_AT_ONCE = 100;
-/** The pause between two tasks, in which beats run. */
-const BREATH_MS = 100;
+/** So many clean-ups follow each other. Then a pause leaves the store to the beats, as after each other task. */
+const CLEAN_UPS_IN_A_ROW = 50;
+const BREATH_MS = 20;
 /** How often it polls for removed rows when there were none. */
 const LOOK_EVERY_MS = 1_000;
 /** The pause before a failed task is retried. */
@@ -49,6 +50,7 @@ export function retentionOf(
   let expireAt = 0;
   let lookAt = 0;
   let isOut = false;
+  let inARow = 0;
 
   const cleanUp = (): Upkeep | null => {
     const due = removals.firstDue(clock.now());
@@ -90,7 +92,8 @@ export function retentionOf(
         onEvent(eventOf(task, end));
         of.backlog.keep(() => {
           settle(end);
-          lookAt = clock.now() + BREATH_MS;
+          inARow = task.kind === "cleanUp" && end.kind === "answered" ? (inARow + 1) % CLEAN_UPS_IN_A_ROW : 0;
+          lookAt = clock.now() + (inARow === 0 ? BREATH_MS : 0);
           isOut = false;
         });
         onProgress();

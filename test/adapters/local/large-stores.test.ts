@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { makeLargeStore } from "../../../bench/large-store.ts";
 import { type Store, openStore } from "../../../src/adapters/local/store/database.ts";
+import { removalsOf } from "../../../src/adapters/local/store/removals.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { resolveRun } from "../../../src/cli/commands/runs.ts";
 import { listGates } from "../../../src/operations/approvals.ts";
@@ -85,6 +86,16 @@ describe("the bytes that are read do not grow with the runs of the store", () =>
     });
     expectSteady(read, 128 * 1_024);
   });
+});
+
+test("the clean-up of a removed run reads as much, however many others wait for theirs", async () => {
+  const read = await readIn(({ store }) => {
+    const removals = removalsOf(store);
+    const due = removals.firstDue(Date.now());
+    if (due === null) throw new Error("no run is due");
+    removals.finish(due);
+  });
+  expectSteady(read, 64 * 1_024);
 });
 
 test("a beat writes one page and none of an index, and a change of status at most nine", async () => {

@@ -6,6 +6,8 @@ import { type Store, failureOf } from "./database.ts";
 
 /** Free pages that a store keeps for the next writes. The rest is returned to the file system. */
 const FREE_PAGES_KEPT = 256;
+/** Room is given back once so much more is free, since each time the whole log is written back. */
+const FREE_PAGES_MORE = 1_024;
 const PAGES_AT_ONCE = 1_024;
 
 /**
@@ -27,6 +29,7 @@ export async function giveBackRoom({ dir, rows }: Store, { after }: Pick<Clock, 
   const free = (): number => (countFree.get() as { freelist_count: number }).freelist_count;
   const isShort = (): boolean => statSync(join(dir, "cairn.sqlite")).size <= Number(measure.get()?.["bytes"]);
   try {
+    if (free() <= FREE_PAGES_KEPT + FREE_PAGES_MORE && isShort()) return;
     let before = Infinity;
     for (let left = free(); left > FREE_PAGES_KEPT && left < before; left = free()) {
       before = left;

@@ -44,12 +44,15 @@ const REMOVED_AT_ONCE = 100;
 function removerOf(store: Store): (prefix: string) => number {
   const from = store.rows.prepare("SELECT key FROM objects WHERE key >= ? ORDER BY key LIMIT ?");
   const remove = store.rows.prepare("DELETE FROM objects WHERE key = ?");
-  return (prefix) =>
-    atomically(store, () => {
+  return (prefix) => {
+    const access = (): number => {
       const found = from.all(prefix, REMOVED_AT_ONCE) as unknown as readonly { readonly key: string }[];
       // Keys with one prefix are adjacent, right after the prefix itself.
       const below = found.filter(({ key }) => key.startsWith(prefix));
       for (const { key } of below) remove.run(key);
       return below.length;
-    });
+    };
+    // The entry of the removed run goes after its objects, so a power loss that takes this back leaves the entry too.
+    return atomically(store, access, "later");
+  };
 }

@@ -70,11 +70,14 @@ export function removalsOf(store: Store): Removals {
       return found === undefined ? null : { ...found };
     },
     postpone: ({ run, born }, until) => void reaching(store, () => postpone.run(until, run, born)),
-    finish: ({ run, born }) =>
-      atomically(store, () => {
+    finish: ({ run, born }) => {
+      const access = (): void => {
         // `.` sorts right after `-`, so all names with the incarnation's prefix are in between.
         endExecutions.run(`${run}-${born}-`, `${run}-${born}.`);
         finish.run(run, born);
-      }),
+      };
+      // If a power loss takes it back, the entry is back too, and the clean-up is repeated.
+      atomically(store, access, "later");
+    },
   };
 }
