@@ -15,11 +15,11 @@ function placesText(): string {
     if (http === undefined) return [];
     const { method, path, repeatable } = http;
     const isKeyed = paths[path]?.[method]?.parameters?.some((each) => each.name === "Idempotency-Key") ?? false;
-    const words = [method, path, ...(repeatable === true ? ["again"] : isKeyed ? ["keyed"] : [])];
+    const words = [method, path, ...(repeatable === true ? ["again"] : isKeyed ? ["withKey"] : [])];
     return [`  ${name}: [${words.map((word) => `"${word}"`).join(", ")}],`];
   });
   return `/**
- * Where the operations are. \`again\`: a change that may be sent again; \`keyed\`: it takes an idempotency key.
+ * Where the operations are. \`again\`: a change that may be sent again; \`withKey\`: it takes an idempotency key.
  * ${WRITTEN}
  */
 export const PLACES = {

@@ -1,9 +1,9 @@
 /**
- * Where the operations are. `again`: a change that may be sent again; `keyed`: it takes an idempotency key.
+ * Where the operations are. `again`: a change that may be sent again; `withKey`: it takes an idempotency key.
  * Written by `npm run derive` from the operation table: change the file of the operation.
  */
 export const PLACES = {
-  start: ["post", "/runs", "keyed"],
+  start: ["post", "/runs", "withKey"],
   list: ["get", "/runs"],
   show: ["get", "/runs/{run}"],
   timeline: ["get", "/runs/{run}/events"],
@@ -17,7 +17,7 @@ export const PLACES = {
   snapshot: ["get", "/runs/{run}/snapshots/{version}"],
   replay: ["get", "/runs/{run}/replay"],
   export: ["get", "/runs/{run}/export"],
-  send: ["post", "/runs/{run}/messages", "keyed"],
+  send: ["post", "/runs/{run}/messages", "withKey"],
   decide: ["post", "/runs/{run}/approvals/{gate}"],
   reconcile: ["post", "/runs/{run}/reconcile/{call}"],
   answer: ["post", "/runs/{run}/answers/{call}"],
@@ -29,14 +29,14 @@ export const PLACES = {
   cancel: ["post", "/runs/{run}/cancel"],
   cancelAll: ["post", "/agents/{agent}/cancel-all", "again"],
   restart: ["post", "/runs/{run}/restart"],
-  fork: ["post", "/runs/{run}/fork", "keyed"],
+  fork: ["post", "/runs/{run}/fork", "withKey"],
   redrive: ["post", "/runs/{run}/redrive"],
   purge: ["delete", "/runs/{run}"],
   checked: ["post", "/runs/{run}/checked"],
   schedules: ["get", "/schedules"],
   pauseSchedule: ["post", "/schedules/{agent}/pause", "again"],
   resumeSchedule: ["post", "/schedules/{agent}/resume", "again"],
-  runSchedule: ["post", "/schedules/{agent}/runs", "keyed"],
+  runSchedule: ["post", "/schedules/{agent}/runs", "withKey"],
   memory: ["get", "/memory/{scope}"],
   memoryEntry: ["get", "/memory/{scope}/{id}"],
   forgetEntry: ["delete", "/memory/{scope}/{id}"],

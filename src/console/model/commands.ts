@@ -50,7 +50,7 @@ type InputAt<N extends RoutedOperation> = N extends unknown ? InputTo<N> : never
 export function requestOf<N extends RoutedOperation>(name: N, input: InputAt<N>): Omit<Action, "words"> {
   const [method, path, kind] = PLACES[name];
   const rest = Object.entries(input).filter(([field, value]) => value !== undefined && !path.includes(`{${field}}`));
-  const request = { method: METHODS[method], path: filled(path, { ...input }), isKeyed: kind === "keyed" };
+  const request = { method: METHODS[method], path: filled(path, { ...input }), isKeyed: kind === "withKey" };
   return method === "post" ? { ...request, body: Object.fromEntries(rest) } : request;
 }
 
