@@ -107,15 +107,24 @@ function due<O extends BossOptions>(progress: Progress, of: Of<O>): Move<Progres
   return cracks.length > 0 ? { kind: "signal", cracks } : null;
 }
 
-/** The hand-offs that were settled since the last round. */
+/**
+ * The hand-offs that were settled since the last round, in the order in which they were handed out: which worker was the
+ * slowest, or was killed, changes neither what the merger reads nor the answer.
+ */
 function settledNow<O extends BossOptions>(
   { memos, lost }: Progress,
   { options, context }: Of<O>,
 ): readonly CallResult[] {
   const known = new Set([...memos, ...lost]);
   const all = workersOf(options);
-  return context.results.filter(({ call, tool, isRefused }) => !isRefused && !known.has(call) && all.includes(tool));
+  const settled = context.results.filter(
+    ({ call, tool, isRefused }) => !isRefused && !known.has(call) && all.includes(tool),
+  );
+  return settled.toSorted((one, other) => placeOf(one) - placeOf(other));
 }
+
+/** Calls are numbered as they are proposed: `c1`, `c2`. */
+const placeOf = ({ call }: CallResult): number => Number(call.slice(1));
 
 function collected<O extends BossOptions>(before: Progress, settled: readonly CallResult[], of: Of<O>): Move<Progress> {
   const [memos, lost] = [true, false].map((isMemo) =>

@@ -47,6 +47,17 @@ function play(steps: readonly Step[], change: Partial<OrchestratorOptions> = {})
 }
 
 describe("a round", () => {
+  test("shows its memos in the order in which they were handed out, whoever reported first", () => {
+    const late = [
+      result("c10"),
+      result("c2"),
+      result("c3", { outcome: "failed" }),
+      result("c1", { outcome: "failed" }),
+    ];
+    const { progress } = play([wave(...late)]);
+    expect(progress).toMatchObject({ memos: ["c2", "c10"], lost: ["c1", "c3"] });
+  });
+
   test("is complete when all hand-offs of the reply are settled, and names each of them", () => {
     const { move, progress } = play([wave(result("c1"), result("c2", { outcome: "failed" }), result("c3"))]);
     expect(progress).toMatchObject({ role: "boss", round: 1, memos: ["c1", "c3"], lost: ["c2"] });
