@@ -1,11 +1,13 @@
 /**
- * `npm run sim -- [--seeds 10000] [--from 0] [--night DATE] [--mode NAME] [--plain] [--first] [--twice] [--reach]`:
+ * `npm run sim -- [--seeds 10000] [--families 2000] [--from 0] [--night DATE] [--mode NAME] [--plain] [--first] [--twice] [--reach]`:
  * simulates histories of one run under faults, and checks them with `test/simulation`. For every 20 of them it also
  * simulates a family: a run with child runs, unless `--mode` is given. Prints each violation with the command that
  * repeats its history, and exits 1 if there is any.
  *
  * The seeds are the same each time; `--night 2026-11-28` plays those of that night, which no other night plays. What a
  * night finds is pinned in `test/simulation/pinned.txt`. `--plain` leaves out the features that a seed would draw.
+ *
+ * `--families 2000` plays so many families, from `--from` on, and no other histories.
  *
  * `--seed NAME` plays one history and prints every step; `f12` is a family. `--twice` plays each history again and
  * compares the two.
@@ -28,6 +30,7 @@ const { values } = parseArgs({
   options: {
     seeds: { type: "string", default: "1000" },
     from: { type: "string", default: "0" },
+    families: { type: "string" },
     seed: { type: "string" },
     night: { type: "string" },
     mode: { type: "string" },
@@ -42,6 +45,10 @@ const named = Object.values(MODES).find(({ name }) => name === values.mode);
 const [seeds, from] = [Number(values.seeds), Number(values.from)];
 if (!Number.isSafeInteger(seeds) || !Number.isSafeInteger(from) || (values.mode !== undefined && !named)) {
   console.error(`--seeds and --from take whole numbers, --mode one of ${Object.keys(MODES).join(", ")}`);
+  process.exit(2);
+}
+if (values.families !== undefined && !(Number.isSafeInteger(Number(values.families)) && Number(values.families) > 0)) {
+  console.error("--families takes a whole number above 0, such as 2000");
   process.exit(2);
 }
 const { night, plain: isPlain } = values;
@@ -60,6 +67,16 @@ async function played(seed: string, reach: Reach): Promise<readonly string[]> {
   if (violations.length === 0) reach.add(history);
   const differs = values.twice && traceOf(history) !== traceOf(await simulate(seed, options));
   return differs ? [...violations, "twice: the same seed gave another history"] : violations;
+}
+
+/** Families alone. */
+async function playOnlyFamilies(count: number): Promise<boolean> {
+  const families = new FamilyReach();
+  const names = Array.from({ length: count }, (_, index) => seedName("f", from + index, night));
+  const failed = await playThese(families, names, 0);
+  if (values.reach) console.log(families.lines().join("\n"));
+  console.log(`${families.histories} families: ${failed} broke a guarantee`);
+  return failed === 0;
 }
 
 async function playAll(): Promise<boolean> {
@@ -90,10 +107,13 @@ async function playAll(): Promise<boolean> {
   return failed === 0 && empty.length === 0;
 }
 
-/** Returns how many of the families broke a guarantee. */
-async function playFamilies(families: FamilyReach, failedBefore: number): Promise<number> {
+const playFamilies = (families: FamilyReach, failedBefore: number): Promise<number> =>
+  playThese(families, named ? [] : familySeeds({ seeds, from, salt: night }), failedBefore);
+
+/** Returns how many of these families broke a guarantee. */
+async function playThese(families: FamilyReach, names: readonly string[], failedBefore: number): Promise<number> {
   let failed = 0;
-  for (const seed of named ? [] : familySeeds({ seeds, from, salt: night })) {
+  for (const seed of names) {
     if (failedBefore + failed > 0 && values.first) break;
     const { history, violations } = await families.play(seed);
     const isSame = !values.twice || isEqual(history.lines, (await new FamilyReach().play(seed)).history.lines);
@@ -126,4 +146,7 @@ async function playOne(seed: string): Promise<boolean> {
   return violations.length === 0;
 }
 
-process.exitCode = (await (values.seed === undefined ? playAll() : playOne(values.seed))) ? 0 : 1;
+const playChosen = (): Promise<boolean> =>
+  values.families === undefined ? playAll() : playOnlyFamilies(Number(values.families));
+
+process.exitCode = (await (values.seed === undefined ? playChosen() : playOne(values.seed))) ? 0 : 1;

@@ -112,6 +112,22 @@ test.each(ACTING)(
   },
 );
 
+test("a root that failed and is redriven makes no effect of its workers again", ENUMERATION_TIMEOUT, async () => {
+  const found: string[] = [];
+  const met = new Set<string>();
+  for (const effect of ACTING) {
+    const often = { takeovers: 1, strikeOneIn: 30, faultOneIn: 60, redrives: 3, liesOneIn: 20 } as const;
+    const { found: wrong, cells } = await played(seedsFrom(6, `redriven-${effect}-`), {
+      ...lateWith(effect),
+      ...often,
+    });
+    found.push(...wrong);
+    for (const cell of cells) met.add(cell);
+  }
+  assertNoViolations(found);
+  expect(met).toContain("family redrive root redriven");
+});
+
 test.each([
   ["a fence in any epoch", "keyed"],
   ["a fence without its number", "keyed"],

@@ -10,6 +10,7 @@ import type { Task } from "../../src/protocol/chain.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { hasEnded } from "../../src/protocol/row.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
+import { redrive } from "../../src/operations/redrive.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { beginRun, runnerOf } from "../support/harness/drive.ts";
 import { type PortCall, wrapPorts } from "../support/harness/ports.ts";
@@ -60,11 +61,13 @@ class Family {
   born = 0;
   step = 0;
   root = "";
+  redrivesLeft: number;
   nextSweep = START + SWEEP_MS;
 
   constructor(seed: string, change: Partial<FamilyPlan>) {
     this.chance = seededChoices(seed);
     this.plan = { ...familyPlan(this.chance.child("plan")), ...change };
+    this.redrivesLeft = this.plan.redrives;
     this.service = new FamilyService(this.plan.effect);
     const bounds = { settleMs: 300, skewMs: 200, rescueMs: 1_000, overdueMs: 5_000, backoffMsMax: 4_000 };
     const limits = limitsFor(BEAT_MS, { ...bounds, entryAttemptsMax: 6 });
@@ -235,6 +238,16 @@ class Family {
     );
   }
 
+  /** The family is over; true if its root, which failed, goes on. */
+  async redriveRoot(): Promise<boolean> {
+    if (this.redrivesLeft === 0 || this.world.store.rows.get(this.root)?.status !== "failed") return false;
+    this.redrivesLeft -= 1;
+    const { kind } = await redrive(this.world, { run: this.root, by: "ann", why: "its host is back" });
+    this.note("outside", `redrive root ${kind}`);
+    this.reached.add(`redrive root ${kind}`);
+    return kind === "redriven";
+  }
+
   /** One thing happens, or time passes. */
   move(): void {
     const { clock, chance, world } = this;
@@ -293,7 +306,7 @@ export async function simulateFamily(seed: string, change: Partial<FamilyPlan> =
   family.root = (await beginRun(world, root, {})).run;
   for (family.step = 1; family.step < STEPS_MAX; family.step += 1) {
     await settle();
-    if (family.isOver) break;
+    if (family.isOver && !(await family.redriveRoot())) break;
     family.move();
   }
   const { stored, births, removed, reached, mistakes, lines, isOver, root: first, service } = family;

@@ -25,6 +25,7 @@ export const FAMILY_CELLS: readonly string[] = [
     ...["takeover", "forced end"].map((what) => `${what} of ${agent}`),
   ]),
   "restart of root",
+  "redrive root redriven",
   ...["remove middle", "remove worker"],
   ...[
     "child superseded",

@@ -80,9 +80,11 @@ const isForce = (event: TimelineEntry): boolean =>
 export const lastOf = ({ stored }: FamilyRecord, run: string): Row | undefined =>
   stored.findLast(({ row }) => row.run === run)?.row;
 
-/** The place of the run's end among all writes of rows; -1: it has not ended. */
-export const endOf = ({ stored }: FamilyRecord, run: string): number =>
-  stored.findIndex(({ row }) => row.run === run && hasEnded(row));
+/** The place of the run's last end among all writes of rows; -1: it has not ended. An operator may redrive a run. */
+export function endOf({ stored }: FamilyRecord, run: string): number {
+  const worked = stored.findLastIndex(({ row }) => row.run === run && !hasEnded(row));
+  return stored.findIndex(({ row }, at) => at > worked && row.run === run && hasEnded(row));
+}
 
 /** Every run below that one which reports to its parent. */
 export function descendantsOf({ stored }: FamilyRecord, run: string): readonly string[] {

@@ -25,6 +25,8 @@ export interface FamilyPlan {
   readonly takeoversOfWorker: number;
   /** How long the model of the root thinks. */
   readonly slowMs: number;
+  /** How often an operator redrives the root, if it fails and may go on. */
+  readonly redrives: number;
   /** How often a worker gives an answer that its boss does not take: once in so many answers. */
   readonly liesOneIn: number;
   /** The effect class of the workers' calls. */
@@ -56,6 +58,7 @@ export function familyPlan(chance: SeededChoices): FamilyPlan {
     takeovers: chance.oneIn(3) ? 1 : 1_000,
     takeoversOfWorker: chance.oneIn(3) ? 1 : 1_000,
     slowMs: chance.pick([0, 0, 0, 2_000]),
+    redrives: chance.child("redrives").below(3),
     liesOneIn: 20,
     effect: chance.child("effect").pick(["none", ...EFFECT_NAMES]),
     faultOneIn: chance.pick([25, 60, 200]),
