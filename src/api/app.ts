@@ -152,11 +152,11 @@ function addRuns<From extends object>(app: Api<From>, options: ApiOptions<From>)
   });
   app.openapi(routes.messageRoute, async (c) => {
     const { "If-Match": ifMatch = "", "Idempotency-Key": key = null } = c.req.valid("header");
-    const { text, files, id = null } = c.req.valid("json");
+    const { text, files, id = null, stop = false } = c.req.valid("json");
     if (id !== null && key !== null && id !== key) throw problems.keysDiffer("id");
     const { run } = c.req.valid("param");
     const asked = { ...known, caller: c.get("caller") };
-    const sent = await messageOf(asked, { run, text, files, id: id ?? key, ifMatch });
+    const sent = await messageOf(asked, { run, text, files, id: id ?? key, stop, ifMatch });
     return c.json(sent, sent.delivered ? 202 : 200);
   });
   app.openapi(routes.exportRoute, async (c) => {

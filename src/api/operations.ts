@@ -165,11 +165,13 @@ export async function messageOf(
     readonly files: readonly SentFile[];
     /** The ID of the message; null: each request sends a new message. */
     readonly id: string | null;
+    /** It ends the answer under way. */
+    readonly stop: boolean;
     /** The `If-Match` header; empty: no precondition. */
     readonly ifMatch: string;
   },
 ): Promise<z.output<typeof schemas.messageDocument>> {
-  const { text, files, id, ifMatch } = of;
+  const { text, files, id, stop, ifMatch } = of;
   const row = await find(asked, of.run);
   // A finished run takes no message, whatever version the caller saw. A message that it took before is still a
   // duplicate, not an error.
@@ -179,6 +181,7 @@ export async function messageOf(
     text,
     files: [...files],
     id,
+    stop,
   });
   switch (sent.kind) {
     case "delivered":

@@ -88,6 +88,10 @@ export const messageBody = z
       description:
         "The same id twice is one message; with another text it is refused (409 `MessageConflict`). Without an id each request is a message of its own.",
     }),
+    stop: z.boolean().optional().openapi({
+      description:
+        "It ends the answer under way: calls that did not begin are dropped, and those that began are awaited. A conversation then waits for the next message, with which its model reads this one.",
+    }),
   })
   .openapi("Message");
 

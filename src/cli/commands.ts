@@ -237,6 +237,7 @@ export const COMMANDS: readonly TypedCommand[] = [
         help: "idempotency key: the same key sends one message, however often it is sent",
         fills: "id",
       },
+      { flag: "--stop", help: "end the answer under way: calls that did not begin are dropped" },
     ],
   },
   {

@@ -95,11 +95,14 @@ interface WrittenClient<Known extends object> extends MemoryClient {
   agents(options?: Asked): Promise<SuccessOf<Rows["agents"]>>;
   /** Who did what, newest first, page by page. */
   auditLog(options?: InputTo<"auditLog"> & Asked): Promise<SuccessOf<Rows["auditLog"]>>;
-  /** Sends the model a message. The same `id` is one message; without one the client makes an ID. */
+  /**
+   * Sends the model a message. The same `id` is one message; without one the client makes an ID. `stop`: it ends the answer
+   * under way.
+   */
   send(
     run: string,
     text: string,
-    options?: Steering & { readonly id?: string; readonly files?: readonly ClientFile[] },
+    options?: Steering & { readonly id?: string; readonly files?: readonly ClientFile[]; readonly stop?: boolean },
   ): Promise<SentMessage>;
   /** The bytes of a file of the run. `file`: its digest, 8 characters of it, or its name. */
   file(run: string, file: string, options?: Asked): Promise<Uint8Array>;

@@ -2,6 +2,7 @@
  * `transition(state, event)`: the only way to derive the next state. It is pure. An event that the current phase does
  * not accept is a bug in cairn and stops the run before anything is committed.
  */
+import { sourceOfText } from "./calls/next-message.ts";
 import { accepts } from "./accepts.ts";
 import { withChangedIntrinsic } from "./policy/changed-intrinsics.ts";
 import { add } from "./policy/budget.ts";
@@ -200,7 +201,8 @@ const handlers: Handlers = {
     }
     ensure(!state.absorbed.includes(event.message), `message ${event.message} is absorbed twice`);
     const taken = { ...state, absorbed: [...state.absorbed, event.message] };
-    if ("text" in event.body) return takeText(taken, event.body, event.at);
+    if ("text" in event.body)
+      return takeText(taken, event.body, { at: event.at, source: sourceOfText(event.message, event.body.by) });
     if (event.body.kind === "child") return absorbReport(taken, event.body, event.at);
     if (event.body.kind === "answer") return takeAnswer(taken, event.body);
     if (event.body.kind === "signal") return takeSignal(taken, event.body);

@@ -15,12 +15,16 @@ export const sendOperation = operation({
     text: z.string().refine(hasText, "it has no text"),
     files: sentFiles,
     id: z.string().nullable().default(null),
+    stop: z.boolean().default(false),
   }),
-  run: async (context, { run: to, text, files, id }): Promise<(Sent | FileInvalid) & { readonly message: string }> => {
+  run: async (
+    context,
+    { run: to, text, files, id, stop },
+  ): Promise<(Sent | FileInvalid) & { readonly message: string }> => {
     const message = id ?? context.world.random.hex().slice(0, 32);
     const sent = contentsOf(files);
     if (!sent.ok) return { kind: "fileInvalid", why: sent.why, message };
-    const said = { run: to, text, files: sent.contents, by: context.by, id: message };
+    const said = { run: to, text, files: sent.contents, by: context.by, id: message, stop };
     return { ...(await send(context.world, { ...said, ...(context.row && { row: context.row }) })), message };
   },
   outcomes: {
@@ -52,6 +56,10 @@ export const sendSyntax = (): Syntaxes => ({
         flag: "--key <key>",
         help: "idempotency key: the same key sends one message, however often it is sent",
         fills: "id",
+      },
+      {
+        flag: "--stop",
+        help: "end the answer under way: calls that did not begin are dropped",
       },
     ],
   },

@@ -1,5 +1,6 @@
 /** Sends a message to the model of a run. */
 import type { FileContent } from "../core/file.ts";
+import { STOP_ID } from "../core/calls/next-message.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { MessageBody } from "../core/event.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
@@ -20,6 +21,8 @@ interface Message {
   readonly files?: readonly FileContent[];
   readonly by: string;
   readonly id: string;
+  /** It ends the answer under way of a conversation. */
+  readonly stop?: boolean;
 }
 
 /** Sends a text to the model. The same `id` twice is one message. `row`: the incarnation that the sender saw. */
@@ -41,7 +44,11 @@ async function sendTo(world: World, row: Row, of: Message): Promise<Sent> {
   await learnSecrets(world);
   // Schedule 167: the files are durable before the message that names them.
   if (!hasEnded(row)) await putFiles(world.objects, { run, born }, files);
-  const message = { id: `user#${messageIdOf(world, of.id)}`, sentAt: world.clock.now(), body };
+  const message = {
+    id: `${of.stop === true ? STOP_ID : "user#"}${messageIdOf(world, of.id)}`,
+    sentAt: world.clock.now(),
+    body,
+  };
   return { kind: await deliver(world, { run, born, message }) };
 }
 

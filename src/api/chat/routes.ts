@@ -3,7 +3,7 @@
  * (`src/integrations/chat/routes.ts`, `src/integrations/ag-ui/routes.ts`); the API on AWS has none of them. The handlers
  * read each request field by field, because its schema belongs to another project and changes with it.
  */
-import { type RouteConfig, createRoute } from "@hono/zod-openapi";
+import { type RouteConfig, createRoute, z } from "@hono/zod-openapi";
 import type { Scope } from "../../operations/operation.ts";
 import { boundedBody } from "../body.ts";
 import {
@@ -18,7 +18,7 @@ import {
   uiEvent,
 } from "./schemas.ts";
 import { answer, body, every, ofBody, problem, retryAfter } from "../route-parts.ts";
-import { runParams } from "../schemas.ts";
+import { messageDocument, runParams } from "./schemas.ts";
 
 /** The tag of these routes. */
 export const CHAT_TAG = {
@@ -113,6 +113,22 @@ const turnRoute = createRoute({
   },
 });
 
+const stopRoute = createRoute({
+  ...{ method: "post", path: "/chat/{agent}/{chat}/stop", operationId: "stopAnswer", ...needs("runs:write") },
+  summary: "Ends the answer under way of a chat, which waits for the next message (not on AWS)",
+  middleware: boundedBody,
+  request: { params: chatParams, body: { ...body(z.object({}).loose()), required: true } },
+  responses: {
+    202: answer("It is delivered: the run will read it.", messageDocument),
+    400: problem(400),
+    404: { ...problem(404), description: "The chat has not begun, or no chat can have that name (`RunUnknown`)." },
+    409: { ...problem(409), description: "The run has ended (`Late`)." },
+    413: problem(413),
+    415: problem(415),
+    ...every,
+  },
+});
+
 const chatStreamRoute = createRoute({
   ...{ method: "get", path: "/chat/{agent}/{chat}/{stream}/stream", operationId: "streamChat", ...needs("runs:read") },
   summary: "Goes on with a stream of a chat (not on AWS)",
@@ -136,5 +152,5 @@ const agUiRoute = createRoute({
 });
 
 export const CHAT_ROUTES: readonly RouteConfig[] = [
-  ...[runStreamRoute, historyRoute, turnRoute, chatStreamRoute, agUiRoute],
+  ...[runStreamRoute, historyRoute, turnRoute, stopRoute, chatStreamRoute, agUiRoute],
 ];

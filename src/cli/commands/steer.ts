@@ -20,6 +20,7 @@ export interface SendFlags extends StoreFlags {
   readonly key?: string;
   /** Paths of the files of the message. */
   readonly file?: readonly string[];
+  readonly stop?: true;
 }
 
 /** `cairn send RUN TEXT`: sends a message to the run's model. With `--key` a repeated command sends it once. */
@@ -31,7 +32,7 @@ export async function sendWords(
   const files = readFiles(shell, of.flags.file);
   const { transport, run } = await transportToRun(shell, of);
   const id = of.flags.key ?? randomUUID();
-  const outcome = await transport.perform("send", { run, text: of.text, files, id });
+  const outcome = await transport.perform("send", { run, text: of.text, files, id, stop: of.flags.stop === true });
   if (outcome.kind === "fileInvalid") throw fileRefused(shell, OPERATIONS.send, outcome.why);
   if (outcome.kind === "tooLarge") throw tooLarge(outcome.bytes);
   if (outcome.kind === "conflict") throw otherWords(shell, { run, id });

@@ -42,6 +42,36 @@ export function messageFor(
   return messages.slice(from + 1).find(({ source }) => source.startsWith("user:"));
 }
 
+/** Where a message of the user comes from that ends the answer under way. It ends no wait for the next message. */
+const STOP_SOURCE = "stop:";
+
+/** How the ID of such a message begins. */
+export const STOP_ID = "stop#";
+
+/** Where a text of this sender comes from. `message`: its ID. */
+export const sourceOfText = (message: string, by: string): string =>
+  `${message.startsWith(STOP_ID) ? STOP_SOURCE : "user:"}${by}`;
+
+/** The user has ended the answer under way, and has said nothing since. */
+export function isAnswerStopped({ messages }: Pick<State, "messages">): boolean {
+  const last = messages.findLast(
+    ({ role, source }) => role === "assistant" || source.startsWith("user:") || source.startsWith(STOP_SOURCE),
+  );
+  return last?.source.startsWith(STOP_SOURCE) === true;
+}
+
+/** The reply that takes the place of the rest of an answer, and waits for the next message. */
+export const stoppedAnswer = (at: number): Omit<EventOf<"ModelCallCompleted">, "request"> => ({
+  kind: "ModelCallCompleted",
+  at,
+  model: "cairn",
+  parts: [{ kind: "text", text: "Stopped." }, CALL],
+  finish: "stop",
+  tokensIn: 0,
+  tokensOut: 0,
+  tookMs: 0,
+});
+
 /** The reply that ends a conversation which its user left: the last answer once more, so that it is the result. */
 export function lastAnswer(
   { messages }: Pick<State, "messages">,

@@ -110,9 +110,12 @@ export function applyAnswer(
 }
 
 /** A user's text follows what is committed. A run that was about to complete goes on with the text. */
-export function appendUserMessage(state: State, words: { text: string; by: string; at: number } & WithFiles): State {
-  const { files = [] } = words;
-  const said = message(state, words.at, `user:${words.by}`, "user", [text(words.text), ...files]);
+export function appendUserMessage(
+  state: State,
+  words: { text: string; by: string; at: number; source?: string } & WithFiles,
+): State {
+  const { files = [], source = `user:${words.by}` } = words;
+  const said = message(state, words.at, source, "user", [text(words.text), ...files]);
   // This also holds for a paused run: it takes in the text before it resumes.
   const notDone = (phase: Phase): Phase => (phase === "Reflecting" ? "AwaitingLLM" : phase);
   const pausedFrom = state.pausedFrom === null ? null : notDone(state.pausedFrom);

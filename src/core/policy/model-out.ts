@@ -16,10 +16,14 @@ export const isModelOut = ({ modelOut }: OfModelOut): boolean => modelOut !== un
 export const heldTexts = ({ modelOut }: OfModelOut): readonly HeldText[] => modelOut?.held ?? [];
 
 /** A user's text. While a request is out it is held: its place in the transcript is after the reply (schedule 196). */
-export function takeText(state: State, { text, by, files }: HeldText, at: number): State {
+export function takeText(
+  state: State,
+  { text, by, files }: HeldText,
+  from: { readonly at: number; readonly source: string },
+): State {
   const words = { text, by, ...withFiles(files) };
   const { modelOut } = state;
-  if (modelOut === undefined) return appendUserMessage(state, { ...words, at });
+  if (modelOut === undefined) return appendUserMessage(state, { ...words, ...from });
   return { ...state, modelOut: { ...modelOut, held: [...modelOut.held, words] } };
 }
 

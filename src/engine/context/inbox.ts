@@ -21,6 +21,8 @@ import { wakeRun } from "./executions.ts";
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 import { recordIgnoredDecision } from "./ignored-decisions.ts";
 import { recordIgnoredInput, whyIgnored } from "./ignored-inputs.ts";
+import { STOP_ID } from "../../core/calls/next-message.ts";
+import { stopAnswer } from "./stop-answer.ts";
 import { learnSecrets, redactionIn } from "../../history/secrets.ts";
 
 /** Reads the inbox if the wake-up counter has moved. Also clears the IDs that an earlier, committed beat absorbed. */
@@ -75,6 +77,7 @@ function absorbFound(run: ActiveRun, found: readonly Message[]): number {
       run.record({ kind: "BudgetDebited", at: run.now, debit: body.spent, for: "a child run", child: body.child });
     }
     recordIgnoredDecision(run, body);
+    if (message.startsWith(STOP_ID) && "text" in body) stopAnswer(run, body.by);
     recordIgnoredInput(run, body, ignored);
   }
   return run.state.absorbed.length - before;

@@ -4,6 +4,7 @@
  */
 import { ensure } from "../../core/ensure.ts";
 import type { Command } from "../../core/outstanding.ts";
+import { NEXT_MESSAGE, isAnswerStopped, stoppedAnswer } from "../../core/calls/next-message.ts";
 import { isModelOut } from "../../core/policy/model-out.ts";
 import type { LargeResult } from "../../core/policy/result-summaries.ts";
 import { RowUnreadable } from "../../codec/row.ts";
@@ -146,6 +147,17 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
   if (met === null) return "continue";
   const { agent, model } = routeModel(run, met);
   run.noticed.noteAgent(agent);
+  if (Object.hasOwn(agent.tools, NEXT_MESSAGE)) {
+    // Schedule 278: the user stops an answer while the reply with its calls is committed. The calls are released by then.
+    if (command.kind === "perform" && run.row.wakeCount !== run.noticed.wakeCountRead && !run.row.pause) {
+      await absorbInbox(run);
+      return "continue";
+    }
+    if (command.kind === "askModel" && isAnswerStopped(run.state) && !isModelOut(run.state)) {
+      run.record(stoppedAnswer(run.now));
+      return "continue";
+    }
+  }
   if (command.kind === "pollModel") return pollDetached(run, met);
   if (command.kind === "askModel" && isModelOut(run.state)) return submitDetached(run, met);
   if (command.kind === "askModel" || command.kind === "compact") return askInRole(run, met, command);

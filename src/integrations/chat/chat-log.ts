@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import type { Json } from "../../core/json.ts";
 import { type UiMessage, assistantMessage, userMessage } from "./ui-history.ts";
-import { type UiFold, addEntries, uiFold, wholeTurns } from "./ui-messages.ts";
+import { type UiFold, USER_ID, addEntries, uiFold, wholeTurns } from "./ui-messages.ts";
 import type { EventPage } from "../../operations/event-page.ts";
 import { type ChatRoutes, asked } from "./chat-run.ts";
 import type { SaidMessage } from "./ui-said.ts";
@@ -28,7 +28,7 @@ export async function chatLogOf(c: Context, routes: ChatRoutes, run: string): Pr
     addEntries(fold, page.entries);
     for (const entry of page.entries) {
       if (entry.kind !== "MessageAbsorbed" || entry.stage !== "taken" || !("text" in entry.body)) continue;
-      texts.set(entry.message.replace(/^user#/, ""), entry.body.text);
+      if (entry.message.startsWith(USER_ID)) texts.set(entry.message.slice(USER_ID.length), entry.body.text);
     }
     [after, isMore] = [page.next, page.more];
   }

@@ -10,6 +10,7 @@ import {
   type ChatName,
   type ChatRoutes,
   answersAmong,
+  asked,
   attached,
   chatRun,
   decide,
@@ -27,6 +28,7 @@ export function addUiRoutes(app: Pick<Hono, "get" | "post">, routes: ChatRoutes)
   app.get("/runs/:run/stream", (c) => streamed(c, routes, c.req.param("run")));
   app.get("/chat/:agent/:chat", (c) => history(c, routes));
   app.post("/chat/:agent/:chat", boundedBody, (c) => turn(c, routes));
+  app.post("/chat/:agent/:chat/stop", boundedBody, (c) => stopped(c, routes));
   // The transport asks for the stream that the last turn named, or for the chat itself after a reload.
   app.get("/chat/:agent/:chat/:stream/stream", async (c) => {
     const { chat, stream } = c.req.param();
@@ -129,6 +131,15 @@ async function given(
   // The page shows how the call was decided instead, and why.
   const { detail = "" } = (await taken.json()) as { readonly detail?: string };
   return { entry: nameOf(last.entry), says: detail };
+}
+
+/** `POST /chat/{agent}/{chat}/stop`: ends the answer under way. The conversation waits for the next message. */
+async function stopped(c: Context, routes: ChatRoutes): Promise<Response> {
+  // A page of another site cannot send JSON unasked.
+  await jsonIn(c);
+  const run = await chatRun(c, routes, nameIn(c));
+  const text = "I stopped this answer.";
+  return asked(c, routes, { path: `/runs/${run}/messages`, body: { text, stop: true } });
 }
 
 /** `GET /chat/{agent}/{chat}`: the messages before the last answer, which the stream of the run gives. */

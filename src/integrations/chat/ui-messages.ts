@@ -92,7 +92,7 @@ function apply(fold: UiFold, entry: TimelineEntry): void {
   else for (const each of settled) settle(fold, each);
   switch (entry.kind) {
     case "MessageAbsorbed":
-      if (entry.stage === "taken" && "text" in entry.body) tookMessage(fold, entry.message);
+      if (entry.stage === "taken" && entry.message.startsWith(USER_ID)) tookMessage(fold, entry.message);
       return;
     case "ApprovalRequested":
       return askApproval(fold, entry);
@@ -158,8 +158,11 @@ const addOfCall = (fold: UiFold, ...chunks: readonly UiChunk[]): void =>
   void beginOfCall(fold, "").chunks.push(...chunks);
 
 function tookMessage(fold: UiFold, id: string): void {
-  begin(fold, { entry: id.replace(/^user#/, ""), isTurn: true });
+  begin(fold, { entry: id.slice(USER_ID.length), isTurn: true });
 }
+
+/** How the ID of a text of the user begins; of one that stops an answer, another way. */
+export const USER_ID = "user#";
 
 function reply(fold: UiFold, entry: TimelineEntry, before: number): void {
   if (entry.kind !== "ModelCallCompleted" || entry.finish === "idle") return;

@@ -4,7 +4,7 @@ import { type ChatTransport, type UIMessage, getToolName, isToolUIPart } from "a
 import { useState } from "react";
 import { createRoot } from "react-dom/client";
 import { hasToSend } from "./has-to-send.ts";
-import { openChat } from "./transport.ts";
+import { endAnswer, openChat } from "./transport.ts";
 
 interface ChatProps {
   readonly id: string;
@@ -59,8 +59,9 @@ function Chat({ id, before, transport }: ChatProps) {
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
-        <button type="submit" disabled={isBusy}>
-          Send
+        <button type="submit">Send</button>
+        <button type="button" onClick={() => void endAnswer(`/chat/support/${id}`)}>
+          Stop
         </button>
       </form>
     </main>

@@ -17,6 +17,10 @@ export async function openChat(api: string): Promise<{ before: UIMessage[]; tran
   return { before, transport: transport as unknown as ChatTransport<UIMessage> };
 }
 
+/** Ends the answer under way. Its stream then ends with what the agent did. */
+export const endAnswer = (api: string): Promise<Response> =>
+  patientFetch(`${api}/stop`, { method: "POST", body: "{}", headers: { "content-type": "application/json" } });
+
 const TRIES = 60;
 const PAUSE_MS = 1_000;
 

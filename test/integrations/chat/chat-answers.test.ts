@@ -105,6 +105,7 @@ const turn = (chat: string, ...messages: readonly object[]): Asked => ({
 const agUi = (threadId: string, ...messages: readonly object[]): Asked => ({
   ...{ method: "POST", path: "/ag-ui/talker", body: JSON.stringify({ threadId, runId: "r", messages }) },
 });
+const stop = (chat: string): Asked => ({ method: "POST", path: `/chat/talker/${chat}/stop`, body: "{}" });
 const get = (path: string): Asked => ({ method: "GET", path });
 
 /** A request of each route that fits its schema, for a run of the chat `c1`. */
@@ -114,6 +115,7 @@ const fitting = (run: string): readonly Asked[] => [
   turn("c1", said("u1", "hello")),
   get(`/chat/talker/c1/${run}/stream`),
   agUi("c2", saidTo("u1", "hello")),
+  stop("c1"),
 ];
 
 /** The requests of a server whose only run is that of the chat `c1`. */
@@ -183,7 +185,7 @@ describe("every documented answer of the chat protocols", () => {
     const { ask, seen, run, runs, harness, agent } = await begun();
     const late = [said("u1", "hello"), said("u2", "more")];
     const lateTo = [saidTo("u1", "hello"), saidTo("u2", "more")];
-    for (const request of fitting(run)) expect(statusIn(await ask(request))).toBe(200);
+    for (const request of fitting(run)) expect([200, 202]).toContain(statusIn(await ask(request)));
     for (const each of runs) await sendRequest(harness.world, { run: each, want: "cancel" });
     await runUntilIdle(harness, agent);
     const refused: readonly (readonly [Asked, number])[] = [
@@ -192,11 +194,15 @@ describe("every documented answer of the chat protocols", () => {
       [get("/chat/talker/c3/c3/stream"), 404],
       [{ ...turn("c1", said("u1", "hello")), path: "/chat/nobody/c1" }, 404],
       [{ ...agUi("c1", saidTo("u1", "hello")), path: "/ag-ui/nobody" }, 404],
+      [stop("c9"), 404],
+      [stop("c1"), 409],
       [turn("c1", ...late), 409],
       [agUi("c2", ...lateTo), 409],
     ];
     for (const [request, status] of refused) expect(statusIn(await ask(request)), request.path).toBe(status);
+    const { 422: _, ...wrongStops } = wrong("/chat/talker/c1/stop", { ...stop("c1"), type: "text/plain" });
     const bodies = [
+      wrongStops,
       wrong("/chat/talker/c3", turn("c3", { id: "a", role: "user", parts: [{ type: "file", url: "data:," }] })),
       wrong("/ag-ui/talker", agUi("c3", saidTo("u", [{ type: "image" }]))),
     ];

@@ -2,7 +2,7 @@
 import type { UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import type { Chat } from "@ai-sdk/react";
-import { askHuman } from "../../../src/index.ts";
+import { askHuman, tool } from "../../../src/index.ts";
 import { z } from "zod";
 import { decide } from "../../../src/operations/decide.ts";
 import { waitUntil } from "../../support/gate/safety.ts";
@@ -197,5 +197,58 @@ describe("a page that takes messages back", () => {
       headers: { "content-type": "application/json", host: CHAT_HOST },
     });
     expect([answer.status, await answer.json()]).toMatchObject([422, { errors: [{ pointer }] }]);
+  });
+});
+
+describe("a user who stops an answer", () => {
+  const stop = async ({ ask }: ChatServer): Promise<number> => {
+    const headers = { "content-type": "application/json" };
+    return (await ask(`${CHAT_API}/stop`, { method: "POST", body: "{}", headers })).status;
+  };
+
+  it("ends it where it waits for a decision, and the conversation goes on", async () => {
+    const server = openChatServer();
+    const page = await loadChatPage(server);
+    await page.sendMessage({ text: "pay it" });
+    expect(await stop(server)).toBe(202);
+    const stopped = ["user: pay it", "assistant: tool-pay output-denied, Stopped."];
+    expect(shown(await reloaded(server))).toEqual(stopped);
+    await page.sendMessage({ text: "hello" });
+    const whole = [...stopped, "user: hello", "assistant: You said: hello"];
+    expect(shown(await reloaded(server))).toEqual(whole);
+  });
+
+  it("begins no call of a reply that was under way, and shows the calls that began before", async () => {
+    const begun: string[] = [];
+    let stopping: Promise<number> | null = null;
+    const server: ChatServer = openChatServer({
+      tools: { act: tool({ input: z.object({}), effect: "keyed", run: () => begun.push("act") }) },
+      reply: async ({ messages }) => {
+        const tokens = { tokensIn: 1, tokensOut: 1 };
+        const last = messages.at(-1);
+        if (last?.role !== "user") return { text: "All is done.", ...tokens };
+        if (last.text === "act") await (stopping ??= stop(server));
+        return last.text === "act" ? { calls: [{ tool: "act", args: {} }], ...tokens } : { text: "Hello.", ...tokens };
+      },
+    });
+    const page = await loadChatPage(server);
+    await page.sendMessage({ text: "act" });
+    await runUntilIdle(server.harness, server.agent);
+    expect([begun, page.error]).toEqual([[], undefined]);
+    const stopped = ["user: act", "assistant: tool-act output-error, Stopped."];
+    expect(shown(page)).toEqual(stopped);
+    await page.sendMessage({ text: "and now" });
+    expect(shown(await reloaded(server))).toEqual([...stopped, "user: and now", "assistant: Hello."]);
+    expect(begun).toEqual([]);
+  });
+
+  it("changes nothing where no answer is under way", async () => {
+    const server = openChatServer();
+    const page = await loadChatPage(server);
+    await page.sendMessage({ text: "one" });
+    expect(await stop(server)).toBe(202);
+    await page.sendMessage({ text: "two" });
+    const whole = ["user: one", "assistant: You said: one", "user: two", "assistant: You said: two"];
+    expect(shown(await reloaded(server))).toEqual(whole);
   });
 });
