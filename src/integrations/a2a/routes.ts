@@ -105,7 +105,13 @@ async function said(call: Call, params: Fields): Promise<Sent> {
   const message = fieldsOf(params["message"]);
   const [messageId, parts] = [textIn(message["messageId"]), listIn(message["parts"]).map(fieldsOf)];
   const words = parts.flatMap(({ text }) => (typeof text === "string" ? [text] : [])).join("\n");
-  const [given] = parts.flatMap(({ data }) => (data === undefined ? [] : [data as Json]));
+  const [given, another] = parts.flatMap(({ data }) => (data === undefined ? [] : [data as Json]));
+  if (another !== undefined) throw badParams("a message holds one part of data: put all of it into one");
+  if (message["role"] === "ROLE_AGENT") throw badParams("a message to the agent has the role ROLE_USER");
+  if (fieldsOf(params["configuration"])["taskPushNotificationConfig"] !== undefined)
+    throw new CairnError("there are no push notifications here: register a webhook, or follow the task", {
+      ...{ code: "PushNotificationsAbsent", status: 422 },
+    });
   if (!/^[\w-]{1,64}$/.test(messageId)) throw badParams("messageId is not 1 to 64 letters, digits, - and _");
   if (parts.some((part) => part["raw"] !== undefined || part["url"] !== undefined))
     throw badParams("a message holds text and data only: send files with POST /runs/{run}/messages");
@@ -207,7 +213,12 @@ async function shown({ api }: Call, run: Run): Promise<A2aTask> {
 const badParams = (why: string): CairnError => new CairnError(why, { code: "RequestInvalid", status: 422 });
 
 /** Codes of A2A where it has one. `data` has the stable code of the API. */
-const RPC_OF: Readonly<Record<string, number>> = { RunUnknown: -32001, Late: -32002, MethodUnknown: -32601 };
+const RPC_OF: Readonly<Record<string, number>> = {
+  RunUnknown: -32001,
+  Late: -32002,
+  PushNotificationsAbsent: -32003,
+  MethodUnknown: -32601,
+};
 
 function rpcError(error: unknown): object {
   if (!(error instanceof CairnError)) throw error;
