@@ -1,8 +1,8 @@
 /**
  * One call of a tool: starts the run, or finds the one that the same idempotency key started, and follows it.
  *
- * A call that asks for input ends, and the client sends it again with the answers and the ID of the run
- * (`requestState`). The ID is no secret and gives no rights: each operation checks the caller's tenant and scopes again.
+ * A call that asks for input ends, and the client sends it again with the answers, the ID of the run and the forms that
+ * were closed without a decision (`requestState`). The ID is no secret and gives no rights: each operation checks the caller's tenant and scopes again.
  */
 import {
   type CallToolResult,
@@ -51,32 +51,43 @@ export async function callAgent(cairn: Client, call: Call): Promise<Answer> {
 
 async function answerOf(cairn: Client, call: Call): Promise<Answer> {
   const { context, abilities } = call;
-  const run = await runOf(cairn, call);
+  const { run, undecided } = await runOf(cairn, call);
   const { inputResponses } = context.mcpReq;
   if (inputResponses !== undefined) await decide(cairn, { run: await cairn.get(run), inputResponses });
   if (abilities.tasks) return asTask(await cairn.get(run));
   const found = await followed(cairn, { run, context });
-  const inputRequests = found.inProgress && abilities.elicits ? inputRequestsOf(found) : {};
-  if (Object.keys(inputRequests).length === 0) return resultOf(found);
-  return inputRequired({ inputRequests, requestState: run });
+  const asked = found.inProgress && abilities.elicits ? Object.entries(inputRequestsOf(found)) : [];
+  // Who closed a form has seen it: it is not shown again in this call.
+  const shown = [...undecided, ...Object.keys(inputResponses ?? {})];
+  const rest = asked.filter(([key]) => !shown.includes(key));
+  if (rest.length === 0) return resultOf(found);
+  const left = asked.flatMap(([key]) => (shown.includes(key) ? [key] : []));
+  return inputRequired({ inputRequests: Object.fromEntries(rest), requestState: [run, ...left].join(" ") });
 }
 
 /** A new task never asks: the client gets it first, and asks for its state. */
 const asTask = (run: Run): Answer => ({ ...taskOf(run, false), resultType: "task" }) as unknown as Answer;
 
+interface CalledRun {
+  readonly run: string;
+  /** The keys of the forms that the human closed without a decision. */
+  readonly undecided: readonly string[];
+}
+
 /** The run of the call, by its ID. */
-async function runOf(cairn: Client, { name, given, context }: Call): Promise<string> {
+async function runOf(cairn: Client, { name, given, context }: Call): Promise<CalledRun> {
   const state: unknown = context.mcpReq.requestState();
   if (typeof state === "string") {
-    const { run, agent } = await cairn.get(state);
+    const [id = "", ...undecided] = state.split(" ");
+    const { run, agent } = await cairn.get(id);
     if (agent !== name) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `run ${run} is not one of ${name}`);
-    return run;
+    return { run, undecided };
   }
   const agent = (await cairn.agents()).agents.find((each) => each.name === name);
   if (agent === undefined) throw toolUnknown(name);
   const key = context.mcpReq._meta?.[KEY_META];
   const started = await cairn.start(name, taskIn(agent, given), typeof key === "string" ? { key } : {});
-  return started.run;
+  return { run: started.run, undecided: [] };
 }
 
 const toolUnknown = (name: string): ProtocolError =>

@@ -1,7 +1,7 @@
 /** A run as MCP shows it: the result of a tool, and a task of the extension `io.modelcontextprotocol/tasks`. Pure. */
 import type { CallToolResult, InputRequests } from "@modelcontextprotocol/server";
 import type { RunDocument } from "../../client/client.ts";
-import { inputRequestsOf } from "./input-requests.ts";
+import { inputRequestsOf, openGates, openQuestions } from "./input-requests.ts";
 
 /** The document of a run of any agent. */
 export type Run = RunDocument<unknown>;
@@ -57,11 +57,18 @@ export function resultOf(run: Run): CallToolResult {
   return { content: [{ type: "text", text }], ...(isObject && { structuredContent: { ...result } }), _meta };
 }
 
-function whyNone({ run, status, failure, label, inProgress }: Run): string {
+function whyNone({ run, status, failure, label, inProgress, gates, waits }: Run): string {
   if (failure !== null) return `Run ${run} ${status} (${failure.code}): ${failure.message}`;
   if (!inProgress) return `Run ${run} was ${status}.`;
+  const [isGated, isAsked] = [openGates(gates).length > 0, openQuestions(waits).length > 0];
+  const commands = [
+    ...(isGated ? [`"npx cairn approve ${run}" or "npx cairn deny ${run}"`] : []),
+    ...(isAsked ? [`"npx cairn answer ${run}"`] : []),
+  ];
+  const goesOn = commands.length === 0 ? "by itself or when a human decides" : `with ${commands.join(", and ")}`;
   return (
-    `Run ${run} has no result yet: it is ${status} (${label}). It goes on by itself or when a human decides; ` +
-    `"npx cairn show ${run}" says what it waits for. Call this tool again with the same idempotency key to wait for it.`
+    `Run ${run} has no result yet: it is ${status} (${label}). It goes on ${goesOn}; ` +
+    `"npx cairn show ${run}" says what it waits for. Call this tool again with the same idempotency key to wait for it; ` +
+    "a call without a key begins another run."
   );
 }

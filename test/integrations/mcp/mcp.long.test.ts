@@ -91,6 +91,28 @@ describe.each([
     expect(server.sent).toEqual([]);
   });
 
+  test.each([
+    ["send", "cancel", "approve"],
+    ["ask", "cancel", "answer"],
+    ["ask", "decline", "answer"],
+  ] as const)(
+    "once: to %s, where the form is left with %s, names the run and how to go on",
+    async (plan, action, how) => {
+      const server = await protocolServer();
+      const asked: Asked[] = [];
+      const human = (each: Asked): Form => {
+        asked.push(each);
+        return { action };
+      };
+      const result = await (await open(server, { era, human })).callTool(call(plan));
+      const [run = ""] = await server.runs();
+      expect(asked).toHaveLength(1);
+      expect(result).toMatchObject({ isError: true, _meta: { "cairn-run/run": run } });
+      expect(textIn(result)).toContain(`"npx cairn ${how} ${run}"`);
+      expect(server.sent).toEqual([]);
+    },
+  );
+
   test("and answers a question of the agent with the fields of its form", async () => {
     const server = await protocolServer();
     const asked: Asked[] = [];
