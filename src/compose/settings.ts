@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { type Config, limitsIn, loadConfig } from "../sdk/config.ts";
 import type { AccessOptions } from "../sdk/access.ts";
+import type { TenantShares } from "../protocol/fair-share.ts";
 import type { ModelRates } from "../protocol/model-rate.ts";
 import type { Prices } from "../sdk/prices.ts";
 import type { ReaderOptions } from "../sdk/readers.ts";
@@ -54,6 +55,7 @@ export interface Settings {
   readonly beatsPerWorker: number;
   /** The most beats of an agent at once, by the name of the agent. */
   readonly concurrency: Readonly<Record<string, number>>;
+  readonly tenants: TenantShares;
   /** Builds a command that the user can type, for the same store. */
   readonly command: (...words: readonly string[]) => string;
 }
@@ -95,6 +97,7 @@ export async function settingsOf(shell: Surroundings, flags: BeatFlags, beatSeco
     workers: flags.workers ?? config?.workers ?? Math.max(1, availableParallelism() - 1),
     beatsPerWorker: flags.beatsPerWorker ?? config?.beatsPerWorker ?? BEATS_PER_WORKER,
     concurrency: config?.concurrency ?? {},
+    tenants: config?.tenants ?? {},
     isolation: config?.deploy?.isolation ?? "agent",
     command: (...words) =>
       commandLine([

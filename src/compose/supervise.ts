@@ -40,7 +40,8 @@ export interface SuperviseOptions {
 /** @throws StoreSupervised, StoreUnreachable */
 export function supervise(options: SuperviseOptions): Supervisor {
   const { shell, settings, supervision, schedules = () => [], lostOutput, onEvent } = options;
-  const { world, limits, agentFiles, prices, modelRates, webhooks, workers, beatsPerWorker, concurrency } = settings;
+  const { world, limits, agentFiles, prices, modelRates, webhooks, workers, beatsPerWorker, concurrency, tenants } =
+    settings;
   const told: WorkerSettings = { dir: world.place, limits, agentFiles, prices, modelRates, webhooks };
   const isOneHeld = isHeld(shell);
   void unsignedWebhooks(settings).then((all) => {
@@ -60,6 +61,7 @@ export function supervise(options: SuperviseOptions): Supervisor {
     // A process that is killed at a fault point of one run must not take other runs along.
     beatsPerWorker: isOneHeld ? 1 : beatsPerWorker,
     concurrency,
+    tenants,
     schedules,
     ...(lostOutput !== undefined && { lostOutput }),
     onEvent,

@@ -4,6 +4,7 @@
  */
 import type { Payload, Reply } from "../protocol/chain.ts";
 import type { AttemptFailure, Execution } from "../protocol/execution.ts";
+import type { TenantShares } from "../protocol/fair-share.ts";
 import type { Incarnation } from "../protocol/row.ts";
 import type { ClockDoubt } from "../protocol/steadiness.ts";
 import type { LostLines } from "./supervision.ts";
@@ -57,10 +58,10 @@ export interface Executions {
   /** False: no execution waits on that token any more. */
   wake(token: string, now: number): boolean;
   /**
-   * The executions that are ready, `max` at most, the one that has been ready for longest first. Beats of the agents
+   * The executions that are ready, `max` at most, shared among the tenants (`protocol/fair-share.ts`). Beats of the agents
    * `without` are left out, so that those that wait for a place hold up no other agent.
    */
-  ready(now: number, max: number, without?: readonly string[]): readonly Ready[];
+  ready(now: number, max: number, without?: readonly string[], shares?: TenantShares): readonly Ready[];
   /** Stores that its next attempt is out; null if the execution is not ready after all. */
   begin(name: string, now: number): Execution | null;
   /** Applies the outcome of its attempt; null if that attempt is no longer the one that is out. */
@@ -82,6 +83,7 @@ export interface Executions {
 /** An execution whose next attempt may be sent. */
 export interface Ready {
   readonly name: string;
+  readonly tenant: string;
   /** The agent of its run; null if the payload is damaged. */
   readonly agent: string | null;
   /**

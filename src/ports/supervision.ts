@@ -2,6 +2,7 @@
  * Supervision of a store: one process of the user drives its runs, with worker processes of its own. Only a world
  * without a service that drives runs has it.
  */
+import type { TenantShares } from "../protocol/fair-share.ts";
 import type { SupervisorEvent } from "./supervisor-events.ts";
 
 /** How to start a worker process. The module calls `serveTasks`. */
@@ -55,6 +56,7 @@ export interface SuperviseOptions {
   readonly beatsPerWorker: number;
   /** The most beats of an agent at once, by the name of the agent. */
   readonly concurrency: Readonly<Record<string, number>>;
+  readonly tenants: TenantShares;
   /**
    * The schedules known so far. The supervisor identifies a schedule by its object, so an unchanged schedule must be
    * the same object at each call.

@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as z from "zod";
+import type { TenantShares } from "../protocol/fair-share.ts";
 import { type Limits, TIMES } from "../protocol/limits.ts";
 import type { ModelRates } from "../protocol/model-rate.ts";
 import { type AccessOptions, accessSchema } from "./access.ts";
@@ -46,6 +47,12 @@ export interface Config {
    * beats wait. A name that no agent has is refused. On AWS the function of the agent reserves that concurrency, so the agent must have one of its own.
    */
   readonly concurrency?: Readonly<Record<string, number>>;
+  /**
+   * What each tenant gets of the places for beats, by its name: `weight`, its part in proportion to the others (default: 1),
+   * and `concurrency`, its most beats at once (default: no cap). Other beats wait. For the stores that `cairn` drives itself;
+   * on AWS all beats of a tenant start at once, as far as the concurrency of the functions goes.
+   */
+  readonly tenants?: TenantShares;
   /**
    * What the provider of a model allows all runs of this store or deployment together, by the name that the timeline
    * shows, such as `anthropic:claude-opus-4-5`. Further calls wait. Default: no limit.
@@ -181,6 +188,15 @@ const schema: z.ZodType<Config> = z.strictObject({
   workers: z.int().min(1).max(1_000).exactOptional(),
   beatsPerWorker: z.int().min(1).max(1_000).exactOptional(),
   concurrency: z.record(z.string().min(1), z.int().min(1).max(1_000)).exactOptional(),
+  tenants: z
+    .record(
+      z.string().min(1),
+      z.strictObject({
+        weight: z.number().min(0.01).max(100).exactOptional(),
+        concurrency: z.int().min(1).max(1_000).exactOptional(),
+      }),
+    )
+    .exactOptional(),
   modelRates: z
     .record(
       z.string().min(1),

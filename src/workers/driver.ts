@@ -10,6 +10,7 @@
  */
 import { bounded } from "../codec/value.ts";
 import { INTRINSIC_CHANGED } from "../core/changed-intrinsic.ts";
+import type { TenantShares } from "../protocol/fair-share.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { Clock } from "../ports/world.ts";
 import { type AgentCaps, type Concurrency, createAgentCaps } from "./agent-caps.ts";
@@ -33,6 +34,7 @@ export interface DriverOptions {
   readonly workers: number;
   readonly beatsPerWorker: number;
   readonly concurrency: Concurrency;
+  readonly tenants?: TenantShares;
   readonly schedules: () => readonly ScheduledAgent[];
   readonly clock: Clock;
   /** Milliseconds that have passed since some moment, also while the machine slept; by default those of the clock. */
@@ -97,7 +99,7 @@ export function createDriver(options: DriverOptions): Driver {
     keepHouse();
     const full = new Set<string>();
     for (let passes = 0; passes < passesMax; passes += 1) {
-      if (!sendReady({ executions, pool, caps, clock, attempts, full })) return;
+      if (!sendReady({ executions, pool, caps, shares: options.tenants ?? {}, clock, attempts, full })) return;
     }
   };
   /** Starts what belongs to no execution, before the beats. */
@@ -136,23 +138,25 @@ function sendReady(of: {
   readonly executions: Executions;
   readonly pool: Pool;
   readonly caps: AgentCaps;
+  readonly shares: TenantShares;
   readonly clock: Clock;
   readonly attempts: ReturnType<typeof attemptsOf>;
   readonly full: Set<string>;
 }): boolean {
-  const { executions, pool, caps, clock, attempts, full } = of;
+  const { executions, pool, caps, shares, clock, attempts, full } = of;
   const isFull = new Set<string>();
   const fullBefore = full.size;
-  const ready = executions.ready(clock.now(), READY_MAX, [...caps.full(), ...full]);
+  const ready = executions.ready(clock.now(), READY_MAX, [...caps.full(), ...full], shares);
   // The worker comes first: without a worker no attempt is counted.
-  const placed = ready.flatMap(({ name, agent, failures, isBeat }) => {
+  const placed = ready.flatMap(({ name, tenant, agent, failures, isBeat }) => {
     const isOutage = attempts.hadOutage(name);
     const kind = `${failures} ${isOutage} ${agent}`;
     const free = isBeat && agent !== null && caps.isCapped(agent) ? caps.take(agent) : NO_CAP;
     const worker = free === null || isFull.has(kind) ? null : pool.take({ agent, execution: name, failures, isOutage });
     if (free === null) return [];
-    // A capped agent's runs take turns at its places, and a retry may have a process to itself.
-    if (worker !== null) return [{ name, worker, free, mayGoOn: isBeat && failures === 0 && free === NO_CAP }];
+    // The runs of a capped agent or tenant take turns at its places, and a retry may have a process to itself.
+    const isUncapped = free === NO_CAP && shares[tenant]?.concurrency === undefined;
+    if (worker !== null) return [{ name, worker, free, mayGoOn: isBeat && failures === 0 && isUncapped }];
     isFull.add(kind);
     if (agent !== null && failures === 0) full.add(agent);
     free();

@@ -6,6 +6,7 @@
  */
 import { ensure } from "../core/ensure.ts";
 import type { ClockDoubt } from "../protocol/steadiness.ts";
+import type { TenantShares } from "../protocol/fair-share.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { DrainPace, LostLines, ScheduledAgent, Supervisor, WorkerOptions } from "../ports/supervision.ts";
 import type { Clock } from "../ports/world.ts";
@@ -26,6 +27,8 @@ export interface SupervisorOptions {
   readonly beatsPerWorker?: number;
   /** The most beats of an agent at once, by its name; no caps by default. */
   readonly concurrency?: Concurrency;
+  /** What each tenant gets of the places; equal shares by default. */
+  readonly tenants?: TenantShares;
   /**
    * The schedules that it fires, as far as they are known; none by default. The same schedule must be the same object.
    */
@@ -59,7 +62,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   const { store, onEvent } = options;
   const ofStore = store.clock();
   const { clock = ofStore, workers = 4, beatsPerWorker = 1, concurrency = {}, schedules = () => [] } = options;
-  const { lostOutput = () => null } = options;
+  const { lostOutput = () => null, tenants = {} } = options;
   for (const [name, count] of Object.entries({ workers, beatsPerWorker }))
     ensure(Number.isSafeInteger(count) && count > 0, `${name} must be a positive whole number, not ${count}`);
   const self = identityOf(process.pid);
@@ -115,7 +118,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   };
   const { driver, keepLost } = orRelease(store, self, () => ({
     driver: createDriver({
-      ...{ ...options, clock, workers, beatsPerWorker, concurrency, schedules, onProgress: lookSoon },
+      ...{ ...options, clock, workers, beatsPerWorker, concurrency, tenants, schedules, onProgress: lookSoon },
       counted: () => ofStore.uptime(),
       followClock: clockWatch(ofStore, onEvent),
     }),

@@ -149,3 +149,23 @@ test("going on writes one page of the log, and none of an index", () => {
   const frameBytes = 24 + 1_024;
   expect(logBytes() - before).toBe(frameBytes);
 });
+
+test("shares the places among tenants: 150 runs of one delay no run of another that comes later", () => {
+  const executions = executionsOf(temporaryStore());
+  const start = (tenant: string, index: number): string => {
+    const run = `${tenant}-${String(index).padStart(26, "a")}`;
+    const name = executionName(run, "bornbornbo", 1);
+    executions.start({ name, payload: { ...payloadOf(""), run }, now: NOW + index });
+    return name;
+  };
+  for (let index = 0; index < 150; index += 1) start("acme-inc", index);
+  const other = start("beta", 150);
+  const tenantsIn = (max: number, shares = {}) =>
+    executions.ready(NOW + 200, max, [], shares).map(({ tenant }) => tenant);
+  expect(tenantsIn(4)).toEqual(["acme-inc", "beta", "acme-inc", "acme-inc"]);
+  // Four places are taken: the next one is for the tenant without any.
+  for (const { name, tenant } of executions.ready(NOW + 200, 6))
+    if (tenant === "acme-inc") executions.begin(name, NOW + 200);
+  expect(executions.ready(NOW + 200, 1)).toMatchObject([{ name: other, tenant: "beta" }]);
+  expect(tenantsIn(4, { "acme-inc": { concurrency: 6 } })).toEqual(["beta", "acme-inc"]);
+});

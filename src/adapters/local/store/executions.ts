@@ -6,10 +6,12 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { ChangedIntrinsic } from "../../../core/changed-intrinsic.ts";
 import { decodePayload } from "../../../codec/row.ts";
 import type { Payload } from "../../../protocol/chain.ts";
+import { type TenantShares, inFairOrder } from "../../../protocol/fair-share.ts";
 import { RETRY_GROUP } from "../../../protocol/entry.ts";
 import { randomHex } from "../random.ts";
 import type { Executions, Ready } from "../../../ports/driven-store.ts";
 import { type Store, atomically, reaching } from "./database.ts";
+import { TENANT_OF_EXECUTION } from "./schema.ts";
 import { sumOf } from "./integrity.ts";
 import {
   type Execution,
@@ -42,7 +44,7 @@ export function executionsOf(store: Store): Executions {
         table.update(wakeExecution(found, now));
         return true;
       }),
-    ready: (now, max, without = []) => reaching(store, () => table.ready(now, { max, without })),
+    ready: (now, max, without = [], shares = {}) => reaching(store, () => table.ready(now, { max, without, shares })),
     begin: (name, now) =>
       bookkeeping(() => {
         const found = table.byName(name);
@@ -159,29 +161,65 @@ function tableOf(db: DatabaseSync) {
 const changeIn = (text: string | null): ChangedIntrinsic | null =>
   text === null ? null : (JSON.parse(text) as ChangedIntrinsic);
 
-/** Reads the executions that are ready. */
+interface Wanted {
+  readonly max: number;
+  readonly without: readonly string[];
+  readonly shares: TenantShares;
+}
+
+/** Reads the executions that are ready, in the order in which they get places. */
 function readyIn(db: DatabaseSync) {
   const agent = "CASE WHEN json_valid(payload) THEN payload ->> '$.agent' END";
   // The state whose task comes next, as `dueState` of `protocol/execution.ts` has it.
   const isBeat = "CASE stage WHEN 'waiting' THEN state <> 'Backoff' ELSE state = 'Beat' END";
+  const tenant = TENANT_OF_EXECUTION;
   const select = (and: string) =>
     db.prepare(
-      `SELECT name, stage, state, retry, cause, ${agent} AS agent, ${isBeat} AS isBeat
+      `SELECT name, stage, state, retry, cause, ${agent} AS agent, ${isBeat} AS isBeat, ${tenant} AS tenant
        FROM executions WHERE readyAt <= :now ${and} ORDER BY readyAt, executions.rowid LIMIT :max`,
     );
-  const all = select("");
-  const some = select(`AND NOT (${isBeat} AND coalesce(${agent}, '') IN (SELECT value FROM json_each(:without)))`);
-  return (now: number, { max, without }: { max: number; without: readonly string[] }): readonly Ready[] => {
-    const found =
-      without.length === 0 ? all.all({ now, max }) : some.all({ now, max, without: JSON.stringify(without) });
-    return found.map(({ name, agent, state, stage, retry, cause, isBeat }) => {
+  const isLeft = `AND NOT (${isBeat} AND coalesce(${agent}, '') IN (SELECT value FROM json_each(:without)))`;
+  const isOfTenant = `AND ${tenant} = :tenant`;
+  const [all, some] = [select(""), select(isLeft)];
+  const [allOf, someOf] = [select(isOfTenant), select(`${isLeft} ${isOfTenant}`)];
+  // From one tenant to the next by the index, so that the runs between them are not read.
+  const tenants = db.prepare(
+    `WITH RECURSIVE found (tenant) AS (
+       SELECT min(${tenant}) FROM executions WHERE readyAt IS NOT NULL
+       UNION ALL SELECT (SELECT min(${tenant}) FROM executions WHERE readyAt IS NOT NULL AND ${tenant} > found.tenant)
+       FROM found WHERE found.tenant IS NOT NULL)
+     SELECT tenant FROM found WHERE tenant IS NOT NULL`,
+  );
+  const beatsOut = db.prepare(
+    `SELECT ${tenant} AS tenant, count(*) AS beats FROM executions
+     WHERE stage = 'trying' AND ${isBeat} GROUP BY 1`,
+  );
+  const read = (now: number, { max, without }: Wanted) =>
+    without.length === 0 ? all.all({ now, max }) : some.all({ now, max, without: JSON.stringify(without) });
+  const readTenant = (now: number, { max, without }: Wanted, name: string) =>
+    without.length === 0
+      ? allOf.all({ now, max, tenant: name })
+      : someOf.all({ now, max, tenant: name, without: JSON.stringify(without) });
+  const waiting = (now: number, wanted: Wanted) => {
+    const first = read(now, wanted);
+    if (first.length < wanted.max) return first;
+    // More may be ready than these, of tenants that began to wait later.
+    const found = tenants.all().flatMap((each) => readTenant(now, wanted, String(each["tenant"])));
+    return found.length === 0 ? first : found;
+  };
+  return (now: number, wanted: Wanted): readonly Ready[] => {
+    const found = waiting(now, wanted).map(({ name, agent, state, stage, retry, cause, isBeat, tenant }) => {
       const tries = stage === "due" ? Math.ceil(Number(retry) / (state === "Beat" ? RETRY_GROUP : 1)) : 0;
       return {
         name: String(name),
+        tenant: String(tenant),
         agent: typeof agent === "string" ? agent : null,
         failures: tries - Number(tries > 0 && cause === ENDED_WITH_SUPERVISOR),
         isBeat: isBeat === 1,
       };
     });
+    if (found.length === 0) return found;
+    const out = new Map(beatsOut.all().map((each) => [String(each["tenant"]), Number(each["beats"])]));
+    return inFairOrder(found, { out, shares: wanted.shares, max: wanted.max });
   };
 }

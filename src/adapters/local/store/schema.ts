@@ -55,6 +55,10 @@ function describedIn(db: DatabaseSync): { readonly text: string; readonly sum: s
 /** The records of a run's journal are in one range of this length. */
 export const PARTS_OF_A_RUN = 65_536;
 
+const UNNUMBERED = "rtrim(name, '0123456789')";
+/** The tenant of an execution, whose name is TENANT-RUN-INCARNATION-NUMBER: a run has 26 characters, an incarnation ten. */
+export const TENANT_OF_EXECUTION = `substr(${UNNUMBERED}, 1, length(${UNNUMBERED}) - 39)`;
+
 /**
  * The tables.
  *
@@ -134,6 +138,7 @@ CREATE TABLE executions (
   sum TEXT NOT NULL
 ) STRICT;
 CREATE INDEX executionsReady ON executions (readyAt) WHERE readyAt IS NOT NULL;
+CREATE INDEX executionsOfTenant ON executions (${TENANT_OF_EXECUTION}, readyAt) WHERE readyAt IS NOT NULL;
 CREATE INDEX executionsTrying ON executions (stage) WHERE stage = 'trying';
 CREATE TABLE supervisor (
   one INTEGER PRIMARY KEY CHECK (one = 1), pid INTEGER NOT NULL, startedAt TEXT NOT NULL, since INTEGER NOT NULL
