@@ -101,7 +101,15 @@ function thrownAt(node: Node, source: string): Omit<Place, "file"> | null {
   if (typeof code !== "string" || second?.type !== "ObjectExpression" || !CODE.test(code)) return null;
   const fields = fieldsOf(second);
   const text = (name: string): string => (fields.has(name) ? said(fields.get(name) as Node, source) : "");
-  return { code, what: text("what"), why: text("why"), next: text("next"), exit: null, status: null };
+  const [what, why] = [text("what"), text("why")];
+  return {
+    code,
+    what: what === "" ? why : what,
+    why: what === "" ? "" : why,
+    next: text("next"),
+    exit: null,
+    status: null,
+  };
 }
 
 const CODE = /^[A-Z][a-z]+[A-Za-z]*$/;

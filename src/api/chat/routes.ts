@@ -18,7 +18,7 @@ import {
   uiEvent,
 } from "./schemas.ts";
 import { answer, body, every, ofBody, problem, retryAfter } from "../route-parts.ts";
-import { messageDocument, runParams } from "./schemas.ts";
+import { messageDocument, runParams } from "../schemas.ts";
 
 /** The tag of these routes. */
 export const CHAT_TAG = {
