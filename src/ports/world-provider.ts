@@ -1,7 +1,7 @@
 /**
  * A world as the command line sees it: how its stores are named, opened and diagnosed, and what it can do. Commands
- * know worlds by this contract alone. So a new world is one folder in `adapters`, and one line in the list of providers
- * (`cli/worlds.ts`).
+ * know worlds by this contract alone. So a new world is one folder in `adapters`, its provider, and one line in the
+ * list of providers (`src/compose/worlds.ts`).
  *
  * Three types follow each other: a `WorldProvider` has a name; a `ConfiguredWorld` knows where its stores are; an
  * `OpenedWorld` has them open.
