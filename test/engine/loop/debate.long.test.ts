@@ -4,7 +4,7 @@ import { type Conversation, type ScriptedReply, check, debate, scriptedModel } f
 import type { Fallback } from "../../../src/ports/agent.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { createChainHarness } from "../../support/harness/harness.ts";
-import { forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
+import { forSampledCrashPoints } from "../../support/faults/crash-at-call.ts";
 import { playRun, roleAgent } from "../../support/runs/topology-run.ts";
 
 /** The drafter numbers its drafts; the judge gives the scores in order. */
@@ -64,7 +64,7 @@ test("a capitulation is signalled at the first fall, before another round is pai
 
 test("whoever dies where, there are as many rounds as without, and the same draft is shipped", async () => {
   const calm = await playRun(actors([0.2, 0.9, 0.4]).agent);
-  const crashes = await forEachCrashPoint(async (crash) => {
+  const crashes = await forSampledCrashPoints(async (crash) => {
     const { lives, shown, moves } = await playRun(actors([0.2, 0.9, 0.4]).agent, { crash });
     expect(shown).toMatchObject({ status: "completed", result: "draft 2, abcabc words" });
     expect(moves.map(({ note }) => note)).toEqual(calm.moves.map(({ note }) => note));
@@ -74,7 +74,7 @@ test("whoever dies where, there are as many rounds as without, and the same draf
 });
 
 test("a deadlock is signalled before the answer, after three rounds also where a process dies", async () => {
-  await forEachCrashPoint(async (crash) => {
+  await forSampledCrashPoints(async (crash) => {
     const { lives, shown, events, cracks } = await playRun(actors([0.2, 0.6, 0.4]).agent, { crash });
     expect(shown).toMatchObject({ status: "completed", result: "draft 2, abcabc words" });
     expect(cracks).toEqual(["capitulation", "deadlock"]);
@@ -107,7 +107,7 @@ test("a debate without beats whose best draft is not accepted fails instead of g
 });
 
 test("no run ships half a revision, whoever dies where in it", async () => {
-  await forEachCrashPoint(async (crash) => {
+  await forSampledCrashPoints(async (crash) => {
     const { agent } = actors([0.2, 0.6, 0.9]);
     const { lives, shown } = await playRun({ ...agent, budget: { ...agent.budget, beats: 4 } }, { crash });
     // The second draft is written with the fourth beat, and no beat is left to judge it.

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { type Conversation, type ScriptedReply, judge, pipeline, react, tool } from "../../../src/index.ts";
 import type { TopologyFunction } from "../../../src/ports/agent.ts";
-import { forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
+import { forSampledCrashPoints } from "../../support/faults/crash-at-call.ts";
 import { playRun, roleAgent } from "../../support/runs/topology-run.ts";
 
 type Options = Parameters<typeof pipeline>[0];
@@ -44,7 +44,7 @@ test.each([
   const of = { stages: [stage("read", gate), stage("write")] } as Options;
   const calm = await playRun(agentOf(of).agent);
   expect(calm.moves.some(({ note }) => why.test(note) && note.includes("back to read"))).toBe(true);
-  const crashes = await forEachCrashPoint(async (crash) => {
+  const crashes = await forSampledCrashPoints(async (crash) => {
     const { agent, asked } = agentOf(of);
     const { lives, shown, moves } = await playRun(agent, { crash });
     expect(shown).toMatchObject({ status: "completed", result: '{"fact":"clean"} write' });
@@ -60,7 +60,7 @@ test.each([
   ["a stage with a schema", { output: z.object({ fact: z.string() }) }],
 ])("no run resumes on an output that no gate judged, whoever dies where: %s", async (_, form) => {
   const of = { stages: [stage("read", form), stage("think"), stage("write", { gate: isClean })] } as Options;
-  const crashes = await forEachCrashPoint(async (crash) => {
+  const crashes = await forSampledCrashPoints(async (crash) => {
     const { agent, asked } = agentOf(of);
     const { lives, shown, moves } = await playRun(agent, { crash });
     expect(shown).toMatchObject({ status: "completed", result: '{"fact":"clean"} think write' });
@@ -81,7 +81,7 @@ test.each([
 test("a schema vouches for no output: poison of the right form is not used again, whoever dies where", async () => {
   const output = z.object({ fact: z.string() });
   const of = { stages: [stage("read", { output }), stage("write", { gate: isClean })] } as Options;
-  const crashes = await forEachCrashPoint(async (crash) => {
+  const crashes = await forSampledCrashPoints(async (crash) => {
     const { agent, asked } = agentOf(of);
     const { lives, shown, moves } = await playRun(agent, { crash });
     expect(shown).toMatchObject({ status: "completed", result: '{"fact":"clean"} write' });
@@ -148,7 +148,7 @@ test("the end-to-end check chooses a stage before gates that held, and no schema
   const endToEnd: TopologyFunction = ({ output: whole }) =>
     !whole.includes("poison") || { holds: false, why: "the whole is wrong", detail: "read" };
   const stages = [stage("read", { output, gate: held }), stage("think", { gate: held }), stage("write")];
-  const crashes = await forEachCrashPoint(async (crash) => {
+  const crashes = await forSampledCrashPoints(async (crash) => {
     const { shown, moves, lives } = await playRun(agentOf({ stages, endToEnd } as Options).agent, { crash });
     expect(shown).toMatchObject({ status: "completed", result: '{"fact":"clean"} think write' });
     expect(moves.map(({ note }) => note).filter((note) => note.includes("back to"))).toEqual([
@@ -205,7 +205,7 @@ test("each stage that nears its own cap signals it, also after another stage did
   const each = ["moved", "4 of 5 beats are used"];
   // Each of the two stages runs twice, and each of these four runs signals before its cap is reached.
   expect(orderIn(await playRun(agentWith(1)))).toEqual([...each, ...each, ...each, ...each]);
-  const crashes = await forEachCrashPoint(async (crash) => {
+  const crashes = await forSampledCrashPoints(async (crash) => {
     const played = await playRun(agentWith(0), { crash });
     expect(played.shown).toMatchObject({ status: "failed", failure: { code: "GateFailed" } });
     expect(orderIn(played)).toEqual([...each, ...each]);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { type Conversation, type ScriptedReply, check, judge, pipeline, react, tool } from "../../../src/index.ts";
 import type { TopologyFunction } from "../../../src/ports/agent.ts";
-import { forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
+import { forSampledCrashPoints } from "../../support/faults/crash-at-call.ts";
 import { createChainHarness } from "../../support/harness/harness.ts";
 import { playRun, roleAgent } from "../../support/runs/topology-run.ts";
 
@@ -81,7 +81,7 @@ test("cascading poison is signalled while all gates are green, and before the an
 test("whoever dies where, the run takes the same way, and no stage gets another retry", async () => {
   const of = { gate: gateOf("wrong") };
   const calm = await playRun(agentWith(of).agent);
-  const crashes = await forEachCrashPoint(async (crash) => {
+  const crashes = await forSampledCrashPoints(async (crash) => {
     const { lives, shown, moves } = await playRun(agentWith(of).agent, { crash });
     expect(shown).toMatchObject({ status: "completed", result: "It is right." });
     expect(moves.map(({ note }) => note)).toEqual(calm.moves.map(({ note }) => note));
@@ -89,7 +89,7 @@ test("whoever dies where, the run takes the same way, and no stage gets another 
   });
   expect(crashes).toBeGreaterThan(40);
   const hopeless = { gate: () => "never good", retriesPerStage: 1 };
-  await forEachCrashPoint(async (crash) => {
+  await forSampledCrashPoints(async (crash) => {
     const { lives, shown, moves } = await playRun(agentWith(hopeless).agent, { crash });
     expect(shown).toMatchObject({ status: "failed", failure: { code: "GateFailed" } });
     expect(moves).toHaveLength(2);

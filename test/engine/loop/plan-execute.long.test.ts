@@ -5,7 +5,7 @@ import { type Conversation, type ScriptedReply, planExecute, type scriptedModel,
 import type { Tool } from "../../../src/ports/agent.ts";
 import { stateOf } from "../../support/agents/approval-agent.ts";
 import { createChainHarness } from "../../support/harness/harness.ts";
-import { forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
+import { forSampledCrashPoints } from "../../support/faults/crash-at-call.ts";
 import { playRun, roleAgent } from "../../support/runs/topology-run.ts";
 
 type Options = Partial<Parameters<typeof planExecute>[0]>;
@@ -143,7 +143,7 @@ test.each([
 
 test("whoever dies where, each step acts once, and no run gets another replan", async () => {
   const calm = await playRun(traveller({}, { flights: new Set(["B2"]) }).agent);
-  const crashes = await forEachCrashPoint(async (crash) => {
+  const crashes = await forSampledCrashPoints(async (crash) => {
     const { agent, booked } = traveller({}, { flights: new Set(["B2"]) });
     const { lives, shown, moves } = await playRun(agent, { crash });
     expect(shown).toMatchObject({ status: "completed", result: "booked: B2" });
@@ -153,7 +153,7 @@ test("whoever dies where, each step acts once, and no run gets another replan", 
     return lives;
   });
   expect(crashes).toBeGreaterThan(60);
-  await forEachCrashPoint(async (crash) => {
+  await forSampledCrashPoints(async (crash) => {
     const { lives, shown, cracks } = await playRun(traveller({ replans: 1 }, { flights: new Set() }).agent, { crash });
     expect(shown).toMatchObject({
       status: "failed",

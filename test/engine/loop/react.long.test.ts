@@ -8,7 +8,7 @@ import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import { type Conversation, type ScriptedReply, check, react, scriptedModel, tool } from "../../../src/index.ts";
 import { decide } from "../../../src/operations/decide.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
-import { forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
+import { forSampledCrashPoints } from "../../support/faults/crash-at-call.ts";
 import { HOUR, runForTime } from "../../support/harness/run-for-time.ts";
 import { playRun, roleAgent } from "../../support/runs/topology-run.ts";
 
@@ -32,7 +32,7 @@ function wanderer(): { readonly agent: Agent; readonly paid: () => number } {
 }
 
 test("a runaway is signalled once at 80 % of the cap, and no crash gives the run a fresh cap", async () => {
-  const crashes = await forEachCrashPoint(async (crash) => {
+  const crashes = await forSampledCrashPoints(async (crash) => {
     const { agent, paid } = wanderer();
     const { lives, shown, events } = await playRun(agent, { crash });
     expect(shown).toMatchObject({ status: "failed", failure: { code: "BudgetExhausted" }, beats: BEATS });
@@ -71,7 +71,7 @@ function seats(onContradiction: "ask" | { readonly model: string }): Agent {
 }
 
 test("an oscillation is put to a second model once, whoever dies where", async () => {
-  const crashes = await forEachCrashPoint(async (crash) => {
+  const crashes = await forSampledCrashPoints(async (crash) => {
     const { lives, shown, moves, events, cracks } = await playRun(seats({ model: "second" }), { crash });
     expect(shown).toMatchObject({ status: "completed", result: "I believe the list.", topology: { role: "arbiter" } });
     expect(moves.map(({ note }) => note)).toEqual([expect.stringContaining("model second goes on")]);
@@ -84,7 +84,7 @@ test("an oscillation is put to a second model once, whoever dies where", async (
 });
 
 test("an oscillation is put to a human, who lets the run go on; whoever dies where, it stays escalated", async () => {
-  const crashes = await forEachCrashPoint(async (crash) => {
+  const crashes = await forSampledCrashPoints(async (crash) => {
     const agent = seats("ask");
     const { harness, run, lives, shown } = await playRun(agent, { crash });
     expect(shown).toMatchObject({ status: "waiting", phase: "AwaitingApproval" });
@@ -102,7 +102,7 @@ test("an oscillation is put to a human, who lets the run go on; whoever dies whe
 });
 
 test("a premature stop is signalled and corrected as often as without a crash, and never once more", async () => {
-  const crashes = await forEachCrashPoint(async (crash) => {
+  const crashes = await forSampledCrashPoints(async (crash) => {
     const { agent } = roleAgent(react({ maxBeats: 40 }), {
       ...{ reply: () => ({ text: "I am done." }), done: [check("has-order", () => false)] },
     });

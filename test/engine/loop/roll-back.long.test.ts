@@ -16,7 +16,7 @@ import { ledger, show } from "../../../src/operations/views.ts";
 import { HOUR, runForTime } from "../../support/harness/run-for-time.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
-import { forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
+import { forSampledCrashPoints } from "../../support/faults/crash-at-call.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
 import {
   Desk,
@@ -44,7 +44,7 @@ test("a discarded stage is undone newest first, before it begins again, and no o
 test("a process dies at any moment of the roll-back: the rest is undone in order, and nothing twice", async () => {
   const calm = new Desk();
   await playRun(booking(calm, { rules: undoBy(calm) }));
-  const crashes = await forEachCrashPoint(async (crash) => {
+  const crashes = await forSampledCrashPoints(async (crash) => {
     const desk = new Desk();
     const { lives, shown } = await playRun(booking(desk, { rules: undoBy(desk) }), { crash });
     expect(shown).toMatchObject({ status: "completed" });

@@ -6,6 +6,7 @@ import { copyFileSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { LIMITS } from "../../support/gate/limits.ts";
+import { nightTest, sampled } from "../../support/gate/stride.ts";
 import { type CliFolder, runCairn, createCliFolder } from "../../support/processes/cli-process.ts";
 
 const AGENTS = join(import.meta.dirname, "..", "..", "..", "agents");
@@ -53,14 +54,18 @@ test("travel: cairn survives without a duplicate, act-then-save books twice, and
   expect(exit).toBe(0);
 });
 
-test.each(["invoice", "event", "letter"])(
-  "%s: five tasks survive their kills with the same result and without a duplicate",
+/** Kills of the other topologies are those of `recovery-kills.test.ts` in the gate. */
+const [OTHERS, TASKS] = sampled([["invoice"], 2], [["invoice", "event", "letter"], 5]);
+
+test.each(OTHERS)(
+  "%s: each of its tasks survives its kill with the same result and without a duplicate",
   async (name) => {
     const agent = join(AGENTS, name, "agent.ts");
-    const { exit, document } = await trial(createCliFolder(PATIENT_BEATS), agent, "--tasks", "5", "--seed", "7");
+    const words = [agent, "--tasks", String(TASKS), "--seed", "7"];
+    const { exit, document } = await trial(createCliFolder(PATIENT_BEATS), ...words);
     expect(document).toMatchObject({
       ...{ agent: name, countedBy: "other side", ok: true, failures: [], leftOut: ["in-process", "act-then-save"] },
-      strategies: [{ strategy: "cairn", tasks: 5, survived: 5, divergent: [], duplicates: [], missing: [] }],
+      strategies: [{ strategy: "cairn", tasks: TASKS, survived: TASKS, divergent: [], duplicates: [], missing: [] }],
     });
     expect(exit).toBe(0);
   },
@@ -86,16 +91,20 @@ test("a third party's agent: its unsafe call is answered, and the external servi
   expect(existsSync(join(forgetful.dir ?? "", "cairn", "cairn.sqlite"))).toBe(true);
 });
 
-test("a hand-off that is lost after its effect has that effect once, and a task that is handed out again shows", async () => {
-  const here = createCliFolder(PATIENT_BEATS);
-  const words = [`${LOST_HAND_OFF}#editor`, "--tasks", "2", "--seed", "1", "--strategies", "cairn"];
-  const tried = await trial(here, ...words);
+const HANDS_OFF = [`${LOST_HAND_OFF}#editor`, "--tasks", "2", "--seed", "1", "--strategies", "cairn"];
+
+// In the gate `recovery-kills.test.ts` shows it.
+nightTest("a hand-off that is lost after its effect has that effect once", async () => {
+  const tried = await trial(createCliFolder(PATIENT_BEATS), ...HANDS_OFF);
   expect(tried.document).toMatchObject({
     ...{ ok: true, countedBy: "other side", failures: [] },
     strategies: [{ killed: 2, survived: 2, duplicates: [], missing: [] }],
   });
+});
+
+test("a task that is handed out again shows", async () => {
   // The uninterrupted task does the work twice, too, under another key and for other arguments.
-  const again = await trial({ ...here, env: { ...here.env, TESTS_AGAIN: "1" } }, ...words);
+  const again = await trial(createCliFolder({ ...PATIENT_BEATS, TESTS_AGAIN: "1" }), ...HANDS_OFF);
   expect(again.document).toMatchObject({
     ok: false,
     strategies: [
@@ -112,19 +121,25 @@ test("a hand-off that is lost after its effect has that effect once, and a task 
 
 const HOUR_MS = 3_600_000;
 
-test.each([
+/** That a true one is kept is what `late-effect.test.ts` shows, too. */
+const [FALSE, TRUE] = [
   ["false", 200, HOUR_MS, 1, [{ tool: "sendParcel", of: "customer-2", times: 1 }]],
   ["true", 4_000, 3_500, 0, []],
-])("a settle time that is %s is tried against a service that acts late", async (_, settle, lands, exit, duplicates) => {
-  const here = createCliFolder(PATIENT_BEATS);
-  const seconds = LIMITS.shortBeatMs / 1_000;
-  const words = [LATE, "--tasks", "4", "--seed", "1", "--beat-seconds", String(seconds), "--strategies", "cairn"];
-  const service = { SETTLE_MS: settle, LANDS_MS: lands, TOOL_MS: Math.floor(LIMITS.shortBeatMs / 3) };
-  const told = Object.entries(service).map(([name, value]) => [name, String(value)]);
-  const tried = await trial({ ...here, env: { ...here.env, ...Object.fromEntries(told) } }, ...words);
-  expect(tried.document).toMatchObject({ strategies: [{ killed: 4, survived: 4, divergent: [], duplicates }] });
-  expect(tried.exit).toBe(exit);
-});
+] as const;
+
+test.each(sampled<readonly (typeof FALSE | typeof TRUE)[]>([FALSE], [FALSE, TRUE]))(
+  "a settle time that is %s is tried against a service that acts late",
+  async (_, settle, lands, exit, duplicates) => {
+    const here = createCliFolder(PATIENT_BEATS);
+    const seconds = LIMITS.shortBeatMs / 1_000;
+    const words = [LATE, "--tasks", "4", "--seed", "1", "--beat-seconds", String(seconds), "--strategies", "cairn"];
+    const service = { SETTLE_MS: settle, LANDS_MS: lands, TOOL_MS: Math.floor(LIMITS.shortBeatMs / 3) };
+    const told = Object.entries(service).map(([name, value]) => [name, String(value)]);
+    const tried = await trial({ ...here, env: { ...here.env, ...Object.fromEntries(told) } }, ...words);
+    expect(tried.document).toMatchObject({ strategies: [{ killed: 4, survived: 4, divergent: [], duplicates }] });
+    expect(tried.exit).toBe(exit);
+  },
+);
 
 test("the template orders: its database shows one reservation, payment and parcel for each order", async () => {
   const { exit, document } = await trial(
@@ -143,14 +158,11 @@ test("the template orders: its database shows one reservation, payment and parce
 });
 
 test("a process that is killed during a call of the model or a tool loses that call, and its run nothing else", async () => {
-  const { exit, document } = await trial(createCliFolder(PATIENT_BEATS), TRAVEL, "--tasks", "3", "--seed", DURING);
+  const words = [TRAVEL, "--tasks", "3", "--seed", DURING, "--strategies", "cairn"];
+  const { exit, document } = await trial(createCliFolder(PATIENT_BEATS), ...words);
   const kills = { killed: 3, survived: 3, divergent: [], duplicates: [], missing: [] };
   expect(document).toMatchObject({
-    strategies: [
-      { survived: 0 },
-      { survived: 3 },
-      { strategy: "cairn", ...kills, work: { repliesMax: 1, callsMax: 1 } },
-    ],
+    strategies: [{ strategy: "cairn", ...kills, work: { repliesMax: 1, callsMax: 1 } }],
   });
   expect(exit).toBe(0);
 });

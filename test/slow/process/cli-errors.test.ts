@@ -6,6 +6,7 @@ import { describe, expect, it, test } from "vitest";
 import { sha256 } from "../../../src/codec/canonical.ts";
 import { runId } from "../../../src/protocol/ids.ts";
 import {
+  askCairn,
   keyOfSteps,
   type CliFolder,
   runCairn,
@@ -226,18 +227,19 @@ const STORES: readonly Case[] = [
   ["a newer store", ["list"], [5, "StoreTooNew"], VERSIONS, "npx cairn list --store", given(newer)],
 ];
 
+/** The words for people come from the process of the test where no agent is imported. */
 describe.concurrent.each([
-  ["commands", COMMANDS],
-  ["inputs", INPUTS],
-  ["environment", ENVIRONMENT],
-  ["agents", AGENTS],
-  ["runs", RUNS],
-  ["stores", STORES],
-] as const)("%s", (_, cases) => {
+  ["commands", COMMANDS, askCairn],
+  ["inputs", INPUTS, runCairn],
+  ["environment", ENVIRONMENT, askCairn],
+  ["agents", AGENTS, runCairn],
+  ["runs", RUNS, askCairn],
+  ["stores", STORES, askCairn],
+] as const)("%s", (_, cases, typed) => {
   it.for(cases)("%s", async ([, words, [exit, code], says, next, before = {}], { onTestFinished }) => {
     const at = createCliFolder(before.env, onTestFinished);
     await before.given?.(at);
-    const [human, program] = await Promise.all([runCairn(at, words), runCairn(at, [...words, "--json"])]);
+    const [human, program] = await Promise.all([typed(at, words), runCairn(at, [...words, "--json"])]);
     expect([human.exit, human.out]).toEqual([exit, ""]);
     expect(human.err).toMatch(says);
     expect(human.err).toMatch(new RegExp(`^error ${code}: [^]+\nwhy: [^]+\nnext: .+\n$`, "m"));

@@ -13,7 +13,7 @@ import type { FaultPoint } from "../../../src/ports/fault-point.ts";
 import { agentWithFaultPoints, worldWithFaultPoints } from "../../../src/testing/fault-points.ts";
 import { ledger, show } from "../../../src/operations/views.ts";
 import { startRun } from "../../../src/operations/start.ts";
-import { STRIDE } from "../../support/gate/stride.ts";
+import { STRIDE, sampled } from "../../support/gate/stride.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
 import { assertSafety, waitForCount } from "../../support/gate/safety.ts";
 import { beginRun, createLocalHarness, drive, runnerOf } from "../../support/harness/drive.ts";
@@ -130,7 +130,7 @@ test(
   },
 );
 
-const KILLS = 8;
+const KILLS = sampled(3, 8);
 /** How many runs there are at least until the last kill. */
 const RUNS = 3;
 

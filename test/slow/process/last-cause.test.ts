@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { LIMITS } from "../../support/gate/limits.ts";
+import { sampled } from "../../support/gate/stride.ts";
 import { type CliFolder, createCliFolder, runCairnJson, stepsInput } from "../../support/processes/cli-process.ts";
 
 const ENDLESS = "for (;;);";
@@ -23,19 +24,21 @@ function fatal(ending: string): CliFolder {
   return at;
 }
 
-it.each([
-  ["process.exit(7);", "exit code 7"],
-  ['process.kill(process.pid, "SIGKILL");', "SIGKILL"],
-  [ENDLESS, "killed at its deadline"],
-])("reports for a tool that does %s how its process ended", async (ending, cause) => {
-  const { status, failure } = await runCairnJson(fatal(ending), [
-    "start",
-    "clerk",
-    "--input",
-    stepsInput("note"),
-    "--wait",
-  ]);
-  const message = expect.stringContaining(`2 processes died one after the other while they held this run`) as string;
-  expect([status, failure]).toMatchObject(["failed", { code: "CrashLoop", message }]);
-  expect(failure).toMatchObject({ message: expect.stringContaining(`the last one ended with: ${cause}`) });
-});
+const EXITS = ["process.exit(7);", "exit code 7"];
+const CAUSES = [EXITS, ['process.kill(process.pid, "SIGKILL");', "SIGKILL"], [ENDLESS, "killed at its deadline"]];
+
+it.each(sampled([EXITS], CAUSES))(
+  "reports for a tool that does %s how its process ended",
+  async (ending = "", cause) => {
+    const { status, failure } = await runCairnJson(fatal(ending), [
+      "start",
+      "clerk",
+      "--input",
+      stepsInput("note"),
+      "--wait",
+    ]);
+    const message = expect.stringContaining(`2 processes died one after the other while they held this run`) as string;
+    expect([status, failure]).toMatchObject(["failed", { code: "CrashLoop", message }]);
+    expect(failure).toMatchObject({ message: expect.stringContaining(`the last one ended with: ${cause}`) });
+  },
+);

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { seedFor } from "../../support/gate/draws.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
 import { MissingEvent, assertNoViolations, assertSafety } from "../../support/gate/safety.ts";
+import { sampled } from "../../support/gate/stride.ts";
 import { createProcessHarness } from "../../support/processes/supervisor-process.ts";
 import * as host from "./host.ts";
 import * as storms from "./storm.ts";
@@ -11,18 +12,22 @@ import * as storms from "./storm.ts";
 const CALM = { CAIRN_BEAT_SECONDS: String(LIMITS.longBeatMs / 1_000) };
 const SCENE = { timeout: 2 * LIMITS.sceneMs };
 
-test("all of 200 runs complete once although their supervisor is killed ten times", SCENE, async () => {
-  const storm = await storms.storm(createProcessHarness(CALM), { seed: seedFor("storm"), runs: 200, kills: 10 });
+const [RUNS, KILLS] = sampled([60, 3], [200, 10]);
+/** Each run has two steps with an effect. */
+const EFFECTS = 2 * RUNS;
+
+test(`all of ${RUNS} runs complete once although their supervisor is killed ${KILLS} times`, SCENE, async () => {
+  const storm = await storms.storm(createProcessHarness(CALM), { seed: seedFor("storm"), runs: RUNS, kills: KILLS });
   console.log(storms.inWords(storm));
   assertNoViolations(storm.wrong);
-  expect(storm.kills).toHaveLength(10);
+  expect(storm.kills).toHaveLength(KILLS);
   // That runs are open at each kill is arranged, and no claim: on a slow machine the last one may come after them all.
   if (storm.kills.some(({ open }) => open === 0)) throw new MissingEvent("a kill found no open run");
-  assertSafety("each step has one effect", () => expect(storm.effects).toBe(400));
+  assertSafety("each step has one effect", () => expect(storm.effects).toBe(EFFECTS));
   // Some of the kills found a beat in flight, and what it had asked for was at most asked for once more.
   expect(storm.takeovers).toBeGreaterThan(0);
   assertSafety("a call is repeated only after a death", () =>
-    expect(storm.requests).toBeLessThanOrEqual(400 + storm.takeovers),
+    expect(storm.requests).toBeLessThanOrEqual(EFFECTS + storm.takeovers),
   );
   expect(storm.atWork).toBeGreaterThan(1);
   expect(storm.left).toBe(0);

@@ -4,6 +4,7 @@
  */
 import type { World } from "../../../src/ports/world.ts";
 import { wrapPorts } from "../harness/ports.ts";
+import { STRIDE } from "../gate/stride.ts";
 
 export interface CrashPoint {
   /** The index of the call, from 0. */
@@ -43,15 +44,21 @@ export function crashAtCall(world: World, crash: CrashPoint): CrashingWorld {
 
 const CALLS_MAX = 400;
 
-/** Plays once per moment at which a process could die, until no such moment is left. Returns the number of plays. */
-export async function forEachCrashPoint(play: (crash: CrashPoint) => Promise<boolean>): Promise<number> {
-  let crashes = 0;
+type Play = (crash: CrashPoint) => Promise<boolean>;
+
+/**
+ * Plays once per moment at which a process could die, until no such moment is left. Returns the number of moments; where
+ * it plays one in so many, it may count a few more than there are.
+ */
+export async function forEachCrashPoint(play: Play, stride = 1): Promise<number> {
+  let moments = 0;
   for (const when of ["before", "after"] as const) {
-    for (let at = 0; ; at += 1) {
-      if (at > CALLS_MAX) throw new Error("it calls for ever");
-      if (await play({ at, when })) break;
-      crashes += 1;
-    }
+    let at = 0;
+    for (; !(await play({ at, when })); at += stride) if (at > CALLS_MAX) throw new Error("it calls for ever");
+    moments += at;
   }
-  return crashes;
+  return moments;
 }
+
+/** The same, with one in so many moments in the gate. */
+export const forSampledCrashPoints = (play: Play): Promise<number> => forEachCrashPoint(play, STRIDE);
