@@ -10,6 +10,7 @@ import { dirname, join } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { LIMITS } from "../../support/gate/limits.ts";
+import { sampled } from "../../support/gate/stride.ts";
 import { envWith, startDev } from "./dev-server.ts";
 import { officeIn, warehouseIn } from "./template-effects.ts";
 import { AGENT, AGENT_TEST, CLIENT_PROGRAM, EVERY_EXPORT, SERVER, TYPED, WRITER, importedIn } from "./project-files.ts";
@@ -49,6 +50,15 @@ const write = (name: string, text: string): void => writeFileSync(join(dir, name
 
 const npm = (...words: readonly string[]): string =>
   execFileSync("npm", [...words, "--no-audit", "--no-fund"], { cwd: dir, encoding: "utf8", stdio: "pipe" });
+
+/** In the gate, the tests of the sources play on this Node, and the package on the oldest one. */
+const ON_NODES: readonly (readonly [string, () => string])[] = sampled(
+  [["the oldest Node", () => nodeOf("oldest")]],
+  [
+    ["the oldest Node", () => nodeOf("oldest")],
+    ["this Node", () => process.execPath],
+  ],
+);
 
 const nodeOf = (name: keyof typeof NODES): string => join(dir, "node_modules", name, "bin", "node");
 
@@ -105,24 +115,24 @@ test("a model by name needs the package of its provider, and finds it once it is
   expect(start()).toMatchObject({ status: 0, stderr: "" });
 });
 
-test.each([
-  ["the oldest Node", () => nodeOf("oldest")],
-  ["this Node", () => process.execPath],
-])("on %s TypeScript that is more than types needs esbuild, and finds it once it is installed", (_, nodeOfCase) => {
-  for (const left of ["esbuild", "@esbuild", ".cache"]) {
-    rmSync(join(dir, "node_modules", left), { recursive: true, force: true });
-  }
-  rmSync(join(dir, "typed"), { recursive: true, force: true });
-  write("words.ts", TYPED.words);
-  write("typed.ts", TYPED.agent);
-  const start = (...words: readonly string[]) =>
-    cairn(nodeOfCase(), "start", "./typed.ts", "--store", "typed", "--input", '{"to":"Ann"}', ...words);
-  expect(start().stderr).toMatch(
-    /^error TransformerMissing: .*words\.ts:2 has an enum, .*\nwhy: .*\nnext: npm install --save-dev esbuild\n$/,
-  );
-  npm("install", "--no-save", "esbuild");
-  expect(start("--wait")).toMatchObject({ status: 0, stdout: expect.stringContaining("All are sent.") });
-});
+test.each(ON_NODES)(
+  "on %s TypeScript that is more than types needs esbuild, and finds it once it is installed",
+  (_, nodeOfCase) => {
+    for (const left of ["esbuild", "@esbuild", ".cache"]) {
+      rmSync(join(dir, "node_modules", left), { recursive: true, force: true });
+    }
+    rmSync(join(dir, "typed"), { recursive: true, force: true });
+    write("words.ts", TYPED.words);
+    write("typed.ts", TYPED.agent);
+    const start = (...words: readonly string[]) =>
+      cairn(nodeOfCase(), "start", "./typed.ts", "--store", "typed", "--input", '{"to":"Ann"}', ...words);
+    expect(start().stderr).toMatch(
+      /^error TransformerMissing: .*words\.ts:2 has an enum, .*\nwhy: .*\nnext: npm install --save-dev esbuild\n$/,
+    );
+    npm("install", "--no-save", "esbuild");
+    expect(start("--wait")).toMatchObject({ status: 0, stdout: expect.stringContaining("All are sent.") });
+  },
+);
 
 test("an old Node prints one error that says what to do", () => {
   const { status, stdout, stderr } = cairn(nodeOf("tooOld"), "list");
@@ -132,39 +142,36 @@ test("an old Node prints one error that says what to do", () => {
   );
 });
 
-test.each([
-  ["the oldest Node", () => nodeOf("oldest")],
-  ["this Node", () => process.execPath],
-])("on %s a run is killed with its supervisor, and resumed without a second letter", async (_, nodeOfCase) => {
-  const node = nodeOfCase();
-  for (const left of ["letters", ".cairn"]) rmSync(join(dir, left), { recursive: true, force: true });
-  const started = cairn(node, "start", "clerk", "--input", '{"to":"Ann"}', "--json");
-  expect(started).toMatchObject({ status: 0, stderr: "" });
-  const { run } = JSON.parse(started.stdout) as { readonly run: string };
+test.each(ON_NODES)(
+  "on %s a run is killed with its supervisor, and resumed without a second letter",
+  async (_, nodeOfCase) => {
+    const node = nodeOfCase();
+    for (const left of ["letters", ".cairn"]) rmSync(join(dir, left), { recursive: true, force: true });
+    const started = cairn(node, "start", "clerk", "--input", '{"to":"Ann"}', "--json");
+    expect(started).toMatchObject({ status: 0, stderr: "" });
+    const { run } = JSON.parse(started.stdout) as { readonly run: string };
 
-  write("slow", "");
-  const worker = spawn(node, [main, "work"], { cwd: dir, detached: true, stdio: "ignore" });
-  await vi.waitUntil(() => existsSync(join(dir, "letters")), { timeout: LIMITS.startMs });
-  process.kill(-(worker.pid ?? 0), "SIGKILL");
-  rmSync(join(dir, "slow"));
+    write("slow", "");
+    const worker = spawn(node, [main, "work"], { cwd: dir, detached: true, stdio: "ignore" });
+    await vi.waitUntil(() => existsSync(join(dir, "letters")), { timeout: LIMITS.startMs });
+    process.kill(-(worker.pid ?? 0), "SIGKILL");
+    rmSync(join(dir, "slow"));
 
-  const second = spawn(node, [main, "work"], { cwd: dir, stdio: "ignore" });
-  try {
-    const shown = () => JSON.parse(cairn(node, "show", run, "--json").stdout) as { readonly status: string };
-    await vi.waitUntil(() => shown().status === "completed", { timeout: LIMITS.runMs, interval: 500 });
-  } finally {
-    second.kill("SIGTERM");
-  }
-  const letters = readFileSync(join(dir, "letters"), "utf8").trim().split("\n");
-  expect(new Set(letters).size).toBe(3);
-  expect(new Set(letters.map((line) => line.split(" ")[1])).size).toBe(3);
-  expect(cairn(node, "verify", run).status).toBe(0);
-});
+    const second = spawn(node, [main, "work"], { cwd: dir, stdio: "ignore" });
+    try {
+      const shown = () => JSON.parse(cairn(node, "show", run, "--json").stdout) as { readonly status: string };
+      await vi.waitUntil(() => shown().status === "completed", { timeout: LIMITS.runMs, interval: 500 });
+    } finally {
+      second.kill("SIGTERM");
+    }
+    const letters = readFileSync(join(dir, "letters"), "utf8").trim().split("\n");
+    expect(new Set(letters).size).toBe(3);
+    expect(new Set(letters.map((line) => line.split(" ")[1])).size).toBe(3);
+    expect(cairn(node, "verify", run).status).toBe(0);
+  },
+);
 
-test.each([
-  ["the oldest Node", () => nodeOf("oldest")],
-  ["this Node", () => process.execPath],
-])("on %s a user's test kills the agent in memory, with the test runner of Node", (_, nodeOfCase) => {
+test.each(ON_NODES)("on %s a user's test kills the agent in memory, with the test runner of Node", (_, nodeOfCase) => {
   const { NODE_OPTIONS: _options, NODE_TEST_CONTEXT: _context, ...env } = process.env;
   const ran = spawnSync(nodeOfCase(), ["--test", "agent.test.ts"], { cwd: dir, encoding: "utf8", env });
   expect(ran).toMatchObject({ status: 0, stdout: expect.stringMatching(/^(# |ℹ )pass 3$/m) });
@@ -196,10 +203,9 @@ test("a server of one's own serves the API below a path, drives the runs, and st
   expect(readFileSync(join(dir, "letters"), "utf8").trim().split("\n")).toHaveLength(3);
 });
 
-test.each([
-  ["Node", () => process.execPath],
-  ["Bun", bun],
-])("the client starts and follows a run in %s", async (_, runtimeOf) => {
+const NODE: readonly [string, () => string] = ["Node", () => process.execPath];
+
+test.each(sampled([NODE], [NODE, ["Bun", bun]]))("the client starts and follows a run in %s", async (_, runtimeOf) => {
   const runtime = runtimeOf();
   for (const left of ["letters", ".cairn"]) rmSync(join(dir, left), { recursive: true, force: true });
   const server = await startDev(dir, envWith(process.execPath));
@@ -254,25 +260,29 @@ describe.each([
     expect(run("npm", "test")).toMatchObject({ status: 0, stdout: expect.stringMatching(/pass 3$/m) });
   });
 
-  test("is started over HTTP, killed while it waits for an approval, approved, and acts once", async () => {
-    const killed = await startDev(project(), env());
-    const { status, body } = await killed.ask("/runs", { agent, input });
-    expect(status).toBe(202);
-    const id = String(body["run"]);
-    await killed.reaches(id, "waiting");
-    await killed.end("SIGKILL");
-    const resumed = await startDev(project(), env());
-    try {
-      const { gates } = (await resumed.ask("/approvals")).body as { readonly gates: readonly { gate: string }[] };
-      expect(gates).toMatchObject([{ run: id }]);
-      const approved = await resumed.ask(`/runs/${id}/approvals/${gates[0]?.gate}`, { as: "approve" });
-      expect(approved).toMatchObject({ status: 202 });
-      await resumed.reaches(id, end);
-    } finally {
-      await resumed.end("SIGTERM");
-    }
-    expect(new Set(effects(project()))).toEqual(new Set([1]));
-  });
+  // In the gate for one of them: the tests of the project kill each of the others.
+  test.each(sampled(template === "orders" ? [agent] : [], [agent]))(
+    "its agent %s is started over HTTP, killed while it waits for an approval, approved, and acts once",
+    async () => {
+      const killed = await startDev(project(), env());
+      const { status, body } = await killed.ask("/runs", { agent, input });
+      expect(status).toBe(202);
+      const id = String(body["run"]);
+      await killed.reaches(id, "waiting");
+      await killed.end("SIGKILL");
+      const resumed = await startDev(project(), env());
+      try {
+        const { gates } = (await resumed.ask("/approvals")).body as { readonly gates: readonly { gate: string }[] };
+        expect(gates).toMatchObject([{ run: id }]);
+        const approved = await resumed.ask(`/runs/${id}/approvals/${gates[0]?.gate}`, { as: "approve" });
+        expect(approved).toMatchObject({ status: 202 });
+        await resumed.reaches(id, end);
+      } finally {
+        await resumed.end("SIGTERM");
+      }
+      expect(new Set(effects(project()))).toEqual(new Set([1]));
+    },
+  );
 });
 
 test("npm create makes a project with the package, under a name of its own if none is typed", () => {
