@@ -124,7 +124,8 @@ function commandsOwed(state: State, view: View): readonly Command[] {
   const isDecided = state.ending !== null && undo === null && !isRevoked;
   if (isDecided && !waits) return [untilQuiet({ kind: "end" })];
   // This also cancels a run that compensates after a failure. The other effects stay, unless the request undoes them.
-  if ((view.cancel || isRevoked) && !isDecided && state.ending?.kind !== "cancelled") return [{ kind: "cancel" }];
+  if ((view.cancel || isRevoked) && !isDecided && state.ending?.kind !== "cancelled")
+    return [answeredBefore(state, quiet) ?? { kind: "cancel" }];
   // C5: children come first, before the own compensation and the end.
   if (state.ending !== null && waits) return [stopOrAwait(state, view)];
   const pause = view.pause && !view.cancel && !isExpired(state);
@@ -135,7 +136,7 @@ function commandsOwed(state: State, view: View): readonly Command[] {
   if (pause && !state.open.some((call) => isReleasedBy(call, view.epoch))) return [{ kind: "pause" }];
   if (undo === "conclude") return [untilQuiet({ kind: "conclude" })];
   if (undo === "undo") return [undoNext(state, view, state.undo?.at(-1)?.call ?? "")];
-  if (undo === null && wantsRestart(state)) return [{ kind: "startOver" }];
+  if (undo === null && wantsRestart(state)) return [answeredBefore(state, quiet) ?? { kind: "startOver" }];
   // Schedule 257: the effects of a discarded stage are undone before it begins again, one after the other.
   const repeated = undoneNext(state);
   if (repeated !== null && state.open.length === 0) return [undoNext(state, view, repeated)];
@@ -182,6 +183,18 @@ function undoNext({ undo = [] }: State, { now, effectsSettleAt }: View, call: st
 function stopOrAwait({ children }: State, { cannotAskChild = false }: View): Command {
   const unasked = children.filter(({ askedToStop }) => askedToStop !== true).map(({ id }) => id);
   return unasked.length > 0 && !cannotAskChild ? { kind: "stopChildren", children: unasked } : { kind: "awaitAnswer" };
+}
+
+/**
+ * Schedule 265: an operator says how an unknown call went, is told that the answer counts, and then cancels or restarts the
+ * run. What is true of the outside stays true, so the answer is applied first. `retry` would start something.
+ */
+function answeredBefore({ ending, pausedFrom, open }: State, quiet: boolean): Command | null {
+  if (ending !== null || pausedFrom !== null) return null;
+  const due = open.find(
+    ({ status, answer }) => status === "unknown" && (answer?.as === "succeeded" || (answer?.as === "failed" && !quiet)),
+  );
+  return due === undefined ? null : { kind: "reconcile", call: due.call };
 }
 
 function callsOwed(state: State, view: View, quiet: boolean): readonly Command[] {

@@ -166,22 +166,21 @@ async function effectsBesides(world: World, state: State): Promise<ForkEffects> 
   // In the lost time of a restore a call happened that this run never released: its question or its answer says so.
   const mayHaveHappened = ({ attempts, status }: LedgerEntry): boolean =>
     attempts > 0 || status === "unknown" || status === "reconciled";
-  const acted = calls.filter(
-    (entry) => entry.effect !== null && EFFECTS[entry.effect].actsOutside && mayHaveHappened(entry),
-  );
+  const known = calls.filter(mayHaveHappened);
+  const acted = known.filter(({ effect }) => effect !== null && EFFECTS[effect].actsOutside);
   const isLater = (call: string): boolean => Number(/^c(\d+)$/.exec(call)?.[1] ?? 0) > state.calls;
   // A hand-off that failed after its child run acted has left effects behind, too.
   const stands = ({ status, outside }: LedgerEntry): boolean =>
     (status !== "failed" && status !== "compensated") || workStands(outside);
   const named = (some: typeof acted): readonly string[] => some.map(inWords);
   // The fork knows what was undone before that version.
-  const { undone: known } = repeatsOf(state);
+  const { undone: before } = repeatsOf(state);
   return {
     later: named(acted.filter((entry) => isLater(entry.call) && stands(entry))),
     undone: named(
       acted.filter(
         ({ call, status, undoes }) =>
-          undoes === undefined && !isLater(call) && status === "compensated" && !known.includes(call),
+          undoes === undefined && !isLater(call) && status === "compensated" && !before.includes(call),
       ),
     ),
   };

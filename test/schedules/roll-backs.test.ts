@@ -7,7 +7,7 @@ import { forkRun } from "../../src/operations/fork.ts";
 import { show } from "../../src/operations/views.ts";
 import { assertSafety } from "../support/gate/safety.ts";
 import { HOUR, runForTime } from "../support/harness/run-for-time.ts";
-import { Desk, ONE, type Rules, booking, goOn, undoBy } from "../support/runs/booking-run.ts";
+import { Desk, ONE, type Rules, answer, booking, goOn, undoBy } from "../support/runs/booking-run.ts";
 import { playRun } from "../support/runs/topology-run.ts";
 import { rowIn } from "../support/runs/run-to-fork.ts";
 
@@ -51,6 +51,21 @@ test("schedule 259: a stage books again under the agent's own key after an undo;
   const { shown } = await playRun(booking(desk, { rules: { ...undoBy(desk), key }, flights: ONE }));
   expect(shown).toMatchObject({ status: "completed" });
   assertSafety("the booking of the last run of the stage stands", () => expect(desk.standing).toEqual(["LH0", "LH1"]));
+  expect([...desk.bookings.keys()]).toEqual(["trip-LH0", "trip-LH1", "trip-LH1~2"]);
+});
+
+test("schedule 264: a human undid a booking of a discarded stage, and the run restarts; the service does not answer with it", async () => {
+  const desk = new Desk();
+  const key = ({ flight }: { readonly flight: string }): string => `trip-${flight}`;
+  const agent = booking(desk, { rules: { key }, flights: ONE });
+  const asked = await playRun(agent);
+  expect(asked.shown).toMatchObject({ status: "blocked", unknown: [{ call: "undo-c2", byHand: true }] });
+  desk.cancel("trip-LH1");
+  await answer(asked, "undo-c2", "succeeded");
+  const want = { run: asked.run, next: "restart", by: "ann" } as const;
+  expect(await requestCompensation(asked.harness.world, want)).toBe("accepted");
+  expect(await goOn(asked, agent)).toMatchObject({ attempt: 2 });
+  assertSafety("what the model takes for booked is booked", () => expect(desk.standing).toEqual(["LH0", "LH1"]));
   expect([...desk.bookings.keys()]).toEqual(["trip-LH0", "trip-LH1", "trip-LH1~2"]);
 });
 

@@ -47,6 +47,12 @@ export function endRepeats(state: State): State {
   return { ...state, repeats: { ...repeats, due: [], standing: [...repeats.standing, ...repeats.due] } };
 }
 
+/** A restart keeps what was undone: its key stays used, since the service would answer with it (schedule 264). */
+export function afterRestart({ repeats }: Pick<State, "repeats">): Pick<State, "repeats"> {
+  const { undone = [] } = repeats ?? {};
+  return undone.length === 0 ? {} : { repeats: { ...NONE, undone } };
+}
+
 /** Effects of work that was repeated, as far as they stand. */
 export function leftStanding(state: Pick<State, "repeats">): readonly string[] {
   const { due, standing } = repeatsOf(state);

@@ -6,7 +6,7 @@
 import { ensure } from "../ensure.ts";
 import { type Value, text } from "../message.ts";
 import { afterCalls, mayHaveHappened, message, newCall, settleCall } from "./open-calls.ts";
-import { endRepeats, undoneNext } from "./repeats.ts";
+import { afterRestart, endRepeats, undoneNext } from "./repeats.ts";
 import { settleWaits } from "./waits.ts";
 import type { OpenCall, State } from "../state.ts";
 import { withoutLack } from "../policy/upgrades.ts";
@@ -89,6 +89,7 @@ export function beginRestart(state: State, { say, at }: { readonly say: string; 
   const words = state.messages.filter(({ source }) => source.startsWith("user:"));
   return {
     ...rest,
+    ...afterRestart(state),
     restart: state.restart + 1,
     phase: "AwaitingLLM",
     ending: null,

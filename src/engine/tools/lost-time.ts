@@ -101,6 +101,8 @@ interface AskedCall {
   readonly reason?: string | undefined;
 }
 
+type OfLostTime = Pick<AsksFirst, "mark"> & Omit<AskedCall, "tool">;
+
 /** The results that newer objects know, read once by an invocation. */
 const known = new WeakMap<ActiveRun, Promise<LostResults>>();
 
@@ -116,25 +118,23 @@ async function lostResultOf(run: ActiveRun, call: string, mark: RestoredMark): P
  * Schedule 263: a call happened in the lost time and was undone there. Its result would let the run go on as if the effect
  * stood, and the service may answer the same key with what was cancelled. So a human says what is true.
  */
-function askAboutUndone(
-  run: ActiveRun,
-  { call, mark, reason }: { readonly call: string; readonly mark: RestoredMark; readonly reason?: string | undefined },
-): void {
+function askAboutUndone(run: ActiveRun, { call, mark, reason }: OfLostTime): void {
   const why = `${restoredWords(mark)}; newer objects of this run say that it happened and that its undo was begun`;
   const reconcilableFrom = reconcileFromOf(run, null);
   recordUnknown(run, { call, tool: null, why, reconcilableFrom, restored: mark.at, approval: reason });
 }
 
 /**
- * Before a call whose class would repeat it after a restore: asks about it if newer objects say that it was undone. Where
- * the service does not know the key, a repetition does it again, as wanted.
+ * Asks about a call that was undone and that its class would repeat under its key. Where the service does not know the
+ * key, a repetition does it again, as wanted.
  */
 export async function asksAboutUndone(
   run: ActiveRun,
-  { open, tool }: { readonly open: OpenCall; readonly tool: Tool },
+  { open, tool }: Parameters<typeof asksFirst>[1],
 ): Promise<boolean> {
   const mark = openMark(run.row);
-  const isRepeated = EFFECTS[tool.effect].isKnownByKey && EFFECTS[tool.effect].afterRestore === "again";
+  const { isKnownByKey, afterRestore } = EFFECTS[tool.effect];
+  const isRepeated = isKnownByKey && afterRestore === "again";
   if (mark === null || !isRepeated || tool.undo === null || open.restored === mark.at) return false;
   const found = await lostResultOf(run, open.call, mark);
   if (found?.isUndone !== true) return false;
@@ -146,13 +146,11 @@ export async function asksAboutUndone(
  * Settles the call with its result of the lost time, if newer objects of the run have it. If they say that its effect was
  * undone, a human is asked. False: they do not know it.
  */
-export async function takeLostResult(
-  run: ActiveRun,
-  { call, mark, reason }: { readonly call: string; readonly mark: RestoredMark; readonly reason?: string | undefined },
-): Promise<boolean> {
+export async function takeLostResult(run: ActiveRun, asked: OfLostTime): Promise<boolean> {
+  const { call, mark } = asked;
   const found = await lostResultOf(run, call, mark);
   if (found?.isUndone === true) {
-    askAboutUndone(run, { call, mark, reason });
+    askAboutUndone(run, asked);
     return true;
   }
   if (found === undefined || !(await isWhole(run, found))) return false;
@@ -161,21 +159,10 @@ export async function takeLostResult(
   const why = restoredWords(mark);
   // It was unknown until now, so its key counts as used and its effect can be undone.
   recordUnknown(run, { call, tool: null, why, reconcilableFrom: run.now, restored: mark.at });
-  const answer = {
-    as: outcome,
-    value,
-    by: "newer objects",
-    note: null,
-    ...(files !== undefined && { files }),
-  } as const;
-  run.record({
-    kind: "ToolResultReconciled",
-    at: run.now,
-    call,
-    answer,
-    evidence,
-    ...(externalId !== null && { externalId }),
-  });
+  const given = files === undefined ? {} : { files };
+  const answer = { as: outcome, value, by: "newer objects", note: null, ...given } as const;
+  const named = externalId === null ? {} : { externalId };
+  run.record({ kind: "ToolResultReconciled", at: run.now, call, answer, evidence, ...named });
   // The result has to be durable before the model sees it.
   run.noticed.requireCommit();
   return true;
