@@ -5,10 +5,12 @@ import { type Conversation, type ScriptedReply } from "../../src/index.ts";
 import { dispatchIn } from "../../src/protocol/row-fence.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { Till, payer, payingBoss } from "../support/agents/payers.ts";
+import { INPUT } from "../support/agents/workers.ts";
 import { assertSafety } from "../support/gate/safety.ts";
 import { advanceUntilSettled, rowOf } from "../support/harness/harness.ts";
 import { crashAfterCall, endAttempt, freezeBeforeCall, performTask } from "../support/harness/chain-steps.ts";
 import {
+  CHILD,
   LATE_MS,
   PART,
   SUCCEEDED,
@@ -144,4 +146,33 @@ test("schedule 256: an operator cancels a child, and it is taken from its proces
   await playAll(house);
   expect(childOf(house).status).toBe("cancelled");
   expect(till.effectsOf(PART, "keyed")).toBe(1);
+});
+
+test("schedule 269: a fence lands and its answer is lost; the execution that waited for the child ends", async () => {
+  const till = new Till();
+  const middle = payingBoss({ name: "middle", task: INPUT });
+  const root = payingBoss({ child: { ...CHILD, agent: "middle", output: undefined as never, budget: { beats: 50 } } });
+  const house = await household([root, middle, payer({ effect: "keyed", till })]);
+  const { harness, run } = house;
+  await beatOf(house, run);
+  await beatOf(house, run);
+  const child = childrenOf(house)[0]?.run ?? "";
+  await beatOf(house, child);
+  await beatOf(house, child);
+  const token = rowOf(harness, child).park?.token ?? "";
+  const [waits] = [...harness.world.chain.executions.values()].filter((each) => each.token === token);
+  expect(waits?.name).toContain(child);
+  harness.clock.moveTo(harness.clock.now() + LATE_MS);
+  const { table } = harness.world;
+  let sent = 0;
+  const fenceChild: typeof table.fenceChild = async (fence) => {
+    const answer = await table.fenceChild(fence);
+    return (sent += 1) === 1 ? { kind: "ambiguous", why: "no answer" } : answer;
+  };
+  await beatOf(house, run, { ...harness.world, table: { ...table, fenceChild } });
+  expect([sent, dispatchIn(rowOf(harness, child))]).toEqual([2, 2]);
+  expect([...harness.world.chain.executions.values()].filter((each) => each.token === token)).toEqual([]);
+  await playAll(house);
+  assertSafety("paid once", () => expect(till.effectsOf(PART, "keyed")).toBe(1));
+  expect(rowOf(harness, run).status).toBe("completed");
 });

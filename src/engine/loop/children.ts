@@ -170,11 +170,26 @@ export async function continueChildren(run: ActiveRun, ids: readonly string[]): 
   return "continue";
 }
 
+/**
+ * The token of the execution that waits for that run. Schedule 269: a fence lands and its answer is lost, so the answer to
+ * its copy does not name that execution, which would stay open until its limit. Null: none waits, or it is not known.
+ */
+async function parkOf({ table, clock }: World, run: string): Promise<string | null> {
+  try {
+    return (await table.read(run, clock.now()))?.park?.token ?? null;
+  } catch (error) {
+    // The fence says what is wrong with the row.
+    if (error instanceof RowNewer || error instanceof RowUnreadable) return null;
+    throw error;
+  }
+}
+
 /** The fence names this epoch of the parent, so a process that lost the parent takes no child from its successor. */
 async function fence(run: ActiveRun, request: Pick<ChildFence, "child" | "dispatch">): Promise<FenceAnswer> {
   const { world, row, invocation } = run;
   const { clock, random, limits, table } = world;
   const { run: id, born, epoch } = row;
+  const before = await parkOf(world, request.child);
   const outcome = await resolveAmbiguousWrite<FenceOutcome>(
     () => table.fenceChild({ run: id, born, epoch, now: clock.now(), ...request }),
     () => null,
@@ -185,9 +200,9 @@ async function fence(run: ActiveRun, request: Pick<ChildFence, "child" | "dispat
   if (outcome.kind === "unreadable") throw new Unreadable(`run ${id}: ${outcome.why}`);
   if (outcome.kind === "newer") throw new RowNewer(id, outcome);
   // The execution that waited for the child finds that the run has moved on, and ends.
-  if (outcome.kind === "fenced" && outcome.parked !== null && outcome.parked !== NO_EXECUTION) {
-    await world.chain.wake(outcome.parked);
-  }
+  const parked = outcome.kind === "fenced" ? outcome.parked : before;
+  const isOver = outcome.kind === "fenced" || (outcome.kind === "already" && outcome.row.park?.token !== parked);
+  if (isOver && parked !== null && parked !== NO_EXECUTION) await world.chain.wake(parked);
   if ((outcome.kind === "fenced" || outcome.kind === "already") && isUnbegun(outcome.row)) {
     await startExecution(world, outcome.row);
   }
