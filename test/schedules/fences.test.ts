@@ -160,7 +160,7 @@ test("schedule 269: a fence lands and its answer is lost; the execution that wai
   await beatOf(house, child);
   await beatOf(house, child);
   const token = rowOf(harness, child).park?.token ?? "";
-  const [waits] = [...harness.world.chain.executions.values()].filter((each) => each.token === token);
+  const waits = [...harness.world.chain.executions.values()].find((each) => each.token === token);
   expect(waits?.name).toContain(child);
   harness.clock.moveTo(harness.clock.now() + LATE_MS);
   const { table } = harness.world;
