@@ -16,7 +16,7 @@ import { isOwn } from "../src/sdk/own-files.ts";
 import { aliased, isInstalled, unbuilt } from "../src/sdk/typescript/locate.ts";
 import type { ModelRates } from "../src/protocol/model-rate.ts";
 import { type Prices, pricedBy } from "../src/sdk/prices.ts";
-import { providerPackages, requirePackages } from "./provider-packages.ts";
+import { providerPackages, requireClients, requirePackages } from "./provider-packages.ts";
 import { type DeployedFunction, EVENTS, FUNCTIONS, type FunctionName, agentFunction } from "./names.ts";
 
 export { FUNCTIONS, type FunctionName };
@@ -78,8 +78,9 @@ export async function bundleFunctions(of: {
   /** The project of the agents; default: this checkout. */
   readonly project?: Project;
 }): Promise<readonly Bundle[]> {
-  rmSync(of.folder, { recursive: true, force: true });
   const { isolated = [], prices = {}, modelRates = {}, eventStreams = false, project = CHECKOUT } = of;
+  requireClients([project.root, OWN]);
+  rmSync(of.folder, { recursive: true, force: true });
   const agents = await agentLines(of.agentFiles, { prices, root: project.root });
   const all = agentsModule(
     [...agents.values()].map(({ line }) => line),

@@ -6,6 +6,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Plugin } from "esbuild";
 import type { Agent } from "../src/ports/agent.ts";
+import { awsPackagesMissing } from "../src/ports/aws-packages.ts";
 import { ModelNotReady, PROVIDER_PACKAGES, namedModelsOf, packageMissing } from "../src/ports/named-models.ts";
 
 /** The client of MCP servers, which `cairn-run/mcp-tools` loads with the first connection. */
@@ -39,6 +40,12 @@ export function requirePackages(
   if (missing === undefined) return;
   const { message, code, next } = packageMissing(missing);
   throw new ModelNotReady(`agent ${agent.name} of ${file}: ${message}`, { code, next });
+}
+
+/** Throws if the functions need a client of AWS that none of the folders in `roots` has. */
+export function requireClients(roots: readonly string[]): void {
+  const missing = awsPackagesMissing("a deployment to AWS", (name) => roots.some(has(name)));
+  if (missing !== null) throw new Error(`${missing.code}: ${missing.what}: ${missing.why}; type: ${missing.next}`);
 }
 
 const has =

@@ -18,6 +18,28 @@ const WITHOUT_LOCALES: Plugin = {
   load: (id) => (id.endsWith("/zod/v4/locales/index.js") ? "export {};" : null),
 };
 
+/** A failed import of an optional package stays a failure; a bundler that finds the handler warns instead of refusing. */
+const MAY_FAIL = "catch((missing) => { throw missing; })";
+
+/**
+ * Imports the clients of AWS where a chunk runs, and not where it is linked. A bundler of a user that writes one file
+ * moves all that is linked to its top, so that a program on a local store would need the clients to start.
+ */
+const LATE_CLIENTS: Plugin = {
+  name: "late-clients",
+  renderChunk: (code, { fileName }) => {
+    const late = code
+      .replaceAll(/^import \{([^}]+)\} from "(@aws-sdk\/[^"]+)";$/gm, (_, names: string, from: string) => {
+        return `const {${names.replaceAll(" as ", ": ")}} = await import("${from}");`;
+      })
+      .replaceAll(/\bimport\("([^"]+)"\)/g, (found, from: string) =>
+        STAYS.test(from) ? `${found}.${MAY_FAIL}` : found,
+      );
+    if (/^import .*"@aws-sdk\//m.test(late)) throw new Error(`${fileName} links a client of AWS`);
+    return late === code ? null : { code: late, map: null };
+  },
+};
+
 /** Names stay readable in stack traces. */
 export const WRITTEN = {
   format: "esm",
@@ -41,7 +63,12 @@ export interface Bundling {
  */
 export async function bundle({ input, dir, groups }: Bundling): Promise<readonly OutputChunk[]> {
   const { plugin, importedBy } = importGraph();
-  const build = await rolldown({ ...SOURCE, input, external: isExternal, plugins: [plugin, WITHOUT_LOCALES] });
+  const build = await rolldown({
+    ...SOURCE,
+    input,
+    external: isExternal,
+    plugins: [plugin, WITHOUT_LOCALES, LATE_CLIENTS],
+  });
   const codeSplitting = { groups: groups.map(({ name, of }) => ({ name, test: inEach(of.map(importedBy)) })) };
   const { output } = await build.write({ ...WRITTEN, dir, codeSplitting });
   await build.close();

@@ -12,8 +12,9 @@ import { execFileSync } from "node:child_process";
 import { dirname, join, relative, resolve } from "node:path";
 import { FUNCTION_CONDITION, PACKAGES_ON_USE, isForFunctions } from "../infra/entry-points.ts";
 import { EVENTS, FUNCTIONS } from "../infra/names.ts";
-import { type OutputChunk, rolldown } from "rolldown";
+import { type OutputChunk, type Plugin, rolldown } from "rolldown";
 import { packedReadme } from "./packed-readme.ts";
+import { AWS_PACKAGES } from "../src/ports/aws-packages.ts";
 import { PROVIDER_PACKAGES } from "../src/ports/named-models.ts";
 import { SOURCE, STAYS, WRITTEN, bundle } from "./bundle.ts";
 
@@ -41,10 +42,17 @@ const OPTIONAL_PEERS = [
   ...Object.values(PACKAGES_ON_USE).flat(),
   "@modelcontextprotocol/client",
   ...PROVIDER_PACKAGES,
+  ...AWS_PACKAGES,
   "esbuild",
 ];
-/** Most projects have this one already, through their other tools. From this version on it knows all decorators. */
-const RANGES: Readonly<Record<string, string>> = { esbuild: ">=0.21.0" };
+/**
+ * Wider than the repository's: of esbuild each version that knows all decorators, which most projects have through their
+ * other tools; of zod each that has zod 4 (`zod/v4` in 3.25), as the test of the package's types shows.
+ */
+const RANGES: Readonly<Record<string, string>> = { esbuild: ">=0.21.0", zod: "^3.25.76 || ^4.0.0" };
+
+/** What the bundle imports of AWS stays out of the list of dependencies. */
+const isPeer = (name: string): boolean => PEERS.has(name) || OPTIONAL_PEERS.includes(name);
 
 /** Only the declarations import these. */
 const FOR_TYPES = new Set(["@ai-sdk/provider", "@types/json-schema", "zod"]);
@@ -138,11 +146,19 @@ async function bundleFunctions({ exports }: Manifest): Promise<readonly OutputCh
     ...SOURCE,
     input: Object.fromEntries([...[...FUNCTIONS, EVENTS].map((name) => [name, `functions/${name}.ts`]), ...library]),
     external: [STAYS, /^zod(\/|$)/, "cairn-agents", "cairn-console"],
+    plugins: [ZOD_4],
   });
   const { output } = await build.write({ ...WRITTEN, dir: join(OUT, "dist", "functions") });
   await build.close();
   return output.filter((each) => each.type === "chunk");
 }
+
+/** Zod 3 has zod 4 at this path, and zod 4 has itself there. */
+const ZOD_4_PATH = "zod/v4";
+const ZOD_4: Plugin = {
+  name: "zod-4",
+  resolveId: (path) => (path === "zod" ? { id: ZOD_4_PATH, external: true } : null),
+};
 
 /** The name of an entry point among the modules that Lambda runs; null if none of them may import it. */
 const libraryName = (entryPoint: string): string | null =>
@@ -165,7 +181,7 @@ function writeTypes(sources: readonly string[], installed: ReadonlySet<string>):
   const reached = new Set(sources.map((file) => join(TYPES, file.replace(/\.ts$/, ".d.ts"))));
   for (const file of reached) {
     // What wraps zod for the API is bundled; its declarations are those of zod.
-    const text = readFileSync(file, "utf8").replaceAll('"@hono/zod-openapi"', '"zod"');
+    const text = readFileSync(file, "utf8").replaceAll(/"(@hono\/zod-openapi|zod)"/g, `"${ZOD_4_PATH}"`);
     for (const [, path = ""] of text.matchAll(/(?:from |import\(|import )"([^"]+)"/g)) {
       if (path.startsWith(".")) reached.add(resolve(dirname(file), path.replace(/\.ts$/, ".d.ts")));
       else if (!path.startsWith("node:") && !installed.has(packageOf(path)))
@@ -173,9 +189,24 @@ function writeTypes(sources: readonly string[], installed: ReadonlySet<string>):
     }
     const to = join(OUT, "dist", `${nameOf(relative(TYPES, file))}.ts`);
     mkdirSync(dirname(to), { recursive: true });
-    writeFileSync(to, toJs(text));
+    writeFileSync(to, forEachZod4(toJs(text)));
   }
   rmSync(TYPES, { recursive: true });
+}
+
+/**
+ * The same types by what each zod 4 has: a field that may be missing and is never undefined has a name since 4.3, and a
+ * union names its discriminator since 4.1.
+ */
+function forEachZod4(text: string): string {
+  const plain = text.includes("z.ZodDiscriminatedUnion<[")
+    ? text.replaceAll("z.ZodDiscriminatedUnion<[", "z.ZodUnion<[").replaceAll(/>\], "\w+">/g, ">]>")
+    : text;
+  const own = plain.replaceAll(/\b(?:z|import\("zod\/v4"\))\.ZodExactOptional</g, "ExactOptionalSchema<");
+  if (own === plain) return own;
+  const zod = `import("${ZOD_4_PATH}")`;
+  const value = `${zod}.ZodType<${zod}.output<S>, ${zod}.input<S>>`;
+  return `${own}type ExactOptionalSchema<S extends ${zod}.core.SomeType> = ${value} & { _zod: { optin: "optional"; optout: "optional" } };\n`;
 }
 
 /** Relative imports as they are in the package, where what is in `src` lies beside `infra`. */
@@ -213,10 +244,10 @@ function packed(manifest: Manifest, imported: ReadonlySet<string>) {
       }),
     ),
     files: ["dist", "templates"],
-    dependencies: Object.fromEntries(versions.filter(([each]) => !PEERS.has(each))),
+    dependencies: Object.fromEntries(versions.filter(([each]) => !isPeer(each))),
     peerDependencies: Object.fromEntries([
-      ...versions.filter(([each]) => PEERS.has(each)),
-      ...OPTIONAL_PEERS.map((each) => [each, RANGES[each] ?? devDependencies[each]]),
+      ...versions.filter(([each]) => PEERS.has(each)).map(([each, range]) => [each, RANGES[each] ?? range]),
+      ...OPTIONAL_PEERS.map((each) => [each, RANGES[each] ?? devDependencies[each] ?? dependencies[each]]),
     ]),
     peerDependenciesMeta: Object.fromEntries(OPTIONAL_PEERS.map((each) => [each, { optional: true }])),
   };

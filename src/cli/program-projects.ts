@@ -18,6 +18,7 @@ export function addProjects(program: Command, { shell, ends }: Into): void {
         .choices(["basic", "chat", "scheduled", "orders"])
         .default("basic"),
     )
+    .option("--aws", "name the clients of AWS in package.json, which a deployment to AWS needs")
     .action(async (dir: string, _, command: Command) =>
       ends((await import("./commands/init.ts")).init(shell, { dir, flags: command.optsWithGlobals() })),
     );

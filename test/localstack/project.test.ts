@@ -67,7 +67,7 @@ beforeAll(async () => {
   const built = join(ROOT, "build", "cairn-run");
   const tarball = npm(dir, "pack", built).trim();
   const init = (...words: readonly string[]): void =>
-    void execFileSync(process.execPath, [join(built, "dist", "cli", "main.js"), "init", ...words]);
+    void execFileSync(process.execPath, [join(built, "dist", "cli", "main.js"), "init", "--aws", ...words]);
   init(project);
   for (const template of Object.values(MORE)) init(join(project, template), "--template", template);
   npm(project, "install", join(dir, tarball), ...OPTIONAL_PACKAGES);

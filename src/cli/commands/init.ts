@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { AWS_PACKAGES } from "../../ports/aws-packages.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
 import { type Shell, printDocument } from "../shell.ts";
@@ -20,6 +21,8 @@ import { dependencyOnCairn } from "./init-dependency.ts";
 
 export interface InitFlags {
   readonly template: "basic" | "chat" | "scheduled" | "orders";
+  /** Whether the project gets the clients of AWS. */
+  readonly aws?: boolean;
 }
 
 /** Files with this ending get their values filled in and lose the ending. */
@@ -35,10 +38,10 @@ interface Manifest {
 }
 
 export async function init(shell: Shell, of: { readonly dir: string; readonly flags: InitFlags }): Promise<number> {
-  const { template } = of.flags;
+  const { template, aws = false } = of.flags;
   const dir = resolve(shell.cwd, of.dir);
   refuseUnlessFree(dir, of);
-  const files = written(dir, template);
+  const files = written(dir, { template, aws });
   const next = [...(dir === shell.cwd ? [] : [`cd ${of.dir}`]), "npm install", "npm test"];
   if (shell.json) printDocument(shell, { dir, template, files, next });
   else {
@@ -64,14 +67,19 @@ function refuseUnlessFree(
     exit: EXIT.refused,
     what: found === null ? `${dir} is a file` : `${dir} is not empty: it has ${found.slice(0, 3).join(", ")}${more}`,
     why: "a project is written into a new or empty folder, so that no file is replaced; nothing was written",
-    next: `npx cairn-run init ${typed === "." ? "my-agents" : `${typed}-2`} --template ${flags.template}`,
+    next: `npx cairn-run init ${typed === "." ? "my-agents" : `${typed}-2`} --template ${flags.template}${flags.aws === true ? " --aws" : ""}`,
   });
 }
 
-function written(dir: string, template: string): readonly string[] {
+interface Wanted {
+  readonly template: string;
+  readonly aws: boolean;
+}
+
+function written(dir: string, { template, aws }: Wanted): readonly string[] {
   const home = dirname(fileURLToPath(import.meta.resolve("#package")));
   try {
-    return write(dir, { from: ["shared", template].map((name) => join(home, "templates", name)), home });
+    return write(dir, { from: ["shared", template].map((name) => join(home, "templates", name)), home, aws });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
     throw new UserError({
@@ -84,8 +92,14 @@ function written(dir: string, template: string): readonly string[] {
   }
 }
 
+interface Source {
+  readonly from: readonly string[];
+  readonly home: string;
+  readonly aws: boolean;
+}
+
 /** Writes into a folder beside the target, and moves the files when all are there. Returns their names. */
-function write(dir: string, of: { readonly from: readonly string[]; readonly home: string }): readonly string[] {
+function write(dir: string, of: Source): readonly string[] {
   const draft = mkdtempSync(join(dirname(dir), ".cairn-init-"));
   try {
     for (const from of of.from) cpSync(from, draft, { recursive: true });
@@ -94,6 +108,7 @@ function write(dir: string, of: { readonly from: readonly string[]; readonly hom
       .map(({ parentPath, name }) => join(parentPath, name));
     const values = valuesFor(dir, of.home);
     for (const file of names.filter((name) => name.endsWith(FILLED))) fill(file, values);
+    if (of.aws) addClients(join(draft, "package.json"), of.home);
     if (!existsSync(dir)) mkdirSync(dir);
     for (const name of readdirSync(draft)) renameSync(join(draft, name), join(dir, name));
     return names.map((file) => targetOf(relative(draft, file))).toSorted();
@@ -112,12 +127,22 @@ function fill(file: string, values: Readonly<Record<string, string>>): void {
   rmSync(file);
 }
 
+function addClients(file: string, home: string): void {
+  const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(home, "package.json"), "utf8")) as Manifest;
+  const ranges = { ...dependencies, ...peerDependencies };
+  const manifest = JSON.parse(readFileSync(file, "utf8")) as Manifest;
+  const all = { ...manifest.dependencies, ...Object.fromEntries(AWS_PACKAGES.map((name) => [name, ranges[name]])) };
+  const sorted = Object.fromEntries(Object.entries(all).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  writeFileSync(file, `${JSON.stringify({ ...manifest, dependencies: sorted }, null, 2)}\n`);
+}
+
 function valuesFor(dir: string, home: string): Readonly<Record<string, string>> {
   const manifest = JSON.parse(readFileSync(join(home, "package.json"), "utf8")) as Manifest;
   const zod = { ...manifest.dependencies, ...manifest.peerDependencies }["zod"] ?? "";
   const name = nameFrom(basename(dir));
   const cairn = dependencyOnCairn({ home, dir, version: manifest.version });
-  return { name, app: appFrom(name), cairn, zod: zod.replace(/^\D+/, "") };
+  // The newest that it names.
+  return { name, app: appFrom(name), cairn, zod: (zod.split("||").at(-1) ?? "").replace(/^\D+/, "") };
 }
 
 /** Resources in AWS are named after the app, and the longest of these names leave no more room for it. */

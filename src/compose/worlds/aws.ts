@@ -4,6 +4,9 @@
  *
  * Everything that talks to AWS is imported on use, so a command of another world does not wait for it.
  */
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { AWS_PACKAGES, awsPackagesMissing } from "../../ports/aws-packages.ts";
 import { type Diagnosis, judgeAll } from "../../ports/diagnosis.ts";
 import type {
   ConfiguredWorld,
@@ -16,6 +19,8 @@ import type {
 import { StoreForeign } from "../../ports/store-errors.ts";
 import type { World } from "../../ports/world.ts";
 import { deploymentOf } from "../../adapters/aws/table/keys.ts";
+import { isOwn } from "../../sdk/own-files.ts";
+import { EXIT, UserError } from "../user-error.ts";
 
 interface Names {
   readonly table: string;
@@ -41,16 +46,31 @@ export const awsProvider: WorldProvider = {
   configure: ({ env }) => {
     const said = ({ variable }: (typeof SETTINGS)[number]): string => env[variable] ?? "";
     const names = { table: said(TABLE), bucket: said(BUCKET), machine: said(MACHINE) };
-    const trouble = troubleWith(names);
+    const trouble = packagesMissing("the world aws") ?? troubleWith(names);
     return trouble === null ? { kind: "configured", world: deployment(names) } : { kind: "invalid", trouble };
   },
   sealKeys: async ({ env }) => {
     const kmsKey = env["CAIRN_SEAL_KMS_KEY"];
     if (!kmsKey) return null;
+    const trouble = packagesMissing("the seal key of CAIRN_SEAL_KMS_KEY", ["@aws-sdk/client-kms"]);
+    if (trouble !== null) throw new UserError({ ...trouble, exit: EXIT.usage });
     const { kmsSealKeys } = await import("../../adapters/aws/seal-keys.ts");
     return kmsSealKeys({ kmsKey, isRequired: env["CAIRN_SEAL"] === "required" });
   },
 };
+
+/** A program that is bundled may have them in its own files, so nothing is looked for there. */
+const packagesMissing = (who: string, needed: readonly (typeof AWS_PACKAGES)[number][] = AWS_PACKAGES) =>
+  isOwn(fileURLToPath(import.meta.url)) ? awsPackagesMissing(who, isInstalled, needed) : null;
+
+function isInstalled(name: string): boolean {
+  try {
+    createRequire(import.meta.url).resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function troubleWith(names: Names): Misconfigured | null {
   const missing = SETTINGS.filter(({ name }) => names[name] === "").map(({ variable }) => variable);

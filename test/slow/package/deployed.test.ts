@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { AWS_PACKAGES } from "../../../src/ports/aws-packages.ts";
 import { EVERY_ENTRY_POINT, ONE_LIBRARY, definitionsIn, seenByApi } from "../../support/bundles/every-entry-point.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
@@ -39,6 +40,14 @@ const WITHOUT_PACKAGES = EVERY_ENTRY_POINT.replace(/^import .+\/(langgraph|mcp)"
   /(langgraph|mcp)\.CairnError/g,
   "client.CairnError",
 );
+
+test("without the clients of AWS nothing is bundled, and the command to type is said", () => {
+  const { status, stderr } = bundled(WITHOUT_PACKAGES);
+  expect(status).toBe(1);
+  expect(stderr).toContain(`PackageMissing: a deployment to AWS needs ${AWS_PACKAGES.length} clients of AWS`);
+  expect(stderr).toContain(`type: npm install ${AWS_PACKAGES.join(" ")}`);
+  npm("install", ...AWS_PACKAGES);
+});
 
 test("an agent is bundled without the optional packages that it does not use", () => {
   expect(bundled(WITHOUT_PACKAGES)).toEqual({ status: 0, stderr: "" });

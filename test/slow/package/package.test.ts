@@ -4,7 +4,7 @@
  */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { build } from "esbuild";
@@ -96,6 +96,51 @@ test("every entry point has its types: nothing that it exports is any, with its 
   };
   write("tsconfig.json", JSON.stringify({ compilerOptions, files: ["every-export.ts"] }));
   expect(spawnSync(join(ROOT, "node_modules", ".bin", "tsc"), { cwd: dir, encoding: "utf8" }).stdout).toBe("");
+});
+
+/** The program of each test of types, where the project has zod 3: it has zod 4 at this path. */
+const withZod3 = (text: string): string => text.replaceAll('from "zod"', 'from "zod/v4"');
+
+test.each(["3.25.76", "4.0.0", "4.1.0"])("its types and its agents work with zod %s", (version) => {
+  const home = join(dir, `zod ${version}`);
+  mkdirSync(home);
+  const take = (name: string, text: string): void =>
+    writeFileSync(join(home, name), version.startsWith("3.") ? withZod3(text) : text);
+  take("package.json", JSON.stringify({ name: "my-agents", private: true, type: "module" }));
+  take("every-export.ts", EVERY_EXPORT);
+  take("agent.ts", AGENT);
+  const peers = ["@langchain/core", "@langchain/langgraph-checkpoint", "@modelcontextprotocol/server"];
+  npm("install", "--prefix", home, join(dir, tarball), `zod@${version}`, "@types/node", ...peers);
+  const compilerOptions = {
+    ...{ module: "nodenext", target: "esnext", strict: true, noEmit: true, types: ["node"], skipLibCheck: false },
+    resolveJsonModule: true,
+  };
+  take("tsconfig.json", JSON.stringify({ compilerOptions, files: ["every-export.ts", "agent.ts"] }));
+  const tsc = join(ROOT, "node_modules", ".bin", "tsc");
+  expect(spawnSync(tsc, { cwd: home, encoding: "utf8" }).stdout).toBe("");
+  const own = join(home, "node_modules", "cairn-run", "dist", "cli", "main.js");
+  const words = [own, "start", "./agent.ts", "--input", '{"to":"Ann"}', "--wait"];
+  expect(spawnSync(process.execPath, words, { cwd: home, encoding: "utf8" })).toMatchObject({ status: 0, stderr: "" });
+});
+
+test("without the clients of AWS the AWS world is refused with the command to type", () => {
+  const { status, stderr } = cairn(process.execPath, "list", "--world", "aws");
+  const clients = ["cloudwatch", "dynamodb", "kms", "lambda", "s3", "scheduler", "sfn", "ssm", "sts"];
+  expect(status).toBe(2);
+  expect(stderr).toMatch(/^error PackageMissing: the world aws needs 9 clients of AWS, which are not installed\nwhy: /);
+  expect(stderr).toContain(`next: npm install ${clients.map((each) => `@aws-sdk/client-${each}`).join(" ")}\n`);
+});
+
+test("init --aws names the clients of AWS that the package asks for", () => {
+  cairn(process.execPath, "init", "my-aws", "--aws");
+  const manifestIn = (folder: string) =>
+    JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Readonly<
+      Record<string, Readonly<Record<string, string>>>
+    >;
+  const clients = ([name]: readonly [string, string]): boolean => name.startsWith("@aws-sdk/");
+  const asked = Object.entries(manifestIn(join(ROOT, "build", "cairn-run"))["peerDependencies"] ?? {}).filter(clients);
+  expect(asked.length).toBeGreaterThan(0);
+  expect(Object.entries(manifestIn(join(dir, "my-aws"))["dependencies"] ?? {}).filter(clients)).toEqual(asked);
 });
 
 test("each relative link of its README leads to a file that it has", () => {
