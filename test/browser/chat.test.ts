@@ -122,3 +122,42 @@ test("goes on in the same page when the worker is killed, and approves a payment
   await expect.poll(() => page.locator(".tool").innerText()).toBe("tool-pay output-available");
   await expect.poll(async () => (await answersIn(page))[1] ?? "").toMatch(/^About pay: .* end$/);
 });
+
+test("takes a decision after the user went on, in a page that was loaded again, and shows it in a second one", async () => {
+  const served = await talkers();
+  const { page } = await openPage();
+  await open(page, served.url);
+  await say(page, "pay");
+  await page.locator("button.approve").waitFor();
+  await say(page, "meanwhile");
+  await expect.poll(() => statusOf(page)).toBe("ready");
+  await page.reload();
+  const second = await page.context().newPage();
+  await open(second, served.url);
+  await page.locator("button.approve").click();
+  await expect.poll(() => page.locator(".tool").innerText()).toBe("tool-pay output-available");
+  await expect.poll(async () => (await answersIn(page)).at(-1) ?? "").toMatch(/^About meanwhile: .* end$/);
+  // The second page still has its buttons: the first decision counts, and the page shows it.
+  await second.locator("button.approve").click();
+  await expect.poll(() => second.locator(".tool").innerText()).toBe("tool-pay output-available");
+  await second.reload();
+  await expect.poll(async () => (await answersIn(second)).at(-1) ?? "").toMatch(/^About meanwhile: .* end$/);
+  // No other answer is made: the page says so, and shows the one that stands.
+  await page.locator("#again").click();
+  await expect.poll(() => statusOf(page)).toMatch(/^error: The answer stands/);
+  expect((await answersIn(page)).at(-1)).toMatch(/^About meanwhile: .* end$/);
+});
+
+test("ends an answer that waits for a decision, and goes on with the next message", async () => {
+  const served = await talkers();
+  const { page } = await openPage();
+  await open(page, served.url);
+  await say(page, "pay");
+  await page.locator("button.approve").waitFor();
+  await page.locator("#stop").click();
+  await page.reload();
+  await expect.poll(() => answersIn(page)).toEqual(["Stopped."]);
+  expect(await page.locator(".tool").innerText()).toBe("tool-pay output-denied");
+  await say(page, "next");
+  await expect.poll(async () => (await answersIn(page)).at(-1) ?? "").toMatch(/^About next: .* end$/);
+});
