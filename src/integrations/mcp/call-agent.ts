@@ -58,10 +58,10 @@ async function answerOf(cairn: Client, call: Call): Promise<Answer> {
   const found = await followed(cairn, { run, context });
   const asked = found.inProgress && abilities.elicits ? Object.entries(inputRequestsOf(found)) : [];
   // Who closed a form has seen it: it is not shown again in this call.
-  const shown = [...undecided, ...Object.keys(inputResponses ?? {})];
-  const rest = asked.filter(([key]) => !shown.includes(key));
+  const shown = new Set([...undecided, ...Object.keys(inputResponses ?? {})]);
+  const rest = asked.filter(([key]) => !shown.has(key));
   if (rest.length === 0) return resultOf(found);
-  const left = asked.flatMap(([key]) => (shown.includes(key) ? [key] : []));
+  const left = asked.flatMap(([key]) => (shown.has(key) ? [key] : []));
   return inputRequired({ inputRequests: Object.fromEntries(rest), requestState: [run, ...left].join(" ") });
 }
 
