@@ -5,6 +5,8 @@ import type { Json } from "../core/json.ts";
 import type { Value } from "../core/message.ts";
 import type { State } from "../core/state.ts";
 import type { AtLimit, WaitKind } from "../core/wait.ts";
+import { waitSchemaOf } from "../engine/tools/waits.ts";
+import type { Agent } from "../ports/agent.ts";
 import { answerId } from "../protocol/ids.ts";
 
 /** A call that waits, with what it asks for. Times are epoch milliseconds. */
@@ -27,6 +29,16 @@ export interface OpenWait {
   readonly refused: string | null;
   /** What it waits for has come. Also true for an answer that is still in the inbox. */
   readonly answered: boolean;
+}
+
+/**
+ * The wait with the form by which an answer is judged: that of the code as it is now, which may be another one than when
+ * the question was asked. Without the code it is the recorded one.
+ */
+export function asJudged(wait: OpenWait, agent: Pick<Agent, "tools"> | null): OpenWait {
+  const tool = agent !== null && Object.hasOwn(agent.tools, wait.tool) ? agent.tools[wait.tool] : undefined;
+  const rule = tool?.wait;
+  return rule === undefined || rule.accepts === null ? wait : { ...wait, schema: waitSchemaOf(rule).schema ?? null };
 }
 
 /** The waits of the state. `isSent`: whether the inbox holds a message with this ID. */

@@ -172,7 +172,10 @@ export function wrongWithChild({ agent, grant, deadlineMs, tries, wait }: ChildR
     if (most === undefined) {
       return `its agent limits ${name}, and its children could spend any amount: write budget.${name} for them, too`;
     }
-    if (most > limit) return `one child takes more ${name} than the whole budget of its agent allows`;
+    if (most <= limit) continue;
+    return meter === "beats"
+      ? `one child takes more beats than its agent has: ${limit}, the least of budget.beats and maxBeats of its topology, which is 40 unless it says otherwise`
+      : `one child takes more ${name} than the whole budget of its agent allows`;
   }
   return null;
 }

@@ -1,7 +1,10 @@
 /** Answers and events: what is refused before any write, what is checked again by the beat, and what a run keeps. */
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { askHuman } from "../../src/index.ts";
 import { listGates } from "../../src/operations/approvals.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
+import { showOperation } from "../../src/operations/show.operation.ts";
 import { show } from "../../src/operations/views.ts";
 import { BOUNDS } from "../../src/core/limits.ts";
 import type { Agent } from "../../src/ports/agent.ts";
@@ -47,6 +50,23 @@ describe("an answer", () => {
     expect(await answerCall(world, run, { result: { yes: true } })).toMatchObject({ kind: "accepted" });
     await at.goOn();
     expect(await resultOf(at)).toMatchObject([{ outcome: "succeeded", result: { yes: true } }]);
+  });
+
+  test("is asked for by the form that judges it, also where a deploy has changed that", async () => {
+    const { world, run, agent } = await waiting();
+    const ask = askHuman({ answer: z.object({ city: z.string() }) });
+    const deployed = { ...agent, tools: { ...agent.tools, ask } } as unknown as Agent;
+    const formWith = async (code: Agent | null) => {
+      const context = { world, agentOf: async () => code } as unknown as Parameters<typeof showOperation.run>[0];
+      const seen = await showOperation.run(context, { run });
+      return seen.kind === "shown" ? seen.shown.waits[0]?.schema : seen;
+    };
+    expect(await formWith(agent)).toMatchObject({ required: ["yes"] });
+    expect(await formWith(deployed)).toMatchObject({ required: ["city"] });
+    expect(await formWith(null)).toMatchObject({ required: ["yes"] });
+    expect(await answerCall(world, run, { agent: deployed, result: { yes: true } })).toMatchObject({
+      kind: "answerInvalid",
+    });
   });
 
   test("to no open question is refused, and names the calls that ask", async () => {

@@ -35,7 +35,8 @@ describe("an agent is refused whose child tool", () => {
     ["has no try", { tries: 0 }, {}, /tries is 0: write 1 to 3/],
     ["has too many tries", { tries: 4 }, {}, /tries is 4: write 1 to 3/],
     ["does not limit what its agent limits", {}, { usd: 1 }, /its agent limits usd, .* write budget.usd/],
-    ["takes more than its agent has", { budget: { beats: 41 } }, {}, /takes more beats than the whole budget/],
+    ["takes more than its agent has", { budget: { beats: 41 } }, {}, /more beats than its agent has: 40, the least of/],
+    ["takes more money", { budget: { beats: 1, usd: 2 } }, { usd: 1 }, /more usd than the whole budget/],
   ] as const)("%s", (_, change, budget, why) => {
     expect(() => agent(child(change), budget)).toThrow(why);
     expect(() => agent(child(change), budget)).toThrow(AgentInvalid);

@@ -59,12 +59,12 @@ function termsOf(run: ActiveRun, rule: WaitRule, input: unknown): WaitTerms | st
   return {
     ...{ for: rule.for, until: until === null ? null : Math.max(0, until), atLimit },
     ...(event === undefined ? {} : { event }),
-    ...schemaOf(rule),
+    ...waitSchemaOf(rule),
   };
 }
 
 /** The schema for the one who answers. A large one, or one that JSON Schema cannot express, is left out. */
-function schemaOf({ accepts }: WaitRule): Pick<WaitTerms, "schema"> {
+export function waitSchemaOf({ accepts }: Pick<WaitRule, "accepts">): Pick<WaitTerms, "schema"> {
   if (accepts === null) return {};
   try {
     const { $schema: _, ...schema } = z.toJSONSchema(accepts, { unrepresentable: "any", io: "input" });
