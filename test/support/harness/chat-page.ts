@@ -7,13 +7,20 @@ import { SCOPES } from "../../../src/operations/operation.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { hasToSend } from "../../../templates/chat/page/has-to-send.ts";
 import { type ChatAgentOptions, chatAgent } from "../agents/chat-agent.ts";
-import { runUntilIdle } from "./chain-steps.ts";
+import { type CrashPoint, crashAtCall } from "../faults/crash-at-call.ts";
+import { endAttempt, performTask, runUntilIdle, startAttempt } from "./chain-steps.ts";
 import { createChainHarness } from "./harness.ts";
 
 export const CHAT_HOST = "127.0.0.1:7420";
 export const CHAT_API = `http://${CHAT_HOST}/chat/talker/c1`;
 
-export function openChatServer(options: ChatAgentOptions = {}, others: readonly Agent[] = []) {
+/** `kill`: at which call of its ports the next attempt dies; null: it lives. */
+type Kills = () => CrashPoint | null;
+
+export function openChatServer(
+  options: ChatAgentOptions & { readonly kill?: Kills } = {},
+  others: readonly Agent[] = [],
+) {
   const harness = createChainHarness();
   const agent = chatAgent(options);
   const server = createLocalServer({
@@ -35,6 +42,15 @@ export function openChatServer(options: ChatAgentOptions = {}, others: readonly 
     const headers = new Headers(init.headers);
     headers.set("host", CHAT_HOST);
     const response = await server.fetch(new Request(input, { ...init, headers }));
+    const crash = options.kill?.() ?? null;
+    const next = harness.world.chain.next();
+    if (crash !== null && next !== null && next <= harness.clock.now()) {
+      const out = startAttempt(harness);
+      const dying = crashAtCall(harness.world, crash);
+      await dying.survives((world) => performTask(out.task, { world, agent: [agent, ...others] }));
+      // The answer of a task that survived is lost.
+      endAttempt(harness, out, null);
+    }
     await runUntilIdle(harness, [agent, ...others]);
     answers.push(response);
     return response;
