@@ -66,6 +66,8 @@ export const COMMANDS: readonly TypedCommand[] = [
         ],
       },
       { flag: "--schedule <agent>", help: "only runs that the schedule of this agent started" },
+      { flag: "--key <key>", help: "only runs that were started under this key" },
+      { flag: "--parent <run>", help: "only runs that this run started, by its whole ID" },
       {
         flag: "--crack <name>",
         help: "only runs that gave this first signal of a failure",

@@ -4,6 +4,7 @@ import type { Phase, Status } from "../core/phases.ts";
 import type { Damaged, ListedOnly } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
 import type { ListedRow } from "../protocol/row.ts";
+import { runId } from "../protocol/ids.ts";
 import { type Summary, summaryOf } from "./summary.ts";
 
 /**
@@ -27,6 +28,10 @@ export interface RunFilter {
   readonly phase: Phase | null;
   /** The agent whose schedule started it. */
   readonly schedule: string | null;
+  /** The key that its caller gave it when it started. */
+  readonly key: string | null;
+  /** The ID of the run that started it. */
+  readonly parent: string | null;
   /** A first signal that it gave. */
   readonly crack: Crack | null;
   /** It was created then or later, epoch milliseconds. */
@@ -34,6 +39,20 @@ export interface RunFilter {
   /** It spent more, in dollars. */
   readonly usdAbove: number | null;
 }
+
+/** The filter that every run passes. */
+export const ANY_RUN: RunFilter = {
+  status: null,
+  agent: null,
+  agentVersion: null,
+  phase: null,
+  schedule: null,
+  key: null,
+  parent: null,
+  crack: null,
+  since: null,
+  usdAbove: null,
+};
 
 /** The most runs or calls in one response. */
 export const LISTED_MAX = 500;
@@ -73,7 +92,7 @@ export async function listRuns(
     const page = await world.table.list({ tenant, status, limit: pageSize, after, now, only });
     damaged.push(...page.damaged);
     for (const [index, row] of page.rows.entries()) {
-      if (!matches(row, of)) continue;
+      if (!matches(world, row, of)) continue;
       if (runs.length === limit) return { kind: "listed", runs, damaged, more: true, next };
       runs.push(summaryOf(row, now));
       next = page.behind[index] ?? null;
@@ -90,18 +109,34 @@ export async function listRuns(
   return { kind: "listed", runs, damaged, more: false, next: null };
 }
 
-const LOOKED_AT = ["agent", "agentVersion", "phase", "schedule", "crack", "since", "usdAbove"] as const;
+const LOOKED_AT = [
+  "agent",
+  "agentVersion",
+  "phase",
+  "schedule",
+  "key",
+  "parent",
+  "crack",
+  "since",
+  "usdAbove",
+] as const;
 
 /** The two times of a row may come from processes whose clocks differ, by far less than this. */
 const SKEW_MS = 3_600_000;
 
-function matches(row: ListedRow, of: RunFilter): boolean {
-  const { agent, agentVersion, phase, schedule, crack, since, usdAbove } = of;
+/** The ID of a run derives from its key, its agent and its tenant, so a row needs no key to be found by it. */
+const hasKey = ({ hash }: Pick<World, "hash">, { run, tenant, agent }: ListedRow, key: string): boolean =>
+  run === runId(hash, { tenant, agent, idempotencyKey: key });
+
+function matches(world: Pick<World, "hash">, row: ListedRow, of: RunFilter): boolean {
+  const { agent, agentVersion, phase, schedule, key, parent, crack, since, usdAbove } = of;
   return (
     (agent === null || row.agent === agent) &&
     (agentVersion === null || row.agentVersion === agentVersion) &&
     (phase === null || row.phase === phase) &&
     (schedule === null || (row.agent === schedule && row.brief?.isScheduled === true)) &&
+    (key === null || hasKey(world, row, key)) &&
+    (parent === null || row.parent?.run === parent) &&
     (crack === null || row.brief?.cracks.includes(crack) === true) &&
     (since === null || row.createdAt >= since) &&
     (usdAbove === null || row.spent.microUsd > usdAbove * 1e6)

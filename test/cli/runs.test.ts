@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Shell } from "../../src/cli/shell.ts";
 import { createLocalHarness, beginRun, attemptBeat, drive, runnerOf } from "../support/harness/drive.ts";
 import { scriptedAgent, callsThenFinal } from "../support/harness/harness.ts";
+import { startRun } from "../../src/operations/start.ts";
 import { runCli, runCliAt } from "../support/processes/cli-in-process.ts";
 
 async function store(runs: readonly ("queued" | "ended")[]) {
@@ -53,6 +54,31 @@ describe("a prefix of a run ID", () => {
       const { exit, out } = await runCli(dir, "show", text);
       expect([exit, out]).toEqual([0, expect.stringContaining(run)]);
     }
+  });
+
+  test("may be the key under which the run was started; two such runs are named", async () => {
+    const { dir, world } = createLocalHarness();
+    const under = async (name: string): Promise<string> => {
+      const agent = { ...scriptedAgent({}), name };
+      const started = await startRun(world, { agent, input: {}, tenant: "local", idempotencyKey: "order-17" });
+      return started.kind === "started" ? started.row.run : expect.fail(started.kind);
+    };
+    const run = await under("clerk");
+    expect(await runCli(dir, "show", "order-17")).toMatchObject({ exit: 0, out: expect.stringContaining(run) });
+    expect(await runCli(dir, "list", "--key", "order-17")).toMatchObject({
+      exit: 0,
+      out: expect.stringContaining("clerk"),
+    });
+    expect(await runCli(dir, "show", "order-1")).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining("RunTooShort"),
+    });
+    await under("other");
+    const both = await runCli(dir, "purge", "order-17", "--yes");
+    expect(both).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining("error RunAmbiguous: 2 runs begin with order-17"),
+    });
   });
 
   test("that matches nothing, and an unknown ID, name no run", async () => {

@@ -1,17 +1,12 @@
 /** Lists of runs by what they are, and how far one answer looks. */
 import { describe, expect, test } from "vitest";
-import { type RunFilter, listRuns } from "../../src/operations/list.ts";
+import { ANY_RUN, type RunFilter, listRuns } from "../../src/operations/list.ts";
 import { startRun } from "../../src/operations/start.ts";
 import type { World } from "../../src/ports/world.ts";
 import { createHarness, scriptedAgent } from "../support/harness/harness.ts";
 
-const ALL = {
-  ...{ status: null, agent: null, agentVersion: null, phase: null },
-  ...{ schedule: null, crack: null, since: null, usdAbove: null },
-} as const;
-
 const listed = (world: World, of: Partial<RunFilter> & { readonly limit?: number; readonly after?: string | null }) =>
-  listRuns(world, { ...ALL, tenant: "local", limit: 20, after: null, ...of });
+  listRuns(world, { ...ANY_RUN, tenant: "local", limit: 20, after: null, ...of });
 
 async function begin(world: World, version: string): Promise<string> {
   const agent = { ...scriptedAgent({}), version };
@@ -29,6 +24,20 @@ describe("a list", () => {
     expect(await runsOf(listed(world, { agentVersion: "1" }))).toEqual([first]);
     expect((await listed(world, { agentVersion: "2" })).runs).toMatchObject([{ run: second, agentVersion: "2" }]);
     expect(await runsOf(listed(world, { agentVersion: "3" }))).toEqual([]);
+  });
+
+  test("has the runs that were started under a key, whatever their agents", async () => {
+    const { world } = createHarness();
+    await begin(world, "1");
+    const under = async (name: string): Promise<string> => {
+      const agent = { ...scriptedAgent({}), name };
+      const started = await startRun(world, { agent, input: {}, tenant: "local", idempotencyKey: "order-17" });
+      return started.kind === "started" ? started.row.run : expect.fail(started.kind);
+    };
+    const [first, second] = [await under("clerk"), await under("other")];
+    expect((await runsOf(listed(world, { key: "order-17" }))).toSorted()).toEqual([first, second].toSorted());
+    expect(await runsOf(listed(world, { key: "order-17", agent: "clerk" }))).toEqual([first]);
+    expect(await runsOf(listed(world, { key: "order-1" }))).toEqual([]);
   });
 
   test("has the runs of one phase", async () => {

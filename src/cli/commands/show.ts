@@ -33,6 +33,8 @@ export interface ListFlags extends StoreFlags {
   readonly agentVersion?: string;
   readonly phase?: Phase;
   readonly schedule?: string;
+  readonly key?: string;
+  readonly parent?: string;
   readonly crack?: Crack;
   readonly since?: string;
   readonly above?: number;
@@ -66,11 +68,18 @@ async function listed(
   filters: Omit<ListFlags, "since"> & { readonly since: number | null },
 ): Promise<Omit<Listed, "kind" | "next">> {
   const { status = null, agent = null, agentVersion = null, phase = null, limit, since } = filters;
-  const { schedule = null, crack = null, above: usdAbove = null, tenant = DEFAULT_TENANT } = filters;
+  const {
+    schedule = null,
+    key = null,
+    parent = null,
+    crack = null,
+    above: usdAbove = null,
+    tenant = DEFAULT_TENANT,
+  } = filters;
   const runs: Summary[] = [];
   const damaged: Damaged[] = [];
   for (let after: string | null = null; ;) {
-    const wanted = { status, agent, agentVersion, phase, schedule, crack, since, usdAbove };
+    const wanted = { status, agent, agentVersion, phase, schedule, key, parent, crack, since, usdAbove };
     const left = limit - runs.length;
     const part: OutcomeOf<"list"> = await perform("list", { ...wanted, after, limit: left }, { tenant });
     // The context names the tenant, so the list asks for no other.

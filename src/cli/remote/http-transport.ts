@@ -9,7 +9,7 @@ import { DEFAULT_TENANT } from "../../core/ids.ts";
 import { LISTED_MAX } from "../../operations/list.ts";
 import type { CallerView } from "../../operations/caller-view.ts";
 import { commandLine, retyped } from "../../render/words.ts";
-import { resolveIn, unknownRun } from "../commands/runs.ts";
+import { type Asked, resolveIn, unknownRun } from "../commands/runs.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
 import type { Shell } from "../shell.ts";
 import type { Transport } from "../transport.ts";
@@ -64,14 +64,13 @@ export function httpTransport(shell: Shell, typed: string): Transport {
 /** The IDs of a tenant's runs. A tenant that the caller may not name has none. */
 const pagesOf =
   (perform: Requested) =>
-  async (
-    { tenant }: { readonly tenant: string },
-    after: string | null,
-  ): Promise<{ runs: readonly string[]; next: string | null }> => {
+  async ({ tenant, key }: Asked, after: string | null): Promise<{ runs: readonly string[]; next: string | null }> => {
     const asked = tenant === DEFAULT_TENANT ? {} : { tenant };
-    const page = await perform("list", { ...asked, after, limit: LISTED_MAX });
+    const page = await perform("list", { ...asked, after, key, limit: LISTED_MAX });
     if (page.kind === "tenantForeign") return { runs: [], next: null };
-    return { runs: [...page.runs, ...page.damaged].map(({ run }) => run), next: page.next };
+    // A damaged row matches every filter, and nothing says that it has this key.
+    const damaged = key === null ? page.damaged : [];
+    return { runs: [...page.runs, ...damaged].map(({ run }) => run), next: page.next };
   };
 
 /** A URL in which nothing is said but where the API is. A password in it is not repeated. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { react, tool } from "../../../src/index.ts";
 import { show } from "../../../src/operations/views.ts";
-import { listRuns } from "../../../src/operations/list.ts";
+import { ANY_RUN, listRuns } from "../../../src/operations/list.ts";
 import { beginRun } from "../../support/harness/drive.ts";
 import { grantBudget, withBudget } from "../../support/agents/budget-gates.ts";
 import { callsThenFinal, createChainHarness, rowOf, scriptedAgent } from "../../support/harness/harness.ts";
@@ -53,7 +53,7 @@ test("a run that gave a first signal is found by it, and by nothing else", async
   expect(Object.keys(shown?.cracks ?? {})).toContain("runaway");
   expect(shown?.signals).toEqual(Object.keys(shown?.cracks ?? {}));
   const filter = {
-    ...{ status: null, agent: null, agentVersion: null, phase: null, schedule: null, since: null, usdAbove: null },
+    ...ANY_RUN,
     ...{ tenant: shown?.run.split("-")[0] ?? "", limit: 9, after: null },
   };
   expect((await listRuns(harness.world, { ...filter, crack: "runaway" })).runs).toMatchObject([{ run: shown?.run }]);
