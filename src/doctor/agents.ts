@@ -45,8 +45,23 @@ export interface AgentsCase {
   /** Agent files that cannot be loaded, and why. */
   readonly broken: readonly string[];
   readonly secrets: readonly SecretSeen[];
-  /** How many webhooks the config names, and those whose requests cannot be signed. Absent: it names none. */
-  readonly webhooks?: { readonly count: number; readonly unsigned: readonly WebhookUnsigned[] };
+  /** The webhooks that the config names. Absent: it names none. */
+  readonly webhooks?: WebhooksSeen;
+}
+
+interface WebhooksSeen {
+  readonly count: number;
+  readonly unsigned: readonly WebhookUnsigned[];
+  /** Those that accepted none of the last requests. Empty too where there is no store yet. */
+  readonly failing: readonly WebhookFailing[];
+}
+
+interface WebhookFailing {
+  readonly to: string;
+  readonly failures: number;
+  /** Epoch milliseconds. */
+  readonly since: number;
+  readonly why: string;
 }
 
 /** A webhook whose requests cannot be signed, so that nothing is sent to it. */
@@ -100,9 +115,19 @@ export const AGENT_CHECKS: readonly Check<AgentsCase>[] = [
 /** The check of the webhooks, for a config that names some. */
 export const WEBHOOK_CHECK: Check<AgentsCase> = {
   id: "webhooks",
-  says: "each webhook can be signed, and so sent",
-  judge: ({ webhooks = { count: 0, unsigned: [] } }) => {
-    const { count, unsigned } = webhooks;
+  says: "each webhook can be signed and accepts what it is sent",
+  judge: ({ webhooks = { count: 0, unsigned: [], failing: [] } }) => {
+    const { count, unsigned, failing } = webhooks;
+    if (unsigned.length === 0 && failing.length > 0) {
+      const words = failing.map(
+        ({ to, failures, since, why }) =>
+          `${to} refused the last ${failures} requests, since ${new Date(since).toISOString()}: ${why}`,
+      );
+      return warn(
+        words.join("; "),
+        "repair the endpoint; cairn probes it, and sends what waits after its first answer",
+      );
+    }
     if (unsigned.length === 0) return ok(`${count} of ${count}`);
     const why = unsigned.map((each) => `nothing is sent to ${each.to}: ${each.why}`).join("; ");
     const verdict = unsigned.every(({ is }) => is === "unread") ? unknown : fail;

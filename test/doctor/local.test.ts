@@ -19,6 +19,9 @@ import { LOCAL_CHECKS, type StoreAtWork, type StoreLook } from "../../src/compos
 import { POINTS, judgePoints } from "../../src/doctor/production.ts";
 import type { ClockDoubt } from "../../src/protocol/steadiness.ts";
 import { memorySecrets } from "../../src/adapters/memory/secrets.ts";
+import { createHarness } from "../support/harness/harness.ts";
+import { failingWebhooks } from "../../src/compose/webhook-circuits.ts";
+import { queueTo } from "../../src/history/outbox.ts";
 import { unsignedWebhooks } from "../../src/compose/webhook-secrets.ts";
 import { scriptedModel } from "../../src/sdk/scripted.ts";
 
@@ -133,12 +136,41 @@ describe("webhooks", () => {
       webhooks,
       world: { findSecret: (name) => memorySecrets(values).get(name) },
     });
-    const seen = { node: "v24.9.0", agents: [], broken: [], secrets: [], webhooks: { count: 2, unsigned } };
+    const seen = {
+      node: "v24.9.0",
+      agents: [],
+      broken: [],
+      secrets: [],
+      webhooks: { count: 2, unsigned, failing: [] },
+    };
     return judgeAll([WEBHOOK_CHECK], { seen, production: false })[0];
   };
 
   test("are well where each secret is a key", async () => {
     expect(await judge({ A: key, B: key })).toMatchObject({ status: "ok", why: "2 of 2" });
+  });
+
+  test("are warned of while the circuit of one is open", async () => {
+    const { world } = createHarness();
+    const webhooks = [{ url: "https://a.example/token" }, { url: "https://b.example/token" }];
+    expect(await failingWebhooks(world, webhooks)).toEqual([]);
+    const circuit = { failures: 7, since: 0, nextAt: 9, recoveredAt: 0, why: "it answered 503" };
+    const lease = { name: queueTo(world, webhooks[1]?.url ?? ""), owner: "one", until: 1, now: 1 };
+    await world.leases.take({ ...lease, cursor: JSON.stringify(circuit) });
+    const failing = await failingWebhooks(world, webhooks);
+    const seen = {
+      node: "v24.9.0",
+      agents: [],
+      broken: [],
+      secrets: [],
+      webhooks: { count: 2, unsigned: [], failing },
+    };
+    const [judged] = judgeAll([WEBHOOK_CHECK], { seen, production: false });
+    expect(judged).toMatchObject({
+      status: "warn",
+      why: expect.stringMatching(/^https:\/\/b\.example refused the last 7/),
+    });
+    expect(judged?.why).toContain("since 1970-01-01T00:00:00.000Z: it answered 503");
   });
 
   test("fail where a secret is missing or is no key, and the path of an endpoint is not shown", async () => {

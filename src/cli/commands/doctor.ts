@@ -31,7 +31,10 @@ import { StoreUnreachable } from "../../ports/world.ts";
 import { readWholeCatalogue } from "../../compose/catalogue.ts";
 import type { RunOf } from "./show.ts";
 import { storeWithRun } from "../choose-transport.ts";
-import { EXIT } from "../../compose/user-error.ts";
+import { EXIT, UserError } from "../../compose/user-error.ts";
+import { openSettled } from "../../compose/open.ts";
+import { StoreUnusable } from "../../ports/store-errors.ts";
+import { failingWebhooks } from "../../compose/webhook-circuits.ts";
 import { type Examined, renderExamined } from "../../render/doctor.ts";
 import { type Settings, settingsOf } from "../../compose/settings.ts";
 import type { BeatFlags } from "../../compose/surroundings.ts";
@@ -119,12 +122,28 @@ async function lookAtAgents(shell: Shell, settings: Settings): Promise<AgentsCas
     agents: await Promise.all(priced.map(async (agent) => agentSeen(agent, await unfit(agent)))),
     broken: [...broken.map(({ why }) => why), ...(wrongCap === null ? [] : [wrongCap])],
     ...(webhooks.length > 0 && {
-      webhooks: { count: webhooks.length, unsigned: await unsignedWebhooks(settings) },
+      webhooks: {
+        count: webhooks.length,
+        unsigned: await unsignedWebhooks(settings),
+        failing: await lookAtCircuits(shell, settings),
+      },
     }),
     secrets: await Promise.all(
       priced.flatMap((agent) => needed(agent).map((name) => lookAtSecret(settings, agent.name, name))),
     ),
   };
+}
+
+/** What is wrong with the store itself is said by its own checks. */
+async function lookAtCircuits(shell: Shell, settings: Settings): ReturnType<typeof failingWebhooks> {
+  if (!settings.world.isThere()) return [];
+  try {
+    const { world } = await openSettled(shell, settings, { create: false });
+    return await failingWebhooks(world, settings.webhooks);
+  } catch (error) {
+    if (error instanceof StoreUnreachable || error instanceof StoreUnusable || error instanceof UserError) return [];
+    throw error;
+  }
 }
 
 async function lookAtSecret(settings: Settings, agent: string, name: string): Promise<SecretSeen> {
