@@ -17,7 +17,7 @@ import { type ProviderReply, type Expected, isWhole, replyEndOf } from "./reply-
 
 export function replyOf(answer: ProviderReply, expected: Expected): ModelReply | ModelFailed {
   const { content, finishReason, usage } = answer;
-  const spent = countTokens(usage);
+  const spent = countTokens(usage, content);
   const end = replyEndOf(answer);
   if (end === "cut" || (end === "unknown" && !isWhole(answer, expected))) return cutReply(answer, expected);
   if (end !== "ended" && end !== "unknown") return stoppedBy(end, { ...answer, spent });
@@ -45,7 +45,7 @@ export function replyOf(answer: ProviderReply, expected: Expected): ModelReply |
  * text stays, so that the model can go on with it, unless it was to be an object.
  */
 function cutReply({ content, finishReason, usage }: ProviderReply, { isObject }: Expected): ModelFailed {
-  const spent = countTokens(usage);
+  const spent = countTokens(usage, content);
   const limit = bounded(finishReason.raw ?? finishReason.unified, LIMIT_CHARACTERS).toWellFormed();
   const calls = content.filter(({ type }) => type === "tool-call").length;
   const texts = calls > 0 || isObject ? [] : content.flatMap((part) => (part.type === "text" ? partsOf(part) : []));
@@ -87,16 +87,25 @@ function stoppedBy(
 /** How much of a withheld reply an operator sees. */
 const FILTERED_CHARACTERS = 200;
 
-/** The counts of the provider. A part that it does not report, or that is empty, is absent. */
-function countTokens({ inputTokens, outputTokens }: ProviderReply["usage"]): TokenCounts {
+/**
+ * The counts of the provider. A part that it does not report, or that is empty, is absent. No reply with content takes 0
+ * tokens, so a provider that says so has not counted it: no limit of money or tokens could stop such a run.
+ */
+function countTokens(
+  { inputTokens, outputTokens }: ProviderReply["usage"],
+  content: ProviderReply["content"],
+): TokenCounts {
   const [read, write] = [countOf(inputTokens.cacheRead), countOf(inputTokens.cacheWrite)];
   const reasoning = countOf(outputTokens.reasoning);
+  const [tokensIn, tokensOut] = [countOf(inputTokens.total), countOf(outputTokens.total)];
+  const isUnreported = inputTokens.total === undefined && outputTokens.total === undefined;
+  const isImpossible = tokensIn + tokensOut === 0 && content.length > 0;
   return {
-    ...{ tokensIn: countOf(inputTokens.total), tokensOut: countOf(outputTokens.total) },
+    ...{ tokensIn, tokensOut },
     ...(read > 0 && { cacheRead: read }),
     ...(write > 0 && { cacheWrite: write }),
     ...(reasoning > 0 && { reasoning }),
-    ...(inputTokens.total === undefined && outputTokens.total === undefined && { isUncounted: true as const }),
+    ...((isUnreported || isImpossible) && { isUncounted: true as const }),
   };
 }
 

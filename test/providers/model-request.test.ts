@@ -216,6 +216,12 @@ describe("the reply", () => {
     });
   });
 
+  test("counts as not reported where 0 tokens are said of a reply with content", async () => {
+    const usage = { in: 0, out: 0 };
+    expect(await answered({ kind: "reply", text: "two hundred words", usage })).toMatchObject({ isUncounted: true });
+    expect(await answered({ kind: "reply", usage })).not.toHaveProperty("isUncounted");
+  });
+
   test("has a safe whole number of tokens, whatever the provider reports", async () => {
     const cost = async (usage: { in: number; out: number }) => {
       const { tokensIn, tokensOut } = (await answered({ kind: "reply", usage })) as ModelReply;

@@ -21,7 +21,7 @@ export interface TokenCounts {
   readonly cacheRead?: number;
   readonly cacheWrite?: number;
   readonly reasoning?: number;
-  /** The provider reported no tokens at all. Both counts are 0. */
+  /** The provider reported no tokens at all, or 0 for a reply with content. Both counts are 0. */
   readonly isUncounted?: true;
 }
 
