@@ -6,7 +6,6 @@
  */
 import type { Agent } from "../../ports/agent.ts";
 import type { Model } from "../../ports/model.ts";
-import { canonical, sha256 } from "../../codec/canonical.ts";
 import { type Message, text, wordsOf } from "../../core/message.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { type Heard, requestModel, debitReply } from "./model-request.ts";
@@ -16,6 +15,7 @@ import { type Summariser, recordFailedSummary } from "./summary-model.ts";
 import { withoutFormat } from "./response-format.ts";
 import { type CompactionRange, compactionRangeOf } from "./compaction-range.ts";
 import type { Next } from "../context/next.ts";
+import { digestOfTranscript } from "./transcript-digest.ts";
 import { absorbSilence, commitMarkIfNeeded } from "./call-model.ts";
 import { debitOtherInvocations, recordOwnCallLost } from "../context/debits.ts";
 import { goOnCrowded, mayGoOnCrowded } from "./compaction-trigger.ts";
@@ -111,7 +111,7 @@ function recordSummary(
   const { messages } = run.state;
   const stood = messages.slice(1, from);
   const [first, last] = [stood.at(0)?.id ?? "", stood.at(-1)?.id ?? ""];
-  const replaced = { from: first, to: last, messages: stood.length, digest: sha256(canonical(stood)) };
+  const replaced = { from: first, to: last, messages: stood.length, digest: digestOfTranscript(stood) };
   const summary = `A summary of what came before (${stood.length} messages, ${first} to ${last}):\n${words}`;
   const window = { from, lead: [`m${messages.length + 1}`, ...stays] };
   const why = `${shows} characters were shown, ${stretch.replaces} of them in its place`;

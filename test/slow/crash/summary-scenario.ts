@@ -110,7 +110,8 @@ export function wrongWithSummaries(history: History & Paid): readonly string[] {
     const { window, replaced, model } = event;
     if (model !== (isLeft ? WORKING : CHEAP)) violations.push(`summaries: ${model} wrote one, left: ${isLeft}`);
     const isNamed = indexOf(replaced.from) === 1 && indexOf(replaced.to) === window.from - 1;
-    const digest = sha256(canonical(before.messages.slice(1, window.from)));
+    const stood = before.messages.slice(1, window.from);
+    const digest = sha256(stood.map((message) => sha256(canonical(message))).join(""));
     if (!isNamed || replaced.digest !== digest)
       violations.push(`summaries: ${JSON.stringify(replaced)} is not what was replaced`);
     if (window.lead[0] !== state.messages.at(-1)?.id) violations.push("summaries: a window leads with another message");
