@@ -21,6 +21,7 @@ export function addChecking(program: Command, { shell, ends }: Into): void {
     .command("doctor")
     .description("check everything that runs need, and say how to fix what is wrong")
     .option("--production", "also check what a production deployment needs, and fail if it lacks something")
+    .option("--whole-store", "also read all of a store in a file that is large: each page, and the row of each run")
     .option("--run <run>", "also check each stored field of this run: its bound, and that its events give it again")
     .option("--beat-seconds <seconds>", BEAT)
     .action(async (_, command: Command) =>

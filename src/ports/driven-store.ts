@@ -25,6 +25,16 @@ export interface DrivenStore {
   releaseSupervision(self: ProcessIdentity): void;
   /** Returns a function that stores what of its output that process lost, if that has grown. It does not throw. */
   lostOutputKeeper(writer: ProcessIdentity): (lost: LostLines | null) => void;
+  /**
+   * Checks the file of a large store, if that is due, beside all other work. Returns how to stop it. `onDamaged` is called
+   * once at most, with the error of a damaged store.
+   */
+  checkInBackground(of: { readonly now: () => number; readonly onDamaged: (damage: Error) => void }): () => void;
+  /**
+   * Calls back when a file of the store may have changed, perhaps once too often. Returns how to stop that; null if the system
+   * cannot say so.
+   */
+  watch(onChange: () => void): (() => void) | null;
   /** From now on no access blocks this process for long. */
   waitShortly(): void;
 }
@@ -62,6 +72,8 @@ export interface Executions {
    * `without` are left out, so that those that wait for a place hold up no other agent.
    */
   ready(now: number, max: number, without?: readonly string[], shares?: TenantShares): readonly Ready[];
+  /** When the next execution is ready, epoch milliseconds; null: none is to be. */
+  nextReadyAt(): number | null;
   /** Stores that its next attempt is out; null if the execution is not ready after all. */
   begin(name: string, now: number): Execution | null;
   /** Applies the outcome of its attempt; null if that attempt is no longer the one that is out. */

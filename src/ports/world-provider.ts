@@ -144,6 +144,8 @@ export interface DiagnoseOptions {
   readonly limits: Limits;
   /** Also checks what a production deployment needs. What it lacks fails the check. */
   readonly production: boolean;
+  /** Reads all of a store, however large it is; absent: what is indexed of a large one. */
+  readonly whole?: boolean;
   /** The agents that a deployment of this config isolates from each other. */
   readonly isolated: readonly string[];
   /** Builds a command that the user can type, for the same store. */

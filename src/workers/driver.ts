@@ -51,11 +51,18 @@ export interface DriverOptions {
 export interface Driver {
   /** Starts what is due now, without waiting for any of it. Throws bugs, and `WorkersUnbootable`. */
   readonly work: () => void;
+  /** How long nothing that is known is due, in milliseconds; null while a task is out, or before it has begun. */
+  readonly restsFor: () => number | null;
   /** Sends no more tasks; resolves when no child process is left. */
   readonly drain: (graceMs: number, pace: DrainPace) => Promise<void>;
 }
 
 const SWEEP_EVERY_MS = 60_000;
+/**
+ * A supervisor that finds ready work at its start leaves its processes to that for so long: a sweep of all live runs at once
+ * would need a process of its own, and a command that waits for one run would wait for the sweep too.
+ */
+const BEATS_FIRST_MS = 2_000;
 /** How many ready executions one read finds. */
 const READY_MAX = 32;
 
@@ -68,7 +75,7 @@ export function createDriver(options: DriverOptions): Driver {
     onPause: ({ why, ms }) => onEvent({ kind: "waitingForStore", why, retryInMs: ms }),
     onBack: () => onEvent({ kind: "storeIsBack" }),
   });
-  const pool = stoppedByStore(poolOf(options, { children, backlog }), backlog);
+  const pool = counted(stoppedByStore(poolOf(options, { children, backlog }), backlog));
   const attempts = attemptsOf(options, { executions, pool, backlog });
   const caps = createAgentCaps(options.concurrency);
   const sweep = sweeper(options, pool);
@@ -78,6 +85,8 @@ export function createDriver(options: DriverOptions): Driver {
   // Each pass but the last sends tasks, or finds one more agent full, which has a process then.
   const passesMax = options.workers * options.beatsPerWorker + options.workers + SPARE_PLACES + 1;
   let [isRecovered, isDraining] = [false, false];
+  /** From when it sweeps and cleans up, epoch milliseconds; null: it has not looked for work yet. */
+  let houseFrom: number | null = null;
 
   /** A worker for a task of the house; null if it has to wait, until a run that goes on by itself is returned. */
   const takeFor = (agent: string | null): Worker | null => {
@@ -95,24 +104,29 @@ export function createDriver(options: DriverOptions): Driver {
     isRecovered ||= recover();
     if (!isRecovered || isDraining || !pool.hasJudged()) return;
     pool.beginRound();
-    retention.expire();
-    keepHouse();
+    houseFrom ??= executions.ready(clock.now(), 1).length > 0 ? clock.now() + BEATS_FIRST_MS : 0;
+    fire();
+    if (clock.now() >= houseFrom) keepHouse();
     const full = new Set<string>();
     for (let passes = 0; passes < passesMax; passes += 1) {
       if (!sendReady({ executions, pool, caps, shares: options.tenants ?? {}, clock, attempts, full })) return;
     }
   };
-  /** Starts what belongs to no execution, before the beats. */
-  const keepHouse = (): void => {
-    if (sweep.isDue()) {
-      const worker = takeFor(null);
-      if (worker === null) return;
-      sweep.start(worker);
-    }
+  /** Starts what is due by a schedule, before the beats. */
+  const fire = (): void => {
     for (let firing = firings.next(); firing !== null; firing = firings.next()) {
       const worker = takeFor(firing.agent);
       if (worker === null) return;
       firings.start(worker, firing);
+    }
+  };
+  /** Starts what belongs to no execution and to no schedule, before the beats. */
+  const keepHouse = (): void => {
+    retention.expire();
+    if (sweep.isDue()) {
+      const worker = takeFor(null);
+      if (worker === null) return;
+      sweep.start(worker);
     }
     const upkeep = retention.next();
     const worker = upkeep === null ? null : takeFor(null);
@@ -120,6 +134,11 @@ export function createDriver(options: DriverOptions): Driver {
   };
   return {
     work: () => backlog.goOn(dispatch),
+    restsFor: () => {
+      if (!isRecovered || pool.out() > 0) return null;
+      const houseAt = Math.max(sweep.dueAt(), houseFrom ?? 0);
+      return Math.max(0, Math.min(executions.nextReadyAt() ?? Infinity, houseAt) - clock.now());
+    },
     drain: async (graceMs, pace) => {
       isDraining = true;
       await pool.drain(graceMs, pace);
@@ -341,12 +360,30 @@ function stoppedByStore(pool: Pool, backlog: Backlog): Pool {
   };
 }
 
-/** Runs one sweep at a time, and the first one before anything else. */
+/** Counts the tasks that are out. */
+function counted(pool: Pool): Pool & { readonly out: () => number } {
+  let out = 0;
+  return {
+    ...pool,
+    out: () => out,
+    run: (worker, work) => {
+      out += 1;
+      const onEnd = (end: TaskEnd): void => {
+        out -= 1;
+        work.onEnd(end);
+      };
+      pool.run(worker, { ...work, onEnd });
+    },
+  };
+}
+
+/** Runs one sweep at a time. */
 function sweeper({ clock, onEvent, onProgress }: DriverOptions, pool: Pool) {
   let dueAt = 0;
   let isOut = false;
   return {
     isDue: (): boolean => !isOut && clock.now() >= dueAt,
+    dueAt: (): number => dueAt,
     start: (worker: Worker): void => {
       isOut = true;
       dueAt = clock.now() + SWEEP_EVERY_MS;

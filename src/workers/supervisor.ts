@@ -14,6 +14,7 @@ import type { DrivenStore, ProcessIdentity, StoreClock } from "../ports/driven-s
 import type { SupervisorEvent } from "../ports/supervisor-events.ts";
 import type { Concurrency } from "./agent-caps.ts";
 import { createDriver } from "./driver.ts";
+import { type Looks, beginLooks } from "./looks.ts";
 import { reportOrphans } from "./orphans.ts";
 import { identityOf } from "../adapters/local/process-identity.ts";
 
@@ -40,8 +41,6 @@ export interface SupervisorOptions {
   readonly onEvent: (event: SupervisorEvent) => void;
 }
 
-/** How often it polls for ready executions. A poll is an indexed read of some microseconds. */
-const LOOK_EVERY_MS = 25;
 const DRAIN_MS = 8_000;
 /** How often it stores what of its output was lost, if that has grown. */
 const OUTPUT_EVERY_MS = 2_000;
@@ -74,8 +73,9 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   const stopped = Promise.withResolvers<void>();
   // The caller may not await it; a rejection must not end the process then.
   stopped.promise.catch(() => {});
-  let takeBack = (): void => {};
+  let looks: Looks | null = null;
   let forgetLost = (): void => {};
+  let stopCheck = (): void => {};
   let finished: Promise<void> | null = null;
 
   /** An error during the drain counts too. */
@@ -90,8 +90,9 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     else stopped.reject(all[0]);
   };
   const finish = (ending: Ending): Promise<void> => {
-    takeBack();
+    looks?.stop();
     forgetLost();
+    stopCheck();
     return (finished ??= end(ending));
   };
   const look = (): void => {
@@ -102,35 +103,26 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       void finish({ graceMs: 0, pace: "hurry", mistake: [error] });
     }
   };
-  let isLookDue = false;
-  /** Looks once for all tasks that end at the same moment, so that their outcomes share a transaction. */
-  const lookSoon = (): void => {
-    if (isLookDue) return;
-    isLookDue = true;
-    setImmediate(() => {
-      isLookDue = false;
-      look();
-    });
-  };
-  const lookForEver = (): void => {
-    look();
-    if (finished === null) takeBack = clock.after(LOOK_EVERY_MS, lookForEver);
-  };
   const { driver, keepLost } = orRelease(store, self, () => ({
     driver: createDriver({
-      ...{ ...options, clock, workers, beatsPerWorker, concurrency, tenants, schedules, onProgress: lookSoon },
+      ...{ ...options, clock, workers, beatsPerWorker, concurrency, tenants, schedules },
+      onProgress: () => looks?.soon(),
       counted: () => ofStore.uptime(),
       followClock: clockWatch(ofStore, onEvent),
     }),
     keepLost: store.lostOutputKeeper(self),
   }));
-  takeBack = clock.after(0, lookForEver);
+  looks = beginLooks({ clock, look, restsFor: driver.restsFor, watch: (onChange) => store.watch(onChange) });
   const keepLostForEver = (): void => {
     if (finished !== null) return;
     keepLost(lostOutput());
     forgetLost = clock.after(OUTPUT_EVERY_MS, keepLostForEver);
   };
   keepLostForEver();
+  stopCheck = store.checkInBackground({
+    now: () => clock.now(),
+    onDamaged: (damage) => void finish({ graceMs: 0, pace: "hurry", mistake: [damage] }),
+  });
   void reportOrphans((event) => {
     if (finished === null) onEvent(event);
   });

@@ -30,7 +30,16 @@ const GIB = 1024 ** 3;
 
 const WELL: StoreAtWork = {
   ...{ dir: "/store", id: "one", journalMode: "wal", refuses: null, faults: [], damaged: [], freeBytes: 9 * GIB },
-  ...{ supervisor: 7, runs: { live: 2, overdue: 0 }, latestAt: NOW - 5, clock: null, memories: [], lostOutput: null },
+  ...{
+    supervisor: 7,
+    runs: { live: 2, overdue: 0 },
+    latestAt: NOW - 5,
+    isWhole: true,
+    checkedAt: 0,
+    clock: null,
+    memories: [],
+    lostOutput: null,
+  },
   unread: { names: [], file: "/project/.env" },
 };
 

@@ -23,7 +23,7 @@ async function driven(run: string): Promise<ReturnType<typeof createSupervisorHa
 }
 
 describe("driving", () => {
-  it("sweeps first, then drives runs in turn, one task at a time, in a child that stays warm", async () => {
+  it("drives the runs that are ready in turn, one task at a time, in a child that stays warm, and sweeps behind them", async () => {
     const of = createSupervisorHarness();
     const runs = ["beats-a", "beats-b", "beats-c"];
     for (const run of runs) await of.start(run);
@@ -32,10 +32,13 @@ describe("driving", () => {
     const lines = readFileSync(join(of.dir, "log"), "utf8").trim().split("\n");
     const noted = lines.map((line) => JSON.parse(line) as TaskLogEntry);
     const turns = [0, 1, 2].flatMap((epoch) => runs.map((run) => `${run} ${epoch}`));
-    expect(
-      noted.map(({ what, kind, run, epoch }) => (kind === "sweep" ? `${what} sweep` : `${what} ${run} ${epoch}`)),
-    ).toEqual(["sweep", ...turns].flatMap((turn) => [`begin ${turn}`, `end ${turn}`]));
-    expect(new Set(noted.map(({ pid }) => pid)).size).toBe(1);
+    // On a slow machine the sweep is due meanwhile.
+    const beats = noted.filter(({ kind }) => kind === "beat");
+    expect(noted[0]?.kind).toBe("beat");
+    expect(beats.map(({ what, run, epoch }) => `${what} ${run} ${epoch}`)).toEqual(
+      turns.flatMap((turn) => [`begin ${turn}`, `end ${turn}`]),
+    );
+    expect(new Set(beats.map(({ pid }) => pid)).size).toBe(1);
     expect(eventsOf(of.events, "attemptAnswered", "beats-a").map(({ route }) => route)).toEqual([
       "beat",
       "beat",
@@ -93,8 +96,10 @@ describe("driving", () => {
     await waitUntil("two are held", () => of.noted("held-a").length + of.noted("held-b").length === 2);
     expect(of.noted("held-c")).toEqual([]);
     of.go();
-    for (const run of ["held-a", "held-b", "held-c"]) await of.ended(run);
-    expect(eventsOf(of.events, "workerSpawned")).toHaveLength(2);
+    const runs = ["held-a", "held-b", "held-c"];
+    for (const run of runs) await of.ended(run);
+    // A sweep that is due while they are held may have a process of its own.
+    expect(new Set(runs.flatMap((run) => of.noted(run).map(({ pid }) => pid))).size).toBe(2);
   });
 });
 

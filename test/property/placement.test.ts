@@ -210,3 +210,17 @@ test("serves an agent behind a queue of another one that is longer than one read
   // It waits for the turn of one process, and not for 80 beats of two seconds on two processes.
   expect(order.indexOf("run-1-0-1")).toBeLessThan(10);
 });
+
+test("a run that is ready at the start has one process, and no sweep goes before it or beside it", () => {
+  const scene = {
+    workers: 4,
+    beatsPerWorker: 1,
+    agents: [[1]],
+    startMs: [200],
+    beatMs: [300],
+    deaths: new Set<number>(),
+  };
+  expect(play(scene)).toMatchObject({ starts: 1, tasks: 1 });
+  // Without the pause a sweep would have a process of its own at once; after two seconds it has one.
+  expect(play({ ...scene, agents: [[4]], beatMs: [900] })).toMatchObject({ starts: 2, tasks: 5 });
+});

@@ -12,7 +12,8 @@ import { storeClock } from "./clock.ts";
 import { type Store, failureOf, reaching, rollBack } from "./store/database.ts";
 import { journalPartsIn } from "./store/journal-parts.ts";
 import { type Stored, rowOf } from "./store/row-text.ts";
-import { faultsIn } from "./store/integrity.ts";
+import { checkedAt } from "./store/background-check.ts";
+import { faultsIn, isLarge } from "./store/integrity.ts";
 import { StoreDamaged } from "./store/store-errors.ts";
 
 /** Everything that was seen of an embedded store. */
@@ -24,6 +25,10 @@ export interface StoreSeen {
   readonly refuses: string | null;
   /** Faults that SQLite found in the file; empty: it is intact. */
   readonly faults: readonly string[];
+  /** The whole file was checked now, and every row decoded. Otherwise only the rows of runs that have not ended were. */
+  readonly isWhole: boolean;
+  /** When a supervisor last checked the whole file in the background, epoch milliseconds; 0: never. */
+  readonly checkedAt: number;
   /** Runs whose row cannot be decoded; null: the file is too damaged to be searched. */
   readonly damaged: readonly Damaged[] | null;
   readonly freeBytes: number;
@@ -37,26 +42,36 @@ export interface StoreSeen {
 }
 
 /**
- * Inspects an open store. `overdueBefore`: a run that was ready before this time and has not been driven is overdue.
+ * Inspects an open store. `overdueBefore`: a run that was ready before this time and has not been driven is overdue. Of a
+ * large store it reads what is indexed, unless `whole` is asked for.
  */
-export function inspectStore(store: Store, of: { readonly overdueBefore: number }): StoreSeen {
+export function inspectStore(
+  store: Store,
+  of: { readonly overdueBefore: number; readonly whole?: boolean },
+): StoreSeen {
   const { dir, id } = store;
+  const isWhole = of.whole === true || !isLarge(store.rows, WHOLE_BYTES);
   return {
     ...{ dir, id },
     journalMode: String(one(store, "PRAGMA journal_mode")),
     refuses: refusalOf(store),
-    faults: [...faultsOf(store), ...lossOf(store)],
-    damaged: damagedIn(store),
+    faults: [...(isWhole ? faultsOf(store) : []), ...lossOf(store)],
+    isWhole,
+    checkedAt: checkedAt(store),
+    damaged: damagedIn(store, isWhole ? "" : "WHERE alive = 1"),
     freeBytes: freeBytes(dir),
     runs: {
       live: Number(one(store, "SELECT COUNT(*) FROM runs WHERE alive = 1")),
       overdue: Number(one(store, "SELECT COUNT(*) FROM executions WHERE readyAt < ?", of.overdueBefore)),
     },
     memories: fullMemories(store),
-    latestAt: Number(one(store, LATEST)),
+    latestAt: Number(one(store, isWhole ? LATEST : LATEST_OF_LIVE)),
     clock: storeClock(store).doubt(),
   };
 }
+
+/** Up to this size all of a store is read within a second or two. */
+const WHOLE_BYTES = 128 * 1024 ** 2;
 
 function freeBytes(dir: string): number {
   const { bavail, bsize } = statfsSync(dir);
@@ -66,6 +81,8 @@ function freeBytes(dir: string): number {
 const LATEST = `SELECT MAX(at) FROM (
   SELECT MAX(statusSince) AS at FROM runs UNION ALL SELECT MAX(putAt) FROM objects UNION ALL SELECT 0
 )`;
+
+const LATEST_OF_LIVE = "SELECT coalesce(MAX(statusSince), 0) FROM runs WHERE alive = 1";
 
 /** A memory with fewer entries has room for the runs of some time. */
 export const NEARLY_FULL = 0.9 * MEMORY_ENTRIES_MAX;
@@ -118,13 +135,14 @@ const lossOf = ({ place: { lacks } }: Store): readonly string[] =>
   lacks === 0 ? [] : [`it lacks the last ${lacks} commits that were acknowledged`];
 
 /**
- * The damaged rows, including those that no list shows: an expired row stays in the store while it cannot be decoded.
+ * The damaged rows among those. Of all rows they include those that no list shows: an expired row stays in the store while
+ * it cannot be decoded.
  */
-function damagedIn(store: Store): readonly Damaged[] | null {
+function damagedIn(store: Store, where: string): readonly Damaged[] | null {
   const search = (): readonly Damaged[] => {
     const parts = journalPartsIn(store.rows);
     // While it is iterated, all reads are of one moment.
-    const rows = store.rows.prepare("SELECT run, row, journal, parts FROM runs").iterate();
+    const rows = store.rows.prepare(`SELECT run, row, journal, parts FROM runs ${where}`).iterate();
     const found: Damaged[] = [];
     for (const row of rows as Iterable<unknown> as Iterable<Stored & { readonly run: string }>) {
       const decoded = rowOf(row, row.run, parts.read);

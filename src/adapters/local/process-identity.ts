@@ -52,6 +52,12 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return seen !== null && seen.startedAt === identity.startedAt && !seen.isZombie;
 }
 
+/** False if the machine has begun anew since that process started, or if this system does not say when it began. */
+export const isOfThisBoot = ({ startedAt }: Pick<ProcessIdentity, "startedAt">): boolean => {
+  const [boot = ""] = startedAt.split(":", 1);
+  return boot !== "" && identityOf(process.pid)?.startedAt.startsWith(`${boot}:`) === true;
+};
+
 /** True if exactly that process is dead and keeps its process ID. */
 export function isUnreaped(identity: ProcessIdentity): boolean {
   const seen = look(identity.pid);

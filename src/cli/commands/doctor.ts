@@ -43,6 +43,7 @@ import { type Shell, printDocument } from "../shell.ts";
 export interface DoctorFlags extends BeatFlags {
   readonly production?: boolean;
   readonly run?: string;
+  readonly wholeStore?: boolean;
 }
 
 export async function doctor(
@@ -61,6 +62,7 @@ export async function doctor(
   const diagnosed = await world.diagnose({
     limits,
     production,
+    whole: flags.wholeStore === true,
     command,
     isolated: settings.hasConfig
       ? isolatedOf(

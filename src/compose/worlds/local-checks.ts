@@ -88,16 +88,20 @@ export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
     says: "its file is undamaged",
     needs: ["store"],
     judge: (of) =>
-      judgeStore(of, ({ faults, dir }) => {
+      judgeStore(of, ({ faults, dir, isWhole, checkedAt }) => {
         const mend = `stop every process that uses it, then restore ${dir}/cairn.sqlite from a backup`;
-        return faults.length === 0 ? ok("SQLite's integrity check found nothing") : fail(faults.join("; "), mend);
+        if (faults.length > 0) return fail(faults.join("; "), mend);
+        if (isWhole) return ok("SQLite's integrity check found nothing");
+        const now = of.command("doctor", "--whole-store");
+        if (checkedAt === 0) return unknown("it is large, and no supervisor has checked all of it yet", now);
+        return ok(`a supervisor checked all of it at ${new Date(checkedAt).toISOString()}; ${now} checks it now`);
       }),
   },
   {
     id: "rows",
     says: "the row of every run can be decoded",
     needs: ["store"],
-    judge: (of) => judgeStore(of, ({ damaged }) => judgeRows(damaged, of)),
+    judge: (of) => judgeStore(of, (seen) => judgeRows(seen, of)),
   },
   {
     id: "disk",
@@ -147,9 +151,12 @@ export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
   },
 ];
 
-function judgeRows(damaged: StoreSeen["damaged"], { command }: LocalCase): Verdict {
+function judgeRows({ damaged, isWhole }: StoreSeen, { command }: LocalCase): Verdict {
   if (damaged === null) return unknown("the file is too damaged to be searched", "restore the file first");
-  return judgeDamaged(damaged, { seen: "every row was decoded", verify: (run) => command("verify", run) });
+  return judgeDamaged(damaged, {
+    seen: isWhole ? "every row was decoded" : "the row of each run that has not ended was decoded",
+    verify: (run) => command("verify", run),
+  });
 }
 
 function judgeMemories({ memories }: StoreSeen, { command }: LocalCase): Verdict {

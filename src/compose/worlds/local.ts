@@ -134,14 +134,14 @@ function openedWorld(
 const processNamed = (pid: number | null): Attendant | null =>
   pid === null ? null : { id: pid, name: `process ${pid}` };
 
-async function diagnosis(at: Located, { limits, command, onLong }: DiagnoseOptions): Promise<Diagnosis> {
+async function diagnosis(at: Located, { limits, command, onLong, whole = false }: DiagnoseOptions): Promise<Diagnosis> {
   const { dir } = at;
   const bytes = sizeOf(join(dir, "cairn.sqlite"));
   const mebibytes = Math.round(bytes / 1024 ** 2).toLocaleString("en-US");
-  if (bytes > LARGE_BYTES) onLong(`reading all ${mebibytes} MiB of the store at ${dir}`);
+  if (whole && bytes > LARGE_BYTES) onLong(`reading all ${mebibytes} MiB of the store at ${dir}`);
   const now = Date.now();
   const reaping = await findNoReaper();
-  const seen = { look: lookAt(at, { now, limits }), limits, now, reaping, command };
+  const seen = { look: lookAt(at, { now, limits, whole }), limits, now, reaping, command };
   return { checks: judgeAll(localChecks(seen), { seen, production: false }), hints: [] };
 }
 
@@ -157,14 +157,17 @@ function sizeOf(file: string): number {
 /** The size from which reading a whole store takes noticeably long. */
 const LARGE_BYTES = 256 * 1024 ** 2;
 
-function lookAt({ dir, ...places }: Located, of: { readonly now: number; readonly limits: Limits }): StoreLook {
+function lookAt(
+  { dir, ...places }: Located,
+  of: { readonly now: number; readonly limits: Limits; readonly whole: boolean },
+): StoreLook {
   if (!isThere(dir)) return { kind: "missing", dir };
   // Throws if the seal keys are invalid, as opening the store would.
   environmentSealKeys(places);
   let store: Store | null = null;
   try {
     store = openStore({ dir, create: false, check: "none" });
-    const seen = inspectStore(store, { overdueBefore: of.now - of.limits.overdueMs });
+    const seen = inspectStore(store, { overdueBefore: of.now - of.limits.overdueMs, whole: of.whole });
     const supervisor = supervisorOf(store);
     const lostOutput = supervisor === null ? null : lostOutputOf(store, supervisor);
     const file = join(places.cwd, ".env");

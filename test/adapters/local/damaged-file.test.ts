@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { atomically, openStore } from "../../../src/adapters/local/store/database.ts";
+import { checkInBackground, checkedAt } from "../../../src/adapters/local/store/background-check.ts";
+import { identityOf } from "../../../src/adapters/local/process-identity.ts";
 import { executionsOf } from "../../../src/adapters/local/store/executions.ts";
 import { inPlace } from "../../../src/adapters/local/store/in-place.ts";
 import { temporaryDir } from "../../process/fixtures/store.ts";
@@ -57,13 +59,67 @@ test("lets a command that reads warn and show what is left; the doctor names the
   ]);
 });
 
-test("skips the check for a file above the size limit of a command", async () => {
-  const { dir } = await damaged();
+/** Adds an object, so that the file is too large for a check at open. */
+function enlarge(dir: string): void {
   const file = new DatabaseSync(join(dir, "cairn.sqlite"));
   file.prepare("INSERT INTO objects (key, bytes, putAt) VALUES ('x', zeroblob(?), 0)").run(33 * 1024 * 1024);
   file.close();
+}
+
+test("a large file is checked at open only if its supervisor ended with its machine", async () => {
+  const { dir } = await damaged();
+  enlarge(dir);
+  openStore({ dir, create: false }).close();
+  const store = openStore({ dir, create: false, check: "supervisor" });
+  const self = identityOf(process.pid);
+  const record = (startedAt: string): void => {
+    store.rows.prepare("INSERT OR REPLACE INTO supervisor VALUES (1, 1, ?, 0)").run(startedAt);
+  };
+  record(self?.startedAt ?? "");
+  openStore({ dir, create: false, check: "supervisor" }).close();
+  record("another-boot:1");
   openStore({ dir, create: false }).close();
   expect(() => openStore({ dir, create: false, check: "supervisor" })).toThrow("runsByStatus");
+  store.close();
+});
+
+test("the check of a large file beside the work finds its damage", async () => {
+  const { dir } = await damaged();
+  enlarge(dir);
+  const store = openStore({ dir, create: false, check: "supervisor" });
+  const damage = await new Promise<Error>((resolve) => {
+    checkInBackground(store, { now: () => Date.now(), onDamaged: resolve });
+  });
+  expect(damage).toMatchObject({ code: "StoreDamaged", message: expect.stringContaining("runsByStatus") });
+  expect(checkedAt(store)).toBe(0);
+  store.close();
+});
+
+test("the check of an undamaged file is made once a day, goes on behind the tables that are done, and is none for a small file", async () => {
+  const dir = temporaryDir();
+  const store = openStore({ dir, create: true });
+  const checked = (from: number): Promise<string> =>
+    new Promise((resolve) => {
+      let asked = 0;
+      const now = (): number => {
+        asked += 1;
+        if (asked > 1) resolve("all");
+        return from;
+      };
+      const stop = checkInBackground(store, { now, onDamaged: ({ message }) => resolve(message) });
+      if (asked === 0 || checkedAt(store) > from - 86_400_000) resolve("none");
+      if (from < 0) stop();
+    });
+  expect(await checked(86_400_000)).toBe("none");
+  enlarge(dir);
+  expect(await checked(86_400_000)).toBe("all");
+  expect(checkedAt(store)).toBe(86_400_000);
+  expect(await checked(86_400_001)).toBe("none");
+  const done = store.rows.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'runs'").all();
+  const plan = { at: 1, done: done.map(({ name }) => name) };
+  store.rows.prepare("UPDATE meta SET value = ? WHERE name = 'checked'").run(JSON.stringify(plan));
+  expect(await checked(3 * 86_400_000)).toBe("all");
+  store.close();
 });
 
 test("an execution whose checksum does not match counts as ended", () => {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { makeLargeStore } from "../../../bench/large-store.ts";
 import { type Store, openStore } from "../../../src/adapters/local/store/database.ts";
+import { inspectStore } from "../../../src/adapters/local/inspection.ts";
 import { removalsOf } from "../../../src/adapters/local/store/removals.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { resolveRun } from "../../../src/cli/commands/runs.ts";
@@ -86,6 +87,23 @@ describe("the bytes that are read do not grow with the runs of the store", () =>
     });
     expectSteady(read, 128 * 1_024);
   });
+});
+
+test("the doctor reads the rows of the runs that have not ended, unless it is to read the whole store", async () => {
+  const largest = openStore({ dir: dirOf(10_000), create: false, check: "worker" });
+  largest.rows.exec("UPDATE runs SET row = 'damaged' WHERE run = (SELECT run FROM runs WHERE alive = 0 LIMIT 1)");
+  largest.rows.prepare("INSERT INTO objects VALUES ('x', zeroblob(?), 0)").run(129 * 1024 * 1024);
+  largest.close();
+  const [, , read = Infinity] = await readIn(({ store }) => {
+    const { damaged, isWhole } = inspectStore(store, { overdueBefore: 0 });
+    expect(isWhole ? null : damaged).toEqual(store.dir === dirOf(10_000) ? [] : null);
+  });
+  expect(read).toBeLessThan(256 * 1024);
+  const [, , whole] = await readIn(({ store, size }) => {
+    if (size < 10_000) return;
+    expect(inspectStore(store, { overdueBefore: 0, whole: true })).toMatchObject({ isWhole: true, damaged: [{}] });
+  });
+  expect(whole).toBeGreaterThan(1024 * 1024);
 });
 
 test("the clean-up of a removed run reads as much, however many others wait for theirs", async () => {

@@ -14,6 +14,7 @@ import type { Durable } from "../../../core/policy/durability.ts";
 import { BEFORE_RELEASE, OTHER_SCHEMAS } from "../../../protocol/foreign.ts";
 import { StoreClosed, StoreForeign, StoreInvalid, StoreTooNew } from "../../../ports/store-errors.ts";
 import { StoreUnreachable } from "../../../ports/world.ts";
+import { isOfThisBoot } from "../process-identity.ts";
 import { CHECKED_BYTES, assertSound } from "./integrity.ts";
 import { createFile } from "./create-file.ts";
 import { orNeverExclusive } from "./exclusive-access.ts";
@@ -90,7 +91,8 @@ export function openStore({ dir, create, check = "bounded" }: OpenOptions): Stor
     const db = new DatabaseSync(file, { timeout: BUSY_MS });
     rows = db;
     configure(db, file);
-    assertSound(db, { dir, bytesMax: CHECKED_BYTES[check] });
+    const isWhole = check === "supervisor" && endedWithMachine(db);
+    assertSound(db, { dir, bytesMax: isWhole ? Infinity : CHECKED_BYTES[check] });
     assertSchema(db, dir);
     const watch = inPlace({ dir, file, rows: db });
     place = watch;
@@ -116,6 +118,12 @@ export function openStore({ dir, create, check = "bounded" }: OpenOptions): Stor
     closeBoth(rows, place);
     throw asStoreError(orNeverExclusive(error, dir), dir);
   }
+}
+
+/** Whether the last supervisor never released the store, and the machine has begun anew since: power may have been lost. */
+function endedWithMachine(db: DatabaseSync): boolean {
+  const found = db.prepare("SELECT startedAt FROM supervisor").get();
+  return found !== undefined && !isOfThisBoot({ startedAt: String(found["startedAt"]) });
 }
 
 /**

@@ -1,9 +1,11 @@
 /** The embedded store, as its supervisor drives it. */
+import { watch } from "node:fs";
 import type { DrivenStore, OrphanPlan, OrphanSearch } from "../../../ports/driven-store.ts";
 import { storeClock } from "../clock.ts";
 import { type Store, reaching, waitShortly } from "./database.ts";
 import { executionsOf } from "./executions.ts";
 import { lostOutputKeeper } from "./lost-output.ts";
+import { checkInBackground } from "./background-check.ts";
 import { childrenOf, releaseSupervision, takeSupervision } from "./processes.ts";
 import { provenCodeIn } from "./proven-code.ts";
 import { removalsOf } from "./removals.ts";
@@ -18,8 +20,22 @@ export const drivenStore = (store: Store): DrivenStore => ({
   takeSupervision: (taking) => takeSupervision(store, taking),
   releaseSupervision: (self) => releaseSupervision(store, self),
   lostOutputKeeper: (writer) => lostOutputKeeper(store, writer),
+  checkInBackground: (of) => checkInBackground(store, of),
+  watch: (onChange) => watchFiles(store, onChange),
   waitShortly: () => waitShortly(store.rows),
 });
+
+/** Any process that commits writes to the log, which is in the same directory. */
+function watchFiles({ dir }: Store, onChange: () => void): (() => void) | null {
+  try {
+    const watcher = watch(dir, { persistent: false }, onChange);
+    // Without it the supervisor looks each half second.
+    watcher.on("error", () => watcher.close());
+    return () => watcher.close();
+  } catch {
+    return null;
+  }
+}
 
 function orphanSearchOf(store: Store): OrphanSearch {
   const select = store.rows.prepare("SELECT value FROM meta WHERE name = 'orphans'");

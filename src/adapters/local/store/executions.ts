@@ -25,6 +25,9 @@ import {
 /** The executions in that store. All operations throw an error of `store-errors.ts` if the store fails. */
 export function executionsOf(store: Store): Executions {
   const table = tableOf(store.rows);
+  const nextReady = store.rows.prepare(
+    "SELECT readyAt FROM executions WHERE readyAt IS NOT NULL ORDER BY readyAt LIMIT 1",
+  );
   // Schedule 139: an attempt acts only after its claim, which is durable at once and with it the begin of the attempt.
   // Without its settlement an execution counts as trying, and a supervisor after a power loss retries it, as it does
   // after any death.
@@ -44,6 +47,10 @@ export function executionsOf(store: Store): Executions {
         table.update(wakeExecution(found, now));
         return true;
       }),
+    nextReadyAt: () => {
+      const found = reaching(store, () => nextReady.get());
+      return found === undefined ? null : Number(found["readyAt"]);
+    },
     ready: (now, max, without = [], shares = {}) => reaching(store, () => table.ready(now, { max, without, shares })),
     begin: (name, now) =>
       bookkeeping(() => {

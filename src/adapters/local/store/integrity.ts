@@ -4,8 +4,10 @@
  * lost.
  *
  * The check reads every page except those of large values, whose digests are compared at every read. For 122 MB it
- * takes 75 ms from memory, or as long as the disk needs. A command checks up to 32 MB (20 ms). A supervisor, which
- * opens the store once, checks up to 1 GB (0.6 s). `cairn doctor` checks larger stores.
+ * takes 75 ms from memory, or as long as the disk needs, and longer the more entries the indexes have. So at open up to
+ * 32 MB are checked (20 ms). Of a larger store the supervisor checks one table after the other while it works
+ * (`background-check.ts`), and all of it at open if the machine ended under the supervisor before it.
+ * `cairn doctor --whole-store` checks all of it on request.
  */
 import { createHash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
@@ -16,7 +18,7 @@ import { StoreDamaged } from "./store-errors.ts";
 const MB = 1024 * 1024;
 
 /** The largest file in bytes that is checked at open. A worker relies on its supervisor. */
-export const CHECKED_BYTES = { none: -1, worker: -1, bounded: 32 * MB, supervisor: 1024 * MB } as const;
+export const CHECKED_BYTES = { none: -1, worker: -1, bounded: 32 * MB, supervisor: 32 * MB } as const;
 
 /** Throws `StoreDamaged` if the file is damaged. Skips files above `bytesMax`. */
 export function assertSound(
@@ -27,6 +29,10 @@ export function assertSound(
   const [fault] = faultsIn(db, 1);
   if (fault !== undefined) throw new StoreDamaged(dir, fault);
 }
+
+/** The file is larger than that: by default too large for a check at open. */
+export const isLarge = (db: DatabaseSync, bytesMax: number = CHECKED_BYTES.supervisor): boolean =>
+  sizeOf(db) > bytesMax;
 
 /** What SQLite finds wrong in the file, `max` faults at most; empty for an undamaged file. */
 export function faultsIn(db: DatabaseSync, max: number): readonly string[] {

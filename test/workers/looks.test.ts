@@ -1,0 +1,69 @@
+/** How often a supervisor looks for work, in virtual time. */
+import { expect, test } from "vitest";
+import { virtualClock } from "../../src/adapters/memory/clock.ts";
+import { beginLooks } from "../../src/workers/looks.ts";
+
+/** A supervisor that finds nothing, unless the test says so. */
+function scene(canWatch = true) {
+  const clock = virtualClock(0);
+  const of = { looks: 0, restMs: 60_000 as number | null, change: () => {}, isWatching: false };
+  const looks = beginLooks({
+    clock,
+    look: () => {
+      of.looks += 1;
+    },
+    restsFor: () => of.restMs,
+    watch: (onChange) => {
+      if (!canWatch) return null;
+      of.change = onChange;
+      of.isWatching = true;
+      return () => {
+        of.isWatching = false;
+      };
+    },
+  });
+  /** How often it looks in so many milliseconds. */
+  const looksIn = (ms: number): number => {
+    const [before, until] = [of.looks, clock.now() + ms];
+    for (let next = clock.next(); next !== null && next <= until; next = clock.next()) clock.moveTo(next);
+    clock.moveTo(until);
+    return of.looks - before;
+  };
+  return { of, looks, looksIn, turn: () => new Promise((resolve) => void setImmediate(resolve)) };
+}
+
+test("polls while it works, and looks twice a second once nothing was out for two seconds", () => {
+  const { of, looksIn } = scene();
+  expect(looksIn(2_000)).toBeGreaterThan(75);
+  expect(looksIn(60_000)).toBeLessThanOrEqual(121);
+  of.restMs = null;
+  looksIn(500);
+  expect(looksIn(1_000)).toBe(40);
+});
+
+test("looks at once when the store says that it changed, and when the next thing is due", async () => {
+  const { of, looksIn, turn } = scene();
+  looksIn(10_000);
+  const before = of.looks;
+  of.change();
+  of.change();
+  await turn();
+  expect(of.looks).toBe(before + 1);
+  of.restMs = 120;
+  looksIn(600);
+  const asleep = of.looks;
+  looksIn(240);
+  expect(of.looks - asleep).toBe(2);
+});
+
+test("never sleeps where no word of a change comes, and neither looks nor watches once it is stopped", async () => {
+  expect(scene(false).looksIn(10_000)).toBeGreaterThan(380);
+  const { of, looks, looksIn, turn } = scene();
+  looksIn(10_000);
+  looks.soon();
+  looks.stop();
+  await turn();
+  const { looks: before } = of;
+  looksIn(10_000);
+  expect([of.looks, of.isWatching]).toEqual([before, false]);
+});
