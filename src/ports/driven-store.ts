@@ -29,7 +29,7 @@ export interface DrivenStore {
    * Checks the file of a large store, if that is due, beside all other work. Returns how to stop it. `onDamaged` is called
    * once at most, with the error of a damaged store.
    */
-  checkInBackground(of: { readonly now: () => number; readonly onDamaged: (damage: Error) => void }): () => void;
+  checkInBackground(check: { readonly now: () => number; readonly onDamaged: (damage: Error) => void }): () => void;
   /**
    * Calls back when a file of the store may have changed, perhaps once too often. Returns how to stop that; null if the system
    * cannot say so.

@@ -22,13 +22,17 @@ export interface Looks {
  * Begins to look. `restsFor`: how long nothing that is known is due, in milliseconds; null while anything is out. `watch`:
  * calls back when the store may have changed; null if it cannot say so, and then the supervisor never sleeps.
  */
-export function beginLooks(of: {
+export function beginLooks({
+  clock,
+  look,
+  restsFor,
+  watch,
+}: {
   readonly clock: Pick<Clock, "now" | "after">;
   readonly look: () => void;
   readonly restsFor: () => number | null;
   readonly watch: (onChange: () => void) => (() => void) | null;
 }): Looks {
-  const { clock, look, restsFor } = of;
   let takeBack = (): void => {};
   let [isStopped, isDue, isAsleep] = [false, false, false];
   let quietFrom: number | null = null;
@@ -43,7 +47,7 @@ export function beginLooks(of: {
       if (isAsleep) again();
     });
   };
-  const unwatch = of.watch(() => {
+  const unwatch = watch(() => {
     if (isAsleep) soon();
   });
   const pauseMs = (): number => {

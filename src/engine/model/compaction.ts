@@ -6,6 +6,7 @@
  */
 import type { Agent } from "../../ports/agent.ts";
 import type { Model } from "../../ports/model.ts";
+import { canonical, sha256 } from "../../codec/canonical.ts";
 import { type Message, text, wordsOf } from "../../core/message.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { type Heard, requestModel, debitReply } from "./model-request.ts";
@@ -15,7 +16,6 @@ import { type Summariser, recordFailedSummary } from "./summary-model.ts";
 import { withoutFormat } from "./response-format.ts";
 import { type CompactionRange, compactionRangeOf } from "./compaction-range.ts";
 import type { Next } from "../context/next.ts";
-import { digestOfTranscript } from "./transcript-digest.ts";
 import { absorbSilence, commitMarkIfNeeded } from "./call-model.ts";
 import { debitOtherInvocations, recordOwnCallLost } from "../context/debits.ts";
 import { goOnCrowded, mayGoOnCrowded } from "./compaction-trigger.ts";
@@ -130,3 +130,21 @@ function giveUpSummary(run: ActiveRun, agent: Agent, why: string): Next {
   recordModelFailure(run, agent, { failure, retryable: false, retryAfterMs: null, refusal: "access" });
   return "continue";
 }
+
+/** Messages never change, and a process keeps those of a run between its beats. */
+const digests = new WeakMap<Message, string>();
+
+function digestOfMessage(message: Message): string {
+  const known = digests.get(message);
+  if (known !== undefined) return known;
+  const digest = sha256(canonical(message));
+  digests.set(message, digest);
+  return digest;
+}
+
+/**
+ * The digest of these messages, in their order: that of their digests. A long run is compacted again and again, each time with
+ * all that came before, so a process makes each message canonical once.
+ */
+export const digestOfTranscript = (messages: readonly Message[]): string =>
+  sha256(messages.map(digestOfMessage).join(""));

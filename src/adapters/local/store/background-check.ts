@@ -40,11 +40,11 @@ function planOf(store: Store) {
  */
 export function checkInBackground(
   store: Store,
-  of: { readonly now: () => number; readonly onDamaged: (damage: StoreDamaged) => void },
+  { now, onDamaged }: { readonly now: () => number; readonly onDamaged: (damage: StoreDamaged) => void },
 ): () => void {
   const plan = planOf(store);
   const { at, done } = plan.read();
-  if (!isLarge(store.rows) || of.now() - at < CHECK_EVERY_MS) return () => undefined;
+  if (!isLarge(store.rows) || now() - at < CHECK_EVERY_MS) return () => undefined;
   const workerData = { file: join(store.dir, "cairn.sqlite"), done };
   const thread = new Worker(IN_THREAD, { eval: true, workerData });
   thread.unref();
@@ -57,8 +57,8 @@ export function checkInBackground(
   const heard = ({ table, fault }: Found): void => {
     if (fault !== null) {
       stop();
-      of.onDamaged(new StoreDamaged(store.dir, fault));
-    } else if (table === null) plan.write({ at: of.now(), done: [] });
+      onDamaged(new StoreDamaged(store.dir, fault));
+    } else if (table === null) plan.write({ at: now(), done: [] });
     else {
       found.push(table);
       plan.write({ at, done: found });

@@ -20,7 +20,7 @@ export const drivenStore = (store: Store): DrivenStore => ({
   takeSupervision: (taking) => takeSupervision(store, taking),
   releaseSupervision: (self) => releaseSupervision(store, self),
   lostOutputKeeper: (writer) => lostOutputKeeper(store, writer),
-  checkInBackground: (of) => checkInBackground(store, of),
+  checkInBackground: (check) => checkInBackground(store, check),
   watch: (onChange) => watchFiles(store, onChange),
   waitShortly: () => waitShortly(store.rows),
 });
