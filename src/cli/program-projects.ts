@@ -1,10 +1,9 @@
 /** The commands around a project: `init` writes a new one, `completion` completes commands in a shell. */
 import { Argument, type Command, Option } from "commander";
 import type { Into } from "./arguments.ts";
+import type { ShellName } from "./commands/completion.ts";
 
-/** The shells in which commands can be completed. */
-const SHELLS = ["bash", "zsh", "fish"] as const;
-export type ShellName = (typeof SHELLS)[number];
+const SHELLS: readonly ShellName[] = ["bash", "zsh", "fish"];
 
 export function addProjects(program: Command, { shell, ends }: Into): void {
   program

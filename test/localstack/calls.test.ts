@@ -18,7 +18,7 @@ import { snapshotKey } from "../../src/history/object-keys.ts";
 import { LIMITS } from "../support/gate/limits.ts";
 import { attemptBeat, runnerOf } from "../support/harness/drive.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
-import { caller, started } from "./scene.ts";
+import { caller, started } from "../support/aws/scene.ts";
 
 /** The row of a run with the longest IDs, without journal and token. */
 const ROW_BYTES_MAX = 900;

@@ -14,7 +14,7 @@ import { exportRun } from "../../src/history/export.ts";
 import { verify } from "../../src/history/verify.ts";
 import { attemptBeat, drive, runnerOf } from "../support/harness/drive.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
-import { caller, started } from "./scene.ts";
+import { caller, started } from "../support/aws/scene.ts";
 
 const MAIN = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
 

@@ -21,7 +21,7 @@ import { LIMITS } from "../support/gate/limits.ts";
 import { attemptBeat, runnerOf } from "../support/harness/drive.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
 import { FAULTS, FaultProxy } from "./proxy.ts";
-import { again, caller, driven, started } from "./scene.ts";
+import { again, caller, driven, started } from "../support/aws/scene.ts";
 
 const BOUNDS = limitsFor(LIMITS.longBeatMs);
 

@@ -16,7 +16,7 @@ import { assertSafety } from "../support/gate/safety.ts";
 import { attemptBeat, runnerOf } from "../support/harness/drive.ts";
 import { answer, clerk } from "../support/restores/clerk.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
-import { caller, driven, started } from "./scene.ts";
+import { caller, driven, started } from "../support/aws/scene.ts";
 
 let deployment: Deployment;
 beforeAll(async () => {

@@ -2,7 +2,9 @@
 import type { Command, Option } from "commander";
 import { EXIT } from "../../compose/user-error.ts";
 import type { Shell } from "../shell.ts";
-import type { ShellName } from "../program-projects.ts";
+
+/** A shell in which commands can be completed. */
+export type ShellName = "bash" | "zsh" | "fish";
 
 /** A command as it is typed, such as `token create`, with what may follow it. */
 interface Completed {

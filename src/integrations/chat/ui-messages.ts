@@ -276,7 +276,7 @@ const WHOLE = "whole:";
  * What a request of a page follows: the last segment that this entry is in (an answer that did not fit is given again), or
  * what it updates; or the whole last turn. Null: it is not in the log yet.
  */
-export function streamOf(segments: readonly Segment[], entry: string | null): Segment | null {
+function streamOf(segments: readonly Segment[], entry: string | null): Segment | null {
   const last = segments.at(-1);
   if (last === undefined) return null;
   if (entry === null) return joined(segments.filter(({ turn }) => turn === last.turn));

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { bytesOf } from "../../../src/adapters/aws/table/item-size.ts";
 import { FEW_REQUESTS } from "../../../src/ports/stored-sizes.ts";
 import type { Reply } from "../../../src/protocol/chain.ts";
-import { caller, started } from "../../localstack/scene.ts";
+import { caller, started } from "../../support/aws/scene.ts";
 import { dynamoTable } from "../../support/aws/dynamo-table.ts";
 import { attemptBeat, runnerOf } from "../../support/harness/drive.ts";
 import { createChainHarness } from "../../support/harness/harness.ts";

@@ -1,11 +1,11 @@
 /** A small run on the AWS world, driven like a chain: the next attempt follows a failed one. */
-import type { Agent } from "../../src/ports/agent.ts";
-import type { Payload } from "../../src/protocol/chain.ts";
-import { StoreUnreachable, type World } from "../../src/ports/world.ts";
-import { startRun } from "../../src/operations/start.ts";
-import type { Runner } from "../../src/engine/context/runner.ts";
-import { attemptBeat } from "../support/harness/drive.ts";
-import { scriptedAgent, callsThenFinal } from "../support/harness/harness.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
+import type { Payload } from "../../../src/protocol/chain.ts";
+import { StoreUnreachable, type World } from "../../../src/ports/world.ts";
+import { startRun } from "../../../src/operations/start.ts";
+import type { Runner } from "../../../src/engine/context/runner.ts";
+import { attemptBeat } from "../harness/drive.ts";
+import { scriptedAgent, callsThenFinal } from "../harness/harness.ts";
 
 const TRIES_MAX = 5;
 const BEATS_MAX = 20;
