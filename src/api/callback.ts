@@ -57,7 +57,7 @@ export async function callbackOf(
     return { accepted: true, isNew: kind !== "duplicate" };
   if (kind === "missing") throw unknown();
   const { says } = OPERATIONS.signal.outcomes[kind];
-  const why = "why" in outcome ? `: ${outcome.why}` : kind === "conflict" ? `: ${ONE_AT_A_TIME}` : "";
+  const why = "why" in outcome ? ` ${outcome.why}` : kind === "conflict" ? ` ${ONE_AT_A_TIME}` : "";
   throw problemAs(OPERATIONS.signal, kind, { detail: `the report was not taken: ${says}${why}` });
 }
 

@@ -276,7 +276,7 @@ export const COMMANDS: readonly TypedCommand[] = [
   {
     command: "reconcile",
     operation: "reconcile",
-    group: "Runs",
+    group: "Steering",
     help: "reconcile a call with an unknown outcome: say whether it happened",
     words: "<run> <call>",
     flags: [

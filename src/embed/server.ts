@@ -18,6 +18,7 @@ import { settingsOf } from "../compose/settings.ts";
 import { isTenant } from "../core/ids.ts";
 import { runId } from "../protocol/ids.ts";
 import { asClientErrors, storeFlags, surroundingsOf } from "../client/open-store.ts";
+import { checkServerOptions } from "./checked-options.ts";
 import { nextFirings } from "../sdk/schedule/firing-times.ts";
 import { registerResolution } from "../sdk/resolution.ts";
 import { addA2a } from "../integrations/a2a/routes.ts";
@@ -88,10 +89,11 @@ interface From {
 /**
  * Opens a store and returns the handlers of its API. It drives no run: `cairn work`, `cairn-run/worker` or AWS does.
  *
- * @throws CairnError if the settings or the store cannot be used, and `BaseInvalid`
+ * @throws CairnError if the settings or the store cannot be used, `OptionInvalid` and `BaseInvalid`
  */
 export function createServer(options: ServerOptions): Promise<ApiServer> {
   return asClientErrors(async () => {
+    checkServerOptions(options);
     const base = checkedBase(options.base ?? "");
     const { agents } = options;
     if (agents === undefined) registerResolution();

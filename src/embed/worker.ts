@@ -13,6 +13,7 @@ import { checkGiven, entryIn, firedFor } from "../compose/given-agents.ts";
 import type { WorkerSettings } from "../compose/supervise.ts";
 import { startWorker } from "../compose/workers/start-worker.ts";
 import { NO_FAULTS } from "../ports/fault-point.ts";
+import { checkDriveOptions } from "./checked-options.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { ScheduledAgent } from "../ports/supervision.ts";
 import type { SupervisorEvent } from "../ports/supervisor-events.ts";
@@ -66,6 +67,7 @@ export interface Driving {
 export function driveStore(options: DriveOptions = {}): Promise<Driving> {
   return asClientErrors(async () => {
     requireNode();
+    checkDriveOptions(options);
     const { workers, beatsPerWorker, beatSeconds, agents } = options;
     const entry = entryIn(options);
     const onEvent = withoutErrors(options.onEvent ?? (() => undefined));

@@ -34,7 +34,7 @@ export const reconcileOperation = operation({
 
 export const reconcileSyntax = (): Syntaxes => ({
   reconcile: {
-    group: "Runs",
+    group: "Steering",
     words: "<run> <call>",
     flags: [
       {

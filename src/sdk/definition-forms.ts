@@ -11,12 +11,13 @@ import {
   TEXT,
   anyForm,
   listOf,
+  namedApart,
   oneOf,
   orNull,
   withMembers,
 } from "./option-forms.ts";
 
-const CHECKS = 'a list of checks: done: [check("NAME", ({ calls }) => ...)]';
+const CHECKS = 'a list of checks, each with a name of its own: done: [check("NAME", ({ calls }) => ...)]';
 
 export const MODEL: OptionForm = {
   says: 'a model: a text such as "anthropic:claude-opus-4-5", or an object of the AI SDK',
@@ -46,7 +47,7 @@ export const AGENT_FORMS: Forms = {
   toolChoice: varying(TOOL_CHOICE),
   task: PARSED_AT_ONCE,
   tools: { ...RECORD, says: "an object of tools by their names: tools: { NAME: tool({ ... }) }" },
-  done: listOf(withMembers("a check", { name: TEXT, holds: FUNCTION }), CHECKS),
+  done: namedApart(listOf(withMembers("a check", { name: TEXT, holds: FUNCTION }), CHECKS)),
   result: SYNCHRONOUS,
   output: PARSED_AT_ONCE,
   chat: anyForm(FLAG, { says: '{ idle: "2h" }', holds: (value) => RECORD.holds(value) && hasOnly(value, ["idle"]) }),

@@ -10,6 +10,8 @@ import { refuseUnknown } from "./known-options.ts";
 export interface OptionForm {
   readonly says: string;
   readonly holds: (value: unknown) => boolean;
+  /** The first item of a list that is wrong; absent or -1: the value is wrong as a whole. */
+  readonly wrongAt?: (value: unknown) => number;
 }
 
 export type Forms = Readonly<Record<string, OptionForm>>;
@@ -18,6 +20,7 @@ const isObject = (value: unknown): value is object => typeof value === "object" 
 const isRecord = (value: unknown): boolean => isObject(value) && !Array.isArray(value);
 
 export const TEXT: OptionForm = { says: "a text", holds: (value) => typeof value === "string" };
+export const NUMBER: OptionForm = { says: "a number", holds: (value) => typeof value === "number" };
 export const FLAG: OptionForm = { says: "true or false", holds: (value) => typeof value === "boolean" };
 export const FUNCTION: OptionForm = { says: "a function", holds: (value) => typeof value === "function" };
 export const RECORD: OptionForm = { says: "an object { ... }", holds: isRecord };
@@ -45,7 +48,22 @@ export const anyForm = (...forms: readonly OptionForm[]): OptionForm => ({
 export const listOf = (form: OptionForm, says: string): OptionForm => ({
   says,
   holds: (value) => Array.isArray(value) && value.every((each) => form.holds(each)),
+  wrongAt: (value) => (Array.isArray(value) ? value.findIndex((each) => !form.holds(each)) : -1),
 });
+
+/** A list of which no two items have the same name. */
+export const namedApart = ({ holds, ...form }: OptionForm): OptionForm => ({
+  ...form,
+  holds: (value) => holds(value) && new Set(namesIn(value)).size === namesIn(value).length,
+  wrongAt: (value) => {
+    const names = namesIn(value);
+    const at = form.wrongAt?.(value) ?? -1;
+    return at >= 0 ? at : names.findIndex((name, index) => names.indexOf(name) !== index);
+  },
+});
+
+const namesIn = (value: unknown): readonly unknown[] =>
+  Array.isArray(value) ? value.map((each: unknown) => (isObject(each) && "name" in each ? each.name : each)) : [];
 
 /** An object that has these members at least. */
 export const withMembers = (says: string, members: Readonly<Record<string, OptionForm>>): OptionForm => ({
@@ -79,10 +97,12 @@ export function refuseNoOptions(whose: string, given: unknown): void {
  */
 export function checkForms(whose: string, given: object, forms: Forms): void {
   const options: Readonly<Record<string, unknown>> = { ...given };
-  for (const [option, { says, holds }] of Object.entries(forms)) {
+  for (const [option, { says, holds, wrongAt }] of Object.entries(forms)) {
     const value = options[option];
     if (value === undefined || holds(value)) continue;
-    throw new AgentInvalid(`${whose} has ${option} ${shown(value)}: write ${says}`);
+    const at = wrongAt?.(value) ?? -1;
+    const wrong = at < 0 ? `${option} ${shown(value)}` : `${option}[${at}] ${shown((value as readonly unknown[])[at])}`;
+    throw new AgentInvalid(`${whose} has ${wrong}: write ${says}`);
   }
 }
 

@@ -28,7 +28,11 @@ const schema = z.strictObject({
 /** What the options say. Throws `AgentInvalid`, also for a tool with the name of the one that reads. */
 export function resultsOf(
   name: string,
-  { results, tools }: ResultsOptions & { readonly tools: Readonly<Record<string, unknown>> },
+  {
+    results,
+    tools,
+    mcp,
+  }: ResultsOptions & { readonly tools: Readonly<Record<string, unknown>>; readonly mcp?: unknown },
 ): Pick<Agent, "readsResults" | "summarisedResults"> {
   if (Object.hasOwn(tools, READ_RESULT)) {
     throw new AgentInvalid(`agent ${name} has a tool ${READ_RESULT}, which is a name of cairn: give it another name`);
@@ -40,6 +44,13 @@ export function resultsOf(
     );
   }
   const { read = true, summary = false } = parsed.data;
+  const unknown =
+    typeof summary === "boolean" || mcp !== undefined ? undefined : summary.find((each) => !Object.hasOwn(tools, each));
+  if (unknown !== undefined) {
+    throw new AgentInvalid(
+      `the results of agent ${name} have summary of ${JSON.stringify(unknown)}, which is none of its tools: write one of ${Object.keys(tools).toSorted().join(", ")}`,
+    );
+  }
   return {
     ...(read ? {} : { readsResults: false }),
     ...(summary === false ? {} : { summarisedResults: summary === true ? "all" : summary }),

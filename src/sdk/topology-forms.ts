@@ -11,9 +11,9 @@ import {
   checkDefined,
   type DefinitionForms,
   ZOD_SCHEMA,
+  NUMBER,
 } from "./option-forms.ts";
 
-const NUMBER: OptionForm = { says: "a number", holds: (value) => typeof value === "number" };
 const SPAN: OptionForm = anyForm(
   { says: "milliseconds", holds: NUMBER.holds },
   { says: 'a text such as "90s" or "2h"', holds: TEXT.holds },

@@ -60,3 +60,26 @@ test("drives agents as objects only with a module for its worker processes, whic
   await expect(driveStore({ agents, entry: "absent.js", store })).rejects.toMatchObject(said);
   expect(() => workFor({ agents })).toThrow(/`entry` of driveStore/);
 });
+
+test.each([
+  ["is misspelt", { agent: [] }, 'createServer has no option "agent": did you mean agents?'],
+  [
+    "is like none",
+    { zzzzzzzzzz: 1 },
+    /^createServer has no option "zzzzzzzzzz": take it out, or write one of agents, auth, /,
+  ],
+  ["is of another type", { store: 5 }, "createServer has store 5: write a text"],
+])("an option of the server that %s is refused by name", async (_, options, says) => {
+  const refused = createServer({ auth, ...options } as never);
+  await expect(refused).rejects.toMatchObject({ code: "OptionInvalid" });
+  await expect(refused).rejects.toThrow(says);
+});
+
+test.each([
+  ["is misspelt", { worker: 2 }, 'driveStore has no option "worker": did you mean workers?'],
+  ["is of another type", { workers: "2" }, 'driveStore has workers "2": write a number'],
+])("an option of the driver that %s is refused by name", async (_, options, says) => {
+  const refused = driveStore(options as never);
+  await expect(refused).rejects.toMatchObject({ code: "OptionInvalid" });
+  await expect(refused).rejects.toThrow(says);
+});

@@ -123,7 +123,7 @@ test.for<[string, () => unknown, string | RegExp]>([
   [
     "a check that is no list",
     () => cairn.defineAgent({ ...valid, done: cairn.check("x", () => true) as never }),
-    'agent a has done (an object): write a list of checks: done: [check("NAME", ({ calls }) => ...)]',
+    'agent a has done (an object): write a list of checks, each with a name of its own: done: [check("NAME", ({ calls }) => ...)]',
   ],
   [
     "approval: true",
@@ -324,4 +324,28 @@ test("says of a refine that returns a promise what it is, where no function show
   expect(parseWith({ input: hidden }, { to: "x" })).toMatchObject({ ok: false, why: expect.stringContaining(why) });
   const whole = z.object({}).superRefine(() => Promise.resolve());
   expect(parseWith({ input: whole }, {})).toMatchObject({ ok: false, why: expect.stringContaining(why) });
+});
+
+describe("an item of a list", () => {
+  test("is named by its place", () => {
+    expect(saysOf(() => cairn.defineAgent({ ...valid, secrets: ["A", 42] } as never))).toBe(
+      'agent a has secrets[1] 42: write a list of names: secrets: ["AIRLINE_TOKEN"]',
+    );
+  });
+
+  test("is refused if it is a second check of the same name", () => {
+    const done = ["sent", "read", "sent"].map((name) => cairn.check(name, () => true));
+    expect(saysOf(() => cairn.defineAgent({ ...valid, done }))).toMatch(
+      /^agent a has done\[2\] \(an object\): write a list of checks, each with a name of its own: /,
+    );
+  });
+
+  test("is refused if it names a tool for summaries that the agent does not have", () => {
+    const tools = { echo: cairn.tool(ofTool) };
+    const define = (summary: readonly string[]) => () => cairn.defineAgent({ ...valid, tools, results: { summary } });
+    expect(saysOf(define(["echo", "ecko"]))).toBe(
+      'the results of agent a have summary of "ecko", which is none of its tools: write one of echo',
+    );
+    expect(saysOf(define(["echo"]))).toBe("nothing");
+  });
 });

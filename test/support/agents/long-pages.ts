@@ -52,6 +52,7 @@ export function longPagesAgent({
       },
     }),
     tools: {
+      search: tool({ description: "Finds pages.", input: z.object({}), effect: "none", run: () => [] }),
       fetch: tool({
         input: z.object({ number: z.int() }),
         effect: "none",
