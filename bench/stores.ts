@@ -14,7 +14,7 @@ import { localWorld } from "../src/adapters/local/world.ts";
 import { resolveRun } from "../src/cli/commands/runs.ts";
 import { cleanUp } from "../src/history/clean-up.ts";
 import { listGates } from "../src/operations/approvals.ts";
-import { listRuns } from "../src/operations/list.ts";
+import { ANY_RUN, listRuns } from "../src/operations/list.ts";
 import type { World } from "../src/ports/world.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
 import { withPart } from "../scripts/marks.ts";
@@ -34,8 +34,8 @@ const WAITING = 0.02;
 const REMOVED = 200;
 const ROUNDS = 3;
 const ALL = {
-  ...{ tenant: "default", limit: 20, after: null, status: null, agent: null, agentVersion: null, phase: null },
-  ...{ schedule: null, crack: null, since: null, usdAbove: null },
+  ...ANY_RUN,
+  ...{ tenant: "default", limit: 20, after: null },
 } as const;
 
 interface On {

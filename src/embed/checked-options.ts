@@ -4,7 +4,7 @@ import { CairnError } from "../client/errors.ts";
 import {
   FLAG,
   FUNCTION,
-  type Form,
+  type OptionForm,
   type Forms,
   NUMBER,
   RECORD,
@@ -17,11 +17,11 @@ import { AgentInvalid } from "../ports/agent-invalid.ts";
 import type { DriveOptions } from "./worker.ts";
 import type { ServerOptions } from "./server.ts";
 
-type FormsOf<Options> = { readonly [Option in keyof Required<Options>]: Form };
+type FormsOf<Options> = { readonly [Option in keyof Required<Options>]: OptionForm };
 
 /** `checkGiven` looks at them, with words of its own. */
-const AGENTS: Form = { says: "a list of agents: agents: [myAgent]", holds: () => true };
-const MODULE: Form = {
+const AGENTS: OptionForm = { says: "a list of agents: agents: [myAgent]", holds: () => true };
+const MODULE: OptionForm = {
   says: 'the module of a worker process: new URL("./cairn-worker.js", import.meta.url)',
   holds: (value) => typeof value === "string" || value instanceof URL,
 };

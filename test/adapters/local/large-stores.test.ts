@@ -10,7 +10,7 @@ import { removalsOf } from "../../../src/adapters/local/store/removals.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { resolveRun } from "../../../src/cli/commands/runs.ts";
 import { listGates } from "../../../src/operations/approvals.ts";
-import { listRuns } from "../../../src/operations/list.ts";
+import { ANY_RUN, listRuns } from "../../../src/operations/list.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
@@ -19,8 +19,8 @@ import { bytesRead } from "../../support/values/bytes-read.ts";
 const SIZES = [100, 1_000, 10_000] as const;
 const TENANT = "default";
 const ALL = {
-  ...{ tenant: TENANT, limit: 20, after: null, status: null, agent: null, agentVersion: null, phase: null },
-  ...{ schedule: null, crack: null, since: null, usdAbove: null },
+  ...ANY_RUN,
+  ...{ tenant: TENANT, limit: 20, after: null },
 } as const;
 
 const root = mkdtempSync(join(tmpdir(), "cairn-large-"));
