@@ -58,7 +58,7 @@ describe("an answer", () => {
     const deployed = { ...agent, tools: { ...agent.tools, ask } } as unknown as Agent;
     const formWith = async (code: Agent | null) => {
       const context = { world, agentOf: async () => code } as unknown as Parameters<typeof showOperation.run>[0];
-      const seen = await showOperation.run(context, { run });
+      const seen = await showOperation.run(context, { run }, {} as never);
       return seen.kind === "shown" ? seen.shown.waits[0]?.schema : seen;
     };
     expect(await formWith(agent)).toMatchObject({ required: ["yes"] });
