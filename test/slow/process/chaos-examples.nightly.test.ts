@@ -21,7 +21,8 @@ interface Trial {
 }
 
 test.each(EXAMPLES)("%s: each task has the effects and the result of the calm run", async (name) => {
-  const words = ["chaos", join(AGENTS, name, "agent.ts"), "--tasks", String(TASKS), "--strategies", "cairn", "--json"];
+  const agent = `${join(AGENTS, name, "agent.ts")}#${name}`;
+  const words = ["chaos", agent, "--tasks", String(TASKS), "--strategies", "cairn", "--json"];
   const { out } = await runCairn(createCliFolder(PATIENT_BEATS), words);
   const { strategies, dir } = JSON.parse(out) as Trial;
   if (dir !== null) rmSync(dir, { recursive: true, force: true });
