@@ -18,7 +18,8 @@ import { settingsOf } from "../compose/settings.ts";
 import { isTenant } from "../core/ids.ts";
 import { runId } from "../protocol/ids.ts";
 import { asClientErrors, storeFlags, surroundingsOf } from "../client/open-store.ts";
-import { checkServerOptions } from "./checked-options.ts";
+import { AGENTS, type FormsOf, checkOptions } from "./checked-options.ts";
+import { FLAG, FUNCTION, RECORD, TEXT, anyForm, oneOf } from "../sdk/option-forms.ts";
 import { nextFirings } from "../sdk/schedule/firing-times.ts";
 import { registerResolution } from "../sdk/resolution.ts";
 import { addA2a } from "../integrations/a2a/routes.ts";
@@ -70,6 +71,18 @@ export interface ServerOptions {
   readonly onUnread?: (closed: UnreadStream) => void;
 }
 
+const FORMS: FormsOf<ServerOptions> = {
+  auth: anyForm(oneOf("tokens"), FUNCTION),
+  base: TEXT,
+  console: FLAG,
+  store: TEXT,
+  world: TEXT,
+  cwd: TEXT,
+  agents: AGENTS,
+  readers: RECORD,
+  onUnread: FUNCTION,
+};
+
 export interface ApiServer {
   /** Answers a request whose path begins with `base`. Never rejects for what a request contains. */
   readonly fetch: (request: Request) => Promise<Response>;
@@ -93,7 +106,7 @@ interface From {
  */
 export function createServer(options: ServerOptions): Promise<ApiServer> {
   return asClientErrors(async () => {
-    checkServerOptions(options);
+    checkOptions("createServer", options, FORMS);
     const base = checkedBase(options.base ?? "");
     const { agents } = options;
     if (agents === undefined) registerResolution();

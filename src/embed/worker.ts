@@ -13,7 +13,8 @@ import { checkGiven, entryIn, firedFor } from "../compose/given-agents.ts";
 import type { WorkerSettings } from "../compose/supervise.ts";
 import { startWorker } from "../compose/workers/start-worker.ts";
 import { NO_FAULTS } from "../ports/fault-point.ts";
-import { checkDriveOptions } from "./checked-options.ts";
+import { AGENTS, type FormsOf, MODULE, checkOptions } from "./checked-options.ts";
+import { FUNCTION, NUMBER, TEXT } from "../sdk/option-forms.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { ScheduledAgent } from "../ports/supervision.ts";
 import type { SupervisorEvent } from "../ports/supervisor-events.ts";
@@ -46,6 +47,17 @@ export interface DriveOptions {
   readonly onEvent?: (event: SupervisorEvent) => void;
 }
 
+const FORMS: FormsOf<DriveOptions> = {
+  store: TEXT,
+  cwd: TEXT,
+  agents: AGENTS,
+  entry: MODULE,
+  workers: NUMBER,
+  beatsPerWorker: NUMBER,
+  beatSeconds: NUMBER,
+  onEvent: FUNCTION,
+};
+
 export interface Driving {
   /** The store that is driven, as an absolute path. */
   readonly store: string;
@@ -67,7 +79,7 @@ export interface Driving {
 export function driveStore(options: DriveOptions = {}): Promise<Driving> {
   return asClientErrors(async () => {
     requireNode();
-    checkDriveOptions(options);
+    checkOptions("driveStore", options, FORMS);
     const { workers, beatsPerWorker, beatSeconds, agents } = options;
     const entry = entryIn(options);
     const onEvent = withoutErrors(options.onEvent ?? (() => undefined));

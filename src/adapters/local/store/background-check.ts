@@ -45,8 +45,7 @@ export function checkInBackground(
   const plan = planOf(store);
   const { at, done } = plan.read();
   if (!isLarge(store.rows) || now() - at < CHECK_EVERY_MS) return () => undefined;
-  const workerData = { file: join(store.dir, "cairn.sqlite"), done };
-  const thread = new Worker(IN_THREAD, { eval: true, workerData });
+  const thread = new Worker(IN_THREAD, { eval: true, workerData: { file: join(store.dir, "cairn.sqlite"), done } });
   thread.unref();
   let isOver = false;
   const stop = (): void => {
