@@ -13,9 +13,9 @@ type Entry = string | ((program: Command, into: Into) => void);
 /** A command of an operation that is not named here comes last below its heading. */
 const HEADINGS: Readonly<Record<string, readonly Entry[]>> = {
   Projects: [addProjects],
-  Runs: ["start", addServing, "reconcile"],
+  Runs: ["start", addServing],
   Steering: [
-    ...["send", "approvals", "approve", "deny", "answer", "signal", "pause", "resume", "cancel"],
+    ...["send", "approvals", "approve", "deny", "answer", "reconcile", "signal", "pause", "resume", "cancel"],
     ...["restart", "fork", "redrive", "assign", "purge"],
   ],
   Inspecting: ["list", "agents", "schedules", "show", "timeline", "ledger", "cost", "diagnose", "verify", "watch"],

@@ -88,7 +88,8 @@ async function answerTo(world: World, row: Row, of: Answered): Promise<Reconcile
  * the call goes on, is given up, or the run begins to end. Then the answer is delivered, and no beat applies it any more.
  *
  * Schedule 268: another operator cancels the run meanwhile, perhaps with a compensation, which settles the call as unknown.
- * So the question has to be open still, in a run that takes answers: one that ends takes them only about its undos.
+ * So the question has to be open still, in a run that takes answers: one that ends takes them only about its undos. Where
+ * the cancel is not decided yet the answer may still count (schedule 265), which cannot be promised.
  */
 async function wentOn(
   world: World,

@@ -64,7 +64,8 @@ test("every linked file exists", () => {
 });
 
 test("every path in code font exists, unless it is a pattern", () => {
-  for (const file of PAGES) {
+  // The paths of design records are of their moment: `docs/adr/moved.md` leads from them to today's.
+  for (const file of PAGES.filter((page) => !page.startsWith("docs/adr/"))) {
     const named = [...read(file).matchAll(/`((?:src|test|infra|functions|scripts|bench|agents)\/[\w./-]+)`/g)];
     const missing = named.map(([, path = ""]) => path).filter((path) => !/NAME/.test(path));
     expect([file, ...missing.filter((path) => !existsSync(join(ROOT, path)))]).toEqual([file]);

@@ -108,7 +108,8 @@ test("schedule 268: a run is cancelled with a compensation while an answer about
     expect((await said).kind).not.toBe("accepted");
     await runUntilIdle(harness, agent);
     expect(rowOf(harness, run).status).toBe("cancelled");
-    expect(await ledger(harness.world, run)).toMatchObject([{ status: "unknown" }]);
+    // A beat that meets both applies the answer first (schedule 265), but another one may have read its inbox before.
+    expect(await ledger(harness.world, run)).toMatchObject([{ status: isDecided ? "unknown" : "reconciled" }]);
   }
 });
 
