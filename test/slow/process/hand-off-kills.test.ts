@@ -37,7 +37,7 @@ const SUBJECTS: readonly string[] = sampled(
 );
 const QUESTIONS = SUBJECTS.filter((subject) => subject.startsWith("unsafe"));
 /** What such a tool promises: the same call again makes no other payment. Another child has another key. */
-const ARE_DEDUPLICATED: readonly string[] = ["idempotent", "keyed"];
+const ARE_DEDUPLICATED: ReadonlySet<string> = new Set(["idempotent", "keyed"]);
 
 interface Payment {
   readonly subject: string;
@@ -53,7 +53,7 @@ async function payments() {
     const { subject, key, pid } = payment;
     const [effect = "", moment] = subject.split(" ");
     // A call without an effect only looks.
-    const isKnown = effect === "none" || (ARE_DEDUPLICATED.includes(effect) && paid.some((each) => each.key === key));
+    const isKnown = effect === "none" || (ARE_DEDUPLICATED.has(effect) && paid.some((each) => each.key === key));
     const happens = (): void => void (isKnown || paid.push(payment));
     if (killed.has(subject)) {
       happens();
