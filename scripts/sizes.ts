@@ -16,7 +16,7 @@ import { rolldown } from "rolldown";
 const ROOT = join(import.meta.dirname, "..");
 
 /** Kilobytes (1,000 bytes). */
-const BOUNDS = { packed: 2_140, unpacked: 7_750, client: 3.5, console: 80 } as const;
+const BOUNDS = { packed: 2_160, unpacked: 7_750, client: 3.5, console: 80 } as const;
 
 interface Packed {
   readonly filename: string;

@@ -1,6 +1,8 @@
 /** A process dies between what happened and what the endpoints hear of it. */
 import { expect, test } from "vitest";
 import { deliverNotifications } from "../../src/maintenance/webhooks/deliver.ts";
+import { deliverQueue } from "../../src/maintenance/webhooks/endpoint.ts";
+import { routeNoted } from "../../src/maintenance/webhooks/route.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { approvalAgent } from "../support/agents/approval-agent.ts";
 import type { TaskResult } from "../../src/protocol/chain.ts";
@@ -95,25 +97,35 @@ test("schedule 280: a process dies at any call of the routing, and each of two e
 });
 
 test("schedule 281: what is queued while the last look of another process ends waits for no sweep", async () => {
-  const { harness, received } = withReceiver(createSupervisedHarness());
-  const { world } = harness;
-  const agent = scriptedAgent({});
-  const end = async (): Promise<void> => {
-    const { run } = await beginRun(world, agent, {});
-    await driveUntil(harness, { agent, run, until: ({ endNotified }) => endNotified });
-  };
-  await end();
-  let isSecond = false;
-  // The first process has looked at its queues for the last time, and is about to give up its lease.
-  const take: typeof world.leases.take = async (lease) => {
-    if (!isSecond && lease.until <= world.clock.now()) {
-      isSecond = true;
-      await end();
-      await deliverNotifications(world, invocation(harness));
+  for (const isRouting of [true, false]) {
+    const { harness, received } = withReceiver(createSupervisedHarness());
+    const { world } = harness;
+    const agent = scriptedAgent({});
+    const end = async (): Promise<void> => {
+      const { run } = await beginRun(world, agent, {});
+      await driveUntil(harness, { agent, run, until: ({ endNotified }) => endNotified });
+    };
+    await end();
+    let isSecond = false;
+    // The first process has looked for the last time, at what was noted or at its queue, and is about to give up its lease.
+    const take: typeof world.leases.take = async (lease) => {
+      if (!isSecond && lease.until <= world.clock.now() && (lease.name === "webhooks") === isRouting) {
+        isSecond = true;
+        await end();
+        await deliverNotifications(world, invocation(harness));
+      }
+      return world.leases.take(lease);
+    };
+    const first = { ...world, leases: { ...world.leases, take } };
+    if (isRouting) await deliverNotifications(first, invocation(harness));
+    else {
+      const { webhooks = null } = world;
+      const [webhook = null] = webhooks?.endpoints ?? [];
+      if (webhooks === null || webhook === null) throw new Error("there is no endpoint");
+      await routeNoted(world, { webhooks, invocation: invocation(harness), onQueued: () => undefined });
+      await deliverQueue(first, { webhooks, webhook, invocation: invocation(harness) });
     }
-    return world.leases.take(lease);
-  };
-  await deliverNotifications({ ...world, leases: { ...world.leases, take } }, invocation(harness));
-  expect(isSecond).toBe(true);
-  expect(new Set(toldBy(received).map(({ id }) => id)).size).toBe(2);
+    expect(isSecond).toBe(true);
+    expect(new Set(toldBy(received).map(({ id }) => id)).size).toBe(2);
+  }
 });

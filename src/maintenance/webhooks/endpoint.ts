@@ -48,6 +48,9 @@ export async function deliverQueue(world: World, endpoint: Endpoint): Promise<bo
   const queue = queueTo(world, webhook.url);
   const reader = new OutboxReader(world, queue);
   while (isTimeLeft(world, invocation)) {
+    // Before the lease, so that an idle endpoint costs two reads and no write.
+    const stored = circuitIn(await world.leases.cursorOf(queue));
+    if ((await nextIn(world, reader, stored)).length === 0) return false;
     const isMine = await underMutexLease(world, invocation, {
       name: queue,
       keepsCursor: true,
@@ -64,8 +67,6 @@ export async function deliverQueue(world: World, endpoint: Endpoint): Promise<bo
       },
     });
     if (!isMine) return false;
-    const circuit = circuitIn(await world.leases.cursorOf(queue));
-    if ((await nextIn(world, reader, circuit)).length === 0) return false;
   }
   return true;
 }
