@@ -132,12 +132,15 @@ function optionsOf(model: LanguageModelV4, request: ModelRequest): LanguageModel
   };
 }
 
+/** What a scripted model names as its provider. */
+const SCRIPTED = "scripted";
+
 async function ask(model: LanguageModelV4, request: ModelRequest, secret: string): Promise<ModelOutcome> {
   const { messages, mayCall = true, signal } = request;
   if (signal.aborted) return { kind: "aborted" };
   try {
     const asked = optionsOf(model, request);
-    const expected = expectedBy(asked);
+    const expected = { ...expectedBy(asked), isScripted: model.provider === SCRIPTED };
     if (mayCall) return replyOf(await answerOf(model, asked, request), expected);
     if (!FORGETS_CALLS.has(model.provider))
       return replyOf(await answerOf(model, { ...asked, toolChoice: { type: "none" } }, request), expected);

@@ -68,6 +68,8 @@ export interface Expected {
   readonly maxOutputTokens: number | undefined;
   /** The answer has to be an object, not text. */
   readonly isObject: boolean;
+  /** Its author wrote what it takes, also if that is nothing. */
+  readonly isScripted?: boolean;
 }
 
 export const expectedBy = ({ tools = [], maxOutputTokens, responseFormat }: LanguageModelV4CallOptions): Expected => ({

@@ -16,8 +16,8 @@ import { parseArguments } from "../codec/arguments.ts";
 import { type ProviderReply, type Expected, isWhole, replyEndOf } from "./reply-end.ts";
 
 export function replyOf(answer: ProviderReply, expected: Expected): ModelReply | ModelFailed {
-  const { content, finishReason, usage } = answer;
-  const spent = countTokens(usage, content);
+  const { content, finishReason } = answer;
+  const spent = countTokens(answer, expected);
   const end = replyEndOf(answer);
   if (end === "cut" || (end === "unknown" && !isWhole(answer, expected))) return cutReply(answer, expected);
   if (end !== "ended" && end !== "unknown") return stoppedBy(end, { ...answer, spent });
@@ -44,8 +44,10 @@ export function replyOf(answer: ProviderReply, expected: Expected): ModelReply |
  * A reply that a limit cut. Its calls are dropped, whole ones too: the model may have wanted to say more about them. The
  * text stays, so that the model can go on with it, unless it was to be an object.
  */
-function cutReply({ content, finishReason, usage }: ProviderReply, { isObject }: Expected): ModelFailed {
-  const spent = countTokens(usage, content);
+function cutReply(answer: ProviderReply, expected: Expected): ModelFailed {
+  const { content, finishReason } = answer;
+  const { isObject } = expected;
+  const spent = countTokens(answer, expected);
   const limit = bounded(finishReason.raw ?? finishReason.unified, LIMIT_CHARACTERS).toWellFormed();
   const calls = content.filter(({ type }) => type === "tool-call").length;
   const texts = calls > 0 || isObject ? [] : content.flatMap((part) => (part.type === "text" ? partsOf(part) : []));
@@ -91,15 +93,13 @@ const FILTERED_CHARACTERS = 200;
  * The counts of the provider. A part that it does not report, or that is empty, is absent. No reply with content takes 0
  * tokens, so a provider that says so has not counted it: no limit of money or tokens could stop such a run.
  */
-function countTokens(
-  { inputTokens, outputTokens }: ProviderReply["usage"],
-  content: ProviderReply["content"],
-): TokenCounts {
+function countTokens({ usage, content }: ProviderReply, { isScripted = false }: Expected): TokenCounts {
+  const { inputTokens, outputTokens } = usage;
   const [read, write] = [countOf(inputTokens.cacheRead), countOf(inputTokens.cacheWrite)];
   const reasoning = countOf(outputTokens.reasoning);
   const [tokensIn, tokensOut] = [countOf(inputTokens.total), countOf(outputTokens.total)];
   const isUnreported = inputTokens.total === undefined && outputTokens.total === undefined;
-  const isImpossible = tokensIn + tokensOut === 0 && content.length > 0;
+  const isImpossible = tokensIn + tokensOut === 0 && content.length > 0 && !isScripted;
   return {
     ...{ tokensIn, tokensOut },
     ...(read > 0 && { cacheRead: read }),

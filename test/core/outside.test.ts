@@ -50,6 +50,19 @@ describe("the list of a run", () => {
     expect(ownWork(one(intended("c1", "none"), invoked("c1")))).toBeUndefined();
   });
 
+  test("has an effect as unknown while its undo may have happened", () => {
+    const acted = one(...released, resulted("c1"));
+    expect(ownWork(acted)?.calls).toMatchObject([{ call: "c1", outcome: "succeeded" }]);
+    const undoing = (change: object): State => {
+      const undo = { call: "u1", undoes: "c1", status: "unknown", intent: null, reconcilableFrom: 7, ...change };
+      return { ...acted, open: [undo] } as unknown as State;
+    };
+    for (const status of ["unknown", "started"])
+      expect(ownWork(undoing({ status }))).toMatchObject({ calls: [{ call: "c1", outcome: "unknown" }], settlesAt: 7 });
+    for (const change of [{ unbegun: true }, { status: "intended" }, { undoes: "c2" }])
+      expect(ownWork(undoing(change))?.calls).toMatchObject([{ call: "c1", outcome: "succeeded" }]);
+  });
+
   test("has what its children reported, and the result of the hand-off keeps it", () => {
     const done = one(intended("c1"), dispatched("c1"), ended(of("succeeded")), failed("c1"));
     expect(done.outside).toEqual(of("succeeded"));

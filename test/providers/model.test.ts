@@ -179,18 +179,17 @@ describe("a model that fails", () => {
 describe("budgets", () => {
   const chatty = ({ turn, messages }: Conversation): ScriptedReply =>
     messages.at(-1)?.text.startsWith("You have to stop now")
-      ? { text: "I have added", tokensIn: 100, tokensOut: 0 }
+      ? { text: "I have added", tokensIn: 0, tokensOut: 0 }
       : { calls: [{ tool: "add", args: { a: turn } }], tokensIn: 1_000, tokensOut: 0 };
 
   test.each([
-    ["money", { usd: 0.025 }, 3, 3_000],
-    ["tokens", { tokens: 2_000 }, 2, 2_000],
-    // Its last words are asked for once more.
-    ["beats", { beats: 5 }, 5, 5_100],
-  ])("%s stop the run before another call and keep the amount spent", async (_, budget, beats, tokensIn) => {
+    ["money", { usd: 0.025 }, 3],
+    ["tokens", { tokens: 2_000 }, 2],
+    ["beats", { beats: 5 }, 5],
+  ])("%s stop the run before another call and keep the amount spent", async (_, budget, beats) => {
     const { shown } = await outcomeOf(talker(chatty, { budget, price: { inUsd: 10, outUsd: 10 } }));
     expect(shown).toMatchObject({ status: "failed", failure: { code: "BudgetExhausted" }, beats });
-    expect(shown?.spent).toEqual({ usd: tokensIn / 100_000, tokensIn, tokensOut: 0 });
+    expect(shown?.spent).toEqual({ usd: beats / 100, tokensIn: beats * 1_000, tokensOut: 0 });
   });
 
   test("debit calls whose process died at their estimate before the next call", async () => {

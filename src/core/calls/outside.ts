@@ -112,7 +112,7 @@ const withJoined = (outside: OutsideWork | undefined, work: OutsideWork): Pick<S
 
 /**
  * What the run did by its own calls and by children that reported, each call with its run. A call that is open may have
- * happened, unless it is known not to have begun.
+ * happened, unless it is known not to have begun; so may an undo, and then its effect may stand or not.
  */
 export function ownWork({ run, open, outside }: State): OutsideWork | undefined {
   const mayHaveHappened = open.filter(
@@ -129,9 +129,20 @@ export function ownWork({ run, open, outside }: State): OutsideWork | undefined 
     return { call, tool, key: intent?.key ?? "", outcome: "unknown" };
   });
   const settlesAt = Math.max(0, ...open.map(({ reconcilableFrom }) => reconcilableFrom ?? 0));
-  const all = joinedWork(outside, calls.length === 0 ? undefined : { calls, settlesAt });
+  const inUndo = open.flatMap(({ status, unbegun, undoes }) =>
+    undoes !== undefined && unbegun === undefined && (status === "unknown" || status === "started") ? [undoes] : [],
+  );
+  const known = outside && { ...outside, calls: outside.calls.map((each) => afterUndoLost(each, inUndo)) };
+  const mayStand = calls.length > 0 || inUndo.length > 0;
+  const all = joinedWork(known, mayStand ? { calls, settlesAt } : undefined);
   return all && { ...all, calls: all.calls.map((each) => ({ run, ...each })) };
 }
+
+/** Whether the effect stands is not known while its undo is open and may have happened. */
+const afterUndoLost = (each: OutsideCall, inUndo: readonly string[]): OutsideCall =>
+  each.run === undefined && each.outcome === "succeeded" && inUndo.includes(each.call)
+    ? { ...each, outcome: "unknown" }
+    : each;
 
 /** A child whose end says nothing: whatever it did may have happened. */
 export const unheardWork = ({ id, call, agent }: Child): OutsideWork => ({
