@@ -34,7 +34,16 @@ export const TABLE: readonly Row[] = [
   { name: "API document", paths: ["docs/openapi.json"], steps: ["contract"] },
   {
     name: "pages",
-    paths: ["docs/", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "LICENSE", ".changeset/", ".editorconfig"],
+    paths: [
+      "docs/",
+      "README.md",
+      "ARCHITECTURE.md",
+      "CONTRIBUTING.md",
+      "SECURITY.md",
+      "LICENSE",
+      ".changeset/",
+      ".editorconfig",
+    ],
     steps: [],
   },
   { name: "the commit that passed", paths: [".ci/passed"], steps: [] },
