@@ -137,7 +137,12 @@ export function createDriver(options: DriverOptions): Driver {
     restsFor: () => {
       if (!isRecovered || pool.out() > 0) return null;
       const houseAt = Math.max(sweep.dueAt(), houseFrom ?? 0);
-      return Math.max(0, Math.min(executions.nextReadyAt() ?? Infinity, houseAt) - clock.now());
+      try {
+        return Math.max(0, Math.min(executions.nextReadyAt() ?? Infinity, houseAt) - clock.now());
+      } catch {
+        // The next look meets what is wrong with the store, and waits for it or ends.
+        return null;
+      }
     },
     drain: async (graceMs, pace) => {
       isDraining = true;
@@ -195,7 +200,9 @@ function sendReady(of: {
     pool.freeUnused();
     for (const { free } of placed) if (!begun.has(free)) free();
   }
-  return (placed.length > 0 || full.size > fullBefore) && ready.length === READY_MAX;
+  // A cap of a tenant leaves out what stood before others of it, so a short list says nothing.
+  const isCut = Object.values(shares).some(({ concurrency }) => concurrency !== undefined);
+  return (placed.length > 0 || full.size > fullBefore) && (isCut || ready.length === READY_MAX);
 }
 
 const NO_CAP = (): void => {};

@@ -12,7 +12,7 @@ import { type Judge, type Verdict, createJudge } from "./judges.ts";
 import { type Mutant, ROOT, type Suite, describeSuite, filesOf, testsOf } from "./table.ts";
 
 const COPIED = [
-  ...["src", "functions", "infra", "docs", "test", "agents", "bench", "scripts"],
+  ...["src", "functions", "infra", "docs", "test", "agents", "bench", "scripts", "templates"],
   ...["package.json", "cairn.config.ts", "tsconfig.json", "vitest.config.ts"],
 ];
 

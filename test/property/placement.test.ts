@@ -17,6 +17,7 @@ import { type ProcessOptions, type Worker, newWorker } from "../../src/workers/w
 import { type VirtualClock, virtualClock } from "../../src/adapters/memory/clock.ts";
 import type { Payload, Reply, TaskResult } from "../../src/protocol/chain.ts";
 import { taskOf } from "../../src/protocol/execution.ts";
+import type { TenantShares } from "../../src/protocol/fair-share.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { NOW, temporaryDir } from "../process/fixtures/store.ts";
 
@@ -28,6 +29,7 @@ interface Scene {
   /** How long processes take to start, and beats to end, in milliseconds; repeated as often as needed. */
   readonly startMs: readonly number[];
   readonly beatMs: readonly number[];
+  readonly tenants?: TenantShares;
   /** Which tasks end their process, counted over all; at most one of an execution. */
   readonly deaths: ReadonlySet<number>;
 }
@@ -50,6 +52,7 @@ function play(scene: Scene) {
       workers: scene.workers,
       beatsPerWorker: scene.beatsPerWorker,
       concurrency: {},
+      tenants: scene.tenants ?? {},
     },
     limits: limitsFor(300_000, { entryAttemptsMax: 5 }),
     worker: { module: "", args: [], execArgv: [], env: {} },
@@ -203,13 +206,24 @@ test("serves 36 runs of 12 agents with four workers, with at most two processes 
   expect(starts).toBeLessThanOrEqual(2 * 12 + 4);
 });
 
-test("serves an agent behind a queue of another one that is longer than one read", () => {
-  const scene = { workers: 2, beatsPerWorker: 1, startMs: [100], beatMs: [2_000], deaths: new Set<number>() };
-  const { order } = play({ ...scene, agents: [Array.from({ length: 80 }, () => 1), [1]] });
-  expect(order).toHaveLength(81);
-  // It waits for the turn of one process, and not for 80 beats of two seconds on two processes.
-  expect(order.indexOf("run-1-0-1")).toBeLessThan(10);
-});
+/** The runs of a scene have no tenant in their names. */
+test.each([{}, { "": { concurrency: 10 } }, { "": { concurrency: 3 } }])(
+  "serves an agent behind a queue of another one that is longer than one read, with the caps %j",
+  (tenants) => {
+    const scene = {
+      workers: 2,
+      beatsPerWorker: 1,
+      startMs: [100],
+      beatMs: [2_000],
+      deaths: new Set<number>(),
+      tenants,
+    };
+    const { order } = play({ ...scene, agents: [Array.from({ length: 80 }, () => 1), [1]] });
+    expect(order).toHaveLength(81);
+    // It waits for the turn of one process, and not for 80 beats of two seconds on two processes.
+    expect(order.indexOf("run-1-0-1")).toBeLessThan(10);
+  },
+);
 
 test("a run that is ready at the start has one process, and no sweep goes before it or beside it", () => {
   const scene = {

@@ -125,6 +125,7 @@ const stopRoute = createRoute({
     409: { ...problem(409), description: "The run has ended (`Late`)." },
     413: problem(413),
     415: problem(415),
+    422: { ...problem(422), description: "A number of the body cannot be kept as it is (`RequestInvalid`)." },
     ...every,
   },
 });

@@ -16,7 +16,8 @@ export function stopAnswer(run: ActiveRun, by: string): void {
   if (run.state.ending !== null || run.state.undo !== undefined) return;
   for (const open of run.state.open) {
     const gate = gateIn(open);
-    if (gate === null || gate.decision !== null) continue;
+    // An approval that came first and is not applied yet began nothing.
+    if (gate === null || gate.decision?.as === "deny") continue;
     const decision = { as: "deny", args: null, by, note: "the user stopped the answer" } as const;
     run.record({ kind: "HumanApprovalReceived", at: run.now, gate: gate.gate, call: open.call, decision });
   }

@@ -45,8 +45,9 @@ export async function checkCompletion(run: ActiveRun, agent: Agent): Promise<Nex
     run.record(decideRecovery(run.state, { kind: "agent", failure: made.failure }, run.now));
     return "continue";
   }
-  const returned = await whyReturned(run, made.json);
-  if (returned !== null) return giveBack(run, agent, { why: returned, isFinal: message !== null });
+  // A topology that has finished would go back for another answer, and undo or repeat what was done.
+  const returned = message === null ? await whyReturned(run, made.json) : null;
+  if (returned !== null) return giveBack(run, agent, { why: returned, isFinal: false });
   await learn(run, agent, view);
   const result = await run.keepSmall(made.json);
   return commitEnd(run, { status: "completed", result, ...withFiles(filesOfResult(run.state.messages, made.json)) });

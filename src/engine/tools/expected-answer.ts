@@ -34,15 +34,19 @@ export function expectedAnswerOf({
 
 /** Null: it has no JSON Schema, or a large one. */
 function schemaAsJson(output: z.ZodType): Json {
+  let isCaught = false;
   try {
     const schema = z.toJSONSchema(output, {
       ...{ io: "input", target: "draft-7", unrepresentable: "any" },
       override: ({ zodSchema, jsonSchema }) => {
-        if (changesInput(zodSchema))
-          for (const name of Object.keys(jsonSchema)) Reflect.deleteProperty(jsonSchema, name);
+        isCaught ||= zodSchema._zod.def.type === "catch";
+        // A format may be read more strictly than it was written, and a pattern loses its flags.
+        const lost = hasFlags(zodSchema) ? ["format", "pattern", "allOf"] : ["format"];
+        const names = changesInput(zodSchema) ? Object.keys(jsonSchema) : lost;
+        for (const name of names) Reflect.deleteProperty(jsonSchema, name);
       },
     });
-    return JSON.stringify(schema).length > SCHEMA_CHARS_MAX ? null : (schema as Json);
+    return isCaught || JSON.stringify(schema).length > SCHEMA_CHARS_MAX ? null : (schema as Json);
   } catch {
     return null;
   }
@@ -60,6 +64,15 @@ function changesInput(schema: z.core.$ZodType): boolean {
   };
   const overwrites = def.checks?.some((check) => check._zod.def.check === "overwrite") === true;
   return def.coerce === true || overwrites || def.in?._zod.def.type === "transform";
+}
+
+function hasFlags(schema: z.core.$ZodType): boolean {
+  const { pattern, checks = [] } = schema._zod.def as {
+    readonly pattern?: RegExp;
+    readonly checks?: readonly z.core.$ZodCheck[];
+  };
+  const patterns = [pattern, ...checks.map((check) => (check._zod.def as { readonly pattern?: RegExp }).pattern)];
+  return schema._zod.def.type === "string" && patterns.some((each) => each !== undefined && each.flags !== "");
 }
 
 /** Why the answer goes back to the model; null: the run ends with it. */

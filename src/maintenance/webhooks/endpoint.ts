@@ -140,7 +140,10 @@ async function deliver(world: World, batch: Batch, record: StoredRecord): Promis
     const words = `notifications to ${new URL(webhook.url).origin} are not sent: ${why}; cairn tries again`;
     alarm(world, run, { what: "WebhookFailed", why: words });
   }
-  const tried: QueuedNotification = { ...queued, attempts: attempts + 1, triedAt: world.clock.now(), why };
+  // Before its own pause was over, because the circuit had closed: it counts as no attempt of two and a half days.
+  const isEarly = attempts > 0 && triedAt < queued.triedAt + (RETRY_MS[attempts - 1] ?? 0);
+  const counted = attempts + (isEarly ? 0 : 1);
+  const tried: QueuedNotification = { ...queued, attempts: counted, triedAt: world.clock.now(), why };
   if (sent.isFinal || tried.attempts > RETRY_MS.length) await giveUp(world, { record, id, queued: tried });
   else await replaceEntry(world, { ...record, body: tried as unknown as Json });
   return sent;

@@ -95,6 +95,32 @@ test("the check of a large file beside the work finds its damage", async () => {
   store.close();
 });
 
+test("the check beside the work says so where a page cannot be read at all", async () => {
+  const dir = temporaryDir();
+  const filled = openStore({ dir, create: true });
+  const insert = filled.rows.prepare(
+    "INSERT INTO runs (run, tenant, agent, asks, status, statusSince, alive, row) VALUES (?, 'local', 'a', 0, 'completed', ?, 0, ?)",
+  );
+  filled.rows.exec("BEGIN");
+  for (let index = 0; index < 60; index += 1) insert.run(`local-${index}`, index, "x".repeat(300));
+  filled.rows.exec("COMMIT");
+  const { pageno } = filled.rows
+    .prepare("SELECT pageno FROM dbstat WHERE name = 'runs' AND pagetype = 'leaf' LIMIT 1")
+    .get() as { readonly pageno: number };
+  filled.close();
+  enlarge(dir);
+  const file = join(dir, "cairn.sqlite");
+  const bytes = readFileSync(file);
+  bytes.fill(0xff, (pageno - 1) * PAGE_BYTES, pageno * PAGE_BYTES);
+  writeFileSync(file, bytes);
+  const store = openStore({ dir, create: false, check: "supervisor" });
+  const damage = await new Promise<Error>((resolve) => {
+    checkInBackground(store, { now: () => Date.now(), onDamaged: resolve });
+  });
+  expect(damage).toMatchObject({ code: "StoreDamaged" });
+  store.close();
+});
+
 test("the check of an undamaged file is made once a day, goes on behind the tables that are done, and is none for a small file", async () => {
   const dir = temporaryDir();
   const store = openStore({ dir, create: true });

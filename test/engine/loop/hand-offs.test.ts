@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { describe, expect, test } from "vitest";
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
+import { defineAgent, pipeline, scriptedModel, tool } from "../../../src/index.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
@@ -242,4 +243,30 @@ describe("an equal hand-off after one that failed with effects", () => {
     const { children } = await family({ effect: "keyed", till, ...bad, boss: { reply: other } });
     expect(children).toHaveLength(2);
   });
+});
+
+test("a worker with a topology ends with its answer, also where its boss takes none of that form: no stage is done again", async () => {
+  const log: string[] = [];
+  const pay = tool({
+    ...{ input: z.object({}), effect: "keyed" },
+    run: ({ key }) => log.push(`pay ${key}`),
+    undo: { effect: "keyed", run: () => log.push("undo") },
+  });
+  let answers = 0;
+  const worker = defineAgent({
+    ...{ name: "worker", version: "1", instructions: "", task: z.object({ part: z.number() }), loops: "ignore" },
+    topology: pipeline({ stages: [{ name: "work", instructions: "Work.", tools: ["pay"], gate: () => true }] }),
+    model: scriptedModel({
+      name: "worker",
+      reply: ({ calls }) => (calls.length === 0 ? { calls: [{ tool: "pay", args: {} }] } : { text: "done" }),
+    }),
+    tools: { pay },
+    budget: { beats: 40 },
+    result: () => (answers++ === 0 ? { text: 1 } : { memo: "fits" }),
+  });
+  const harness = createChainHarness();
+  const boss = payingBoss({ child: { tries: 2, budget: { beats: 20 } } });
+  const run = await played(harness, [boss, worker as unknown as Agent]);
+  expect(log).toEqual([expect.stringMatching(/^pay /)]);
+  expect(childrenOf(harness, run)).toMatchObject([{ status: "completed" }]);
 });

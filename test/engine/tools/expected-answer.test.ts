@@ -35,6 +35,14 @@ test.each<[string, z.ZodType, unknown]>([
   ],
   ["a default", z.object({ memo: z.string().default("none") }), {}],
   ["a member more", z.object({ memo: z.string() }), { memo: "a", more: 1 }],
+  [
+    "a text in capitals, by a pattern that ignores them",
+    z.object({ memo: z.string().regex(/^booked$/i) }),
+    { memo: "BOOKED" },
+  ],
+  ["what catch replaces", z.object({ memo: z.enum(["booked", "failed"]).catch("failed") }), { memo: "done" }],
+  ["a GUID that is no UUID", z.object({ id: z.guid() }), { id: "11111111-1111-9111-c111-111111111111" }],
+  ["an address by a pattern of its own", z.email({ pattern: z.regexes.html5Email }), "root@localhost"],
   ["what a transform makes", z.string().transform(Number), "5"],
   ["what preprocess makes", z.preprocess(String, z.string()), 5],
 ])("takes %s", (_, output, answer) => {

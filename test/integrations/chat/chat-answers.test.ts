@@ -200,9 +200,9 @@ describe("every documented answer of the chat protocols", () => {
       [agUi("c2", ...lateTo), 409],
     ];
     for (const [request, status] of refused) expect(statusIn(await ask(request)), request.path).toBe(status);
-    const { 422: _, ...wrongStops } = wrong("/chat/talker/c1/stop", { ...stop("c1"), type: "text/plain" });
+    const wrongStops = wrong("/chat/talker/c1/stop", { ...stop("c1"), type: "text/plain" });
     const bodies = [
-      wrongStops,
+      { ...wrongStops, 422: [{ ...stop("c1"), body: '{"at":9007199254740993}' }] },
       wrong("/chat/talker/c3", turn("c3", { id: "a", role: "user", parts: [{ type: "file", url: "data:," }] })),
       wrong("/ag-ui/talker", agUi("c3", saidTo("u", [{ type: "image" }]))),
     ];

@@ -218,6 +218,20 @@ describe("a user who stops an answer", () => {
     expect(shown(await reloaded(server))).toEqual(whole);
   });
 
+  it("drops an approved call that no worker has begun", async () => {
+    const server = openChatServer();
+    const page = await loadChatPage(server);
+    await page.sendMessage({ text: "pay it" });
+    const { world } = server.harness;
+    const { run } = page.messages.at(-1)?.metadata as { readonly run: string };
+    const said = { as: "approve", args: null, note: null, by: "boss" } as const;
+    expect((await decide(world, { run, gate: gateIn(page), ...said })).kind).toBe("accepted");
+    server.harness.clock.moveTo(server.harness.clock.now() + 50);
+    expect(await stop(server)).toBe(202);
+    await runUntilIdle(server.harness, server.agent);
+    expect(shown(await reloaded(server))).toEqual(["user: pay it", "assistant: tool-pay output-denied, Stopped."]);
+  });
+
   it("begins no call of a reply that was under way, and shows the calls that began before", async () => {
     const begun: string[] = [];
     let stopping: Promise<number> | null = null;

@@ -145,3 +145,22 @@ test("gives up what a dead endpoint has not accepted for days, attempted or not"
   expect(await outboxOf(harness)).toEqual([]);
   expect(harness.alarms.filter(({ what }) => what === "WebhookUndelivered")).toHaveLength(30);
 });
+
+test("an endpoint that takes one request a second loses nothing: what the circuit lets pass early counts as no attempt", async () => {
+  const receiver = withReceiver(createSupervisedHarness(), [HOOK]);
+  const { harness } = receiver;
+  const { clock } = harness;
+  let freeAt = 0;
+  receiver.answers = () => {
+    const isFree = clock.now() >= freeAt;
+    if (isFree) freeAt = clock.now() + 1_000;
+    return { kind: "answered", status: isFree ? 200 : 429 };
+  };
+  await queueCompleted(receiver, 40);
+  for (let rounds = 0; rounds < 60; rounds += 1) {
+    await sweep(harness);
+    passTime(harness, 15_000);
+  }
+  expect(harness.alarms.filter(({ what }) => what === "WebhookUndelivered")).toEqual([]);
+  expect(toUrl(receiver, HOOK.url).length).toBeGreaterThan(20);
+});

@@ -89,8 +89,15 @@ const db = new DatabaseSync(workerData.file, { readOnly: true, timeout: 5000 });
 const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").all();
 for (const { name } of tables) {
   if (workerData.done.includes(name)) continue;
-  const [row] = db.prepare('PRAGMA integrity_check("' + name + '")').all();
-  const line = String(Object.values(row)[0]);
+  let line;
+  try {
+    const [row] = db.prepare('PRAGMA integrity_check("' + name + '")').all();
+    line = String(Object.values(row)[0]);
+  } catch (error) {
+    // SQLITE_CORRUPT and SQLITE_NOTADB: a page that cannot be read at all ends the check itself.
+    if (![11, 26].includes(error.errcode & 255)) throw error;
+    line = error.message;
+  }
   parentPort.postMessage({ table: name, fault: line === "ok" ? null : line });
 }
 parentPort.postMessage({ table: null, fault: null });

@@ -174,6 +174,9 @@ interface Wanted {
   readonly shares: TenantShares;
 }
 
+/** How many tenants a look reads the runs of. */
+const TENANTS_MAX = 64;
+
 /** Reads the executions that are ready, in the order in which they get places. */
 function readyIn(db: DatabaseSync) {
   const agent = "CASE WHEN json_valid(payload) THEN payload ->> '$.agent' END";
@@ -189,13 +192,15 @@ function readyIn(db: DatabaseSync) {
   const isOfTenant = `AND ${tenant} = :tenant`;
   const [all, some] = [select(""), select(isLeft)];
   const [allOf, someOf] = [select(isOfTenant), select(`${isLeft} ${isOfTenant}`)];
-  // From one tenant to the next by the index, so that the runs between them are not read.
+  // From one tenant to the next by the index, so that the runs between them are not read. Of many tenants those that have
+  // waited for longest, since a look serves fewer.
   const tenants = db.prepare(
     `WITH RECURSIVE found (tenant) AS (
        SELECT min(${tenant}) FROM executions WHERE readyAt IS NOT NULL
        UNION ALL SELECT (SELECT min(${tenant}) FROM executions WHERE readyAt IS NOT NULL AND ${tenant} > found.tenant)
        FROM found WHERE found.tenant IS NOT NULL)
-     SELECT tenant FROM found WHERE tenant IS NOT NULL`,
+     SELECT tenant, (SELECT min(readyAt) FROM executions WHERE readyAt IS NOT NULL AND ${tenant} = found.tenant) AS since
+     FROM found WHERE tenant IS NOT NULL AND since <= :now ORDER BY since LIMIT ${TENANTS_MAX}`,
   );
   const beatsOut = db.prepare(
     `SELECT ${tenant} AS tenant, count(*) AS beats FROM executions
@@ -211,7 +216,7 @@ function readyIn(db: DatabaseSync) {
     const first = read(now, wanted);
     if (first.length < wanted.max) return first;
     // More may be ready than these, of tenants that began to wait later.
-    const found = tenants.all().flatMap((each) => readTenant(now, wanted, String(each["tenant"])));
+    const found = tenants.all({ now }).flatMap((each) => readTenant(now, wanted, String(each["tenant"])));
     return found.length === 0 ? first : found;
   };
   return (now: number, wanted: Wanted): readonly Ready[] => {
