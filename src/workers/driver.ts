@@ -137,12 +137,7 @@ export function createDriver(options: DriverOptions): Driver {
     restsFor: () => {
       if (!isRecovered || pool.out() > 0) return null;
       const houseAt = Math.max(sweep.dueAt(), houseFrom ?? 0);
-      try {
-        return Math.max(0, Math.min(executions.nextReadyAt() ?? Infinity, houseAt) - clock.now());
-      } catch {
-        // The next look meets what is wrong with the store, and waits for it or ends.
-        return null;
-      }
+      return Math.max(0, Math.min(executions.nextReadyAt() ?? Infinity, houseAt) - clock.now());
     },
     drain: async (graceMs, pace) => {
       isDraining = true;

@@ -50,8 +50,16 @@ export function beginLooks({
   const unwatch = watch(() => {
     if (isAsleep) soon();
   });
+  // Where the store does not answer, the next look meets it, and waits for it or ends.
+  const restsNow = (): number | null => {
+    try {
+      return restsFor();
+    } catch {
+      return null;
+    }
+  };
   const pauseMs = (): number => {
-    const restMs = unwatch === null ? null : restsFor();
+    const restMs = unwatch === null ? null : restsNow();
     if (restMs === null) quietFrom = null;
     else quietFrom ??= clock.now();
     isAsleep = restMs !== null && quietFrom !== null && clock.now() - quietFrom >= AWAKE_MS;

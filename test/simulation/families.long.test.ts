@@ -161,11 +161,3 @@ test("a seed determines its history: two plays are equal", async () => {
     expect(again.stored).toEqual(once.stored);
   }
 });
-
-/** Histories that once broke a guarantee, and what was wrong. */
-test.each([["f424", "a child that was cancelled while its undo was out reported that the effect stands"]])(
-  "%s breaks no guarantee any more: %s",
-  async (seed) => {
-    assertNoViolations((await simulateFamily(seed)).violations);
-  },
-);

@@ -6,13 +6,16 @@ import { beginLooks } from "../../src/workers/looks.ts";
 /** A supervisor that finds nothing, unless the test says so. */
 function scene(canWatch = true) {
   const clock = virtualClock(0);
-  const of = { looks: 0, restMs: 60_000 as number | null, change: () => {}, isWatching: false };
+  const of = { looks: 0, restMs: 60_000 as number | null, change: () => {}, isWatching: false, isAway: false };
   const looks = beginLooks({
     clock,
     look: () => {
       of.looks += 1;
     },
-    restsFor: () => of.restMs,
+    restsFor: () => {
+      if (of.isAway) throw new Error("the store does not answer");
+      return of.restMs;
+    },
     watch: (onChange) => {
       if (!canWatch) return null;
       of.change = onChange;
@@ -66,4 +69,15 @@ test("never sleeps where no word of a change comes, and neither looks nor watche
   const { looks: before } = of;
   looksIn(10_000);
   expect([of.looks, of.isWatching]).toEqual([before, false]);
+});
+
+test("goes on looking where the store does not say what is due, and sleeps again after it", () => {
+  const { of, looksIn } = scene();
+  looksIn(10_000);
+  of.isAway = true;
+  looksIn(500);
+  expect(looksIn(1_000)).toBe(40);
+  of.isAway = false;
+  looksIn(3_000);
+  expect(looksIn(60_000)).toBeLessThanOrEqual(121);
 });

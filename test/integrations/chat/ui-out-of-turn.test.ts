@@ -223,7 +223,8 @@ describe("a user who stops an answer", () => {
     const page = await loadChatPage(server);
     await page.sendMessage({ text: "pay it" });
     const { world } = server.harness;
-    const { run } = page.messages.at(-1)?.metadata as { readonly run: string };
+    const [, { metadata } = { metadata: null }] = page.messages;
+    const { run } = metadata as { readonly run: string };
     const said = { as: "approve", args: null, note: null, by: "boss" } as const;
     expect((await decide(world, { run, gate: gateIn(page), ...said })).kind).toBe("accepted");
     server.harness.clock.moveTo(server.harness.clock.now() + 50);

@@ -172,8 +172,10 @@ test.each(CASES)(
 
 /** A run that is started over HTTP, and worked on by a worker process of `driveStore`. */
 async function expectServed(url: string): Promise<void> {
-  expect((await fetch(`${url}/cairn/runs`)).status).toBe(401);
-  const headers = { "x-user": "ann", "content-type": "application/json" };
+  // A connection that is kept may be closed by the server while this process waits for its turn on a busy machine.
+  const once = { connection: "close" };
+  expect((await fetch(`${url}/cairn/runs`, { headers: once })).status).toBe(401);
+  const headers = { "x-user": "ann", "content-type": "application/json", ...once };
   const body = JSON.stringify({ agent: "clerk", input: { to: "Ada" } });
   const begun = await fetch(`${url}/cairn/runs`, { method: "POST", headers, body });
   expect(begun.status).toBe(202);
@@ -231,18 +233,24 @@ test("built by Next.js, a route handler serves a run that another process drives
   await expectServed(await started(site, [next, "start", "-p", "0", "-H", "127.0.0.1"], env));
 });
 
-/** Starts a program in its folder, and returns the address that it says. */
-async function started(cwd: string, words: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<string> {
+/**
+ * Starts a program in its folder, and returns the address that it says. Its output is read to the end: a program whose
+ * reader is gone dies of its next line, and Next.js says where it listens before it says that it is ready.
+ */
+function started(cwd: string, words: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<string> {
   const program = spawn(process.execPath, words, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   children.push(program);
   let [said, wrong] = ["", ""];
   program.stderr.on("data", (chunk: Buffer) => (wrong += String(chunk)));
-  for await (const chunk of program.stdout) {
-    said += String(chunk);
-    const [, port] = /"port":(\d+)|http:\/\/127\.0\.0\.1:(\d+)/.exec(said)?.filter((each) => each !== undefined) ?? [];
-    if (port !== undefined) return `http://127.0.0.1:${port}`;
-  }
-  throw new Error(`it ended before it listened: ${said}${wrong}`);
+  return new Promise((resolve, reject) => {
+    program.stdout.on("data", (chunk: Buffer) => {
+      said += String(chunk);
+      const [, port] =
+        /"port":(\d+)|http:\/\/127\.0\.0\.1:(\d+)/.exec(said)?.filter((each) => each !== undefined) ?? [];
+      if (port !== undefined) resolve(`http://127.0.0.1:${port}`);
+    });
+    program.on("close", () => reject(new Error(`it ended before it listened: ${said}${wrong}`)));
+  });
 }
 
 /** A runtime without what only Node has: no hooks, no compile cache, no SQLite. */
