@@ -129,6 +129,9 @@ const lines = (commands: readonly Command[]): string[] =>
 /** The outstanding action of that line after its owner is dead and its effects have settled. */
 const successors: Readonly<Record<string, readonly string[]>> = {
   perform: ["recover"],
+  // An answer about the outside is applied before the cancel or the restart, which then follows (schedule 265).
+  cancel: ["cancel", "reconcile"],
+  startOver: ["startOver", "reconcile"],
   wait: [
     "askModel",
     "end",

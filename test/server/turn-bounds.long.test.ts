@@ -110,6 +110,7 @@ const ROUTES: Readonly<Record<string, readonly Omit<Asked, "method">[] | null>> 
   "POST /chat/{agent}/{chat}": [
     { path: "/chat/talker/c1", body: { messages: [{ ...user, parts: [{ type: "text", text: "Go" }] }] } },
   ],
+  "POST /chat/{agent}/{chat}/stop": [{ path: "/chat/talker/c1/stop", body: {} }],
   "POST /ag-ui/{agent}": [
     { path: "/ag-ui/talker", body: { threadId: "c1", runId: "r1", messages: [{ ...user, content: "Go" }] } },
   ],

@@ -260,8 +260,8 @@ describe("commands", () => {
 
   test("approvals shows all other waiting gates and names the run that it could not read", async () => {
     const { dir, at, poison } = await damagedStore();
-    // Its status stands beside the row, and says that it may wait.
-    at.rows.prepare("UPDATE runs SET status = 'waiting' WHERE run = ?").run(poison);
+    // What stands beside the row says that it may ask.
+    at.rows.prepare("UPDATE runs SET status = 'waiting', asks = 1 WHERE run = ?").run(poison);
     const { exit, out, err } = await runCli(dir, "approvals");
     expect([exit, out]).toEqual([0, "no call waits for an approval, an answer or a reconciliation\n"]);
     expect(err).toContain(`run ${poison} cannot be read`);

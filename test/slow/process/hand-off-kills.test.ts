@@ -32,7 +32,7 @@ const ALL = [
 ];
 /** The one that asks a human, the one that repeats its call, and the other kind of boss; the rest is for the night. */
 const SUBJECTS: readonly string[] = sampled(
-  ["unsafe before boss", "unsafe after boss", "idempotent after boss", "keyed after orchestrator"],
+  ["unsafe before boss", "unsafe after boss", "idempotent after boss", "unsafe after orchestrator"],
   ALL,
 );
 const QUESTIONS = SUBJECTS.filter((subject) => subject.startsWith("unsafe"));

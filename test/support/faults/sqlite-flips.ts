@@ -1,7 +1,7 @@
 /** A closed embedded store with runs in every state, and copies of its file with one flipped bit. */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type OpenOptions, type Store, openStore } from "../../../src/adapters/local/store/database.ts";
+import { type OpenOptions, type Store, openStore, reaching } from "../../../src/adapters/local/store/database.ts";
 import { executionsOf } from "../../../src/adapters/local/store/executions.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { seededRandom, virtualClock } from "../../../src/adapters/memory/clock.ts";
@@ -104,7 +104,8 @@ export async function observe(of: {
     const { store } = opened;
     await observer.look(
       "rows",
-      async () => store.rows.prepare("SELECT row, hex(journal) AS journal FROM runs").all() as never,
+      async () =>
+        reaching(store, () => store.rows.prepare("SELECT row, hex(journal) AS journal FROM runs").all()) as never,
     );
     await readAll(observer, opened, scene);
     for (const name of ["dead", "queued"] as const)
