@@ -91,8 +91,14 @@ test("an answer goes back as often as the tries say, and is then judged by the b
 test("an answer that repeats the task does not go back where the boss takes it", async () => {
   const till = new Till();
   const child = { mayEcho: true, output: undefined as never };
-  const { view } = await family({ effect: "keyed", till, result: () => ({ part: 0 }), boss: { child } });
+  let answers = 0;
+  const result = () => {
+    answers += 1;
+    return { part: 0 };
+  };
+  const { view } = await family({ effect: "keyed", till, result, boss: { child } });
   expect(view?.result).toEqual([{ outcome: "succeeded", result: { part: 0 } }]);
+  expect(answers).toBe(1);
 });
 
 test("an answer without a schema goes back if it is the task, told with another beginning", async () => {
@@ -110,9 +116,16 @@ test.each(Object.entries(FORMS))("a worker of class none %s is followed by anoth
   const till = new Till();
   const { deadlineMs, ...worker } = form;
   const child = { tries: 2, ...(deadlineMs === undefined ? {} : { deadlineMs }) };
-  const { children } = await family({ effect: "none", till, ...worker, boss: { child } });
+  let answers = 0;
+  const result = (number: number) => {
+    answers += 1;
+    return form.result === undefined ? { memo: "paid" } : form.result(number);
+  };
+  const { children } = await family({ effect: "none", till, ...worker, result, boss: { child } });
   // A worker that fails is told to the model, as it always was.
   expect(children).toHaveLength(form.result === undefined && deadlineMs === undefined ? 1 : 2);
+  // None of them was asked for another answer.
+  expect(answers).toBeLessThanOrEqual(children.length);
 });
 
 test("a worker that could act, did not and is silent goes on as the same run", async () => {

@@ -184,6 +184,11 @@ describe("a page that takes messages back", () => {
     expect(page.status).toBe("error");
     await page.regenerate();
     expect([page.status, ...shown(page)]).toEqual(["ready", ...SAID.slice(0, 2)]);
+    server.loseNext();
+    await page.sendMessage({ text: "two" });
+    expect(page.status).toBe("error");
+    await page.regenerate();
+    expect([page.status, ...shown(page)]).toEqual(["ready", ...SAID.slice(0, 4)]);
   });
 
   it.each([

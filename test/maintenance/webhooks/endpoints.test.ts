@@ -135,6 +135,23 @@ test("an open circuit outlives its process, sends single probes, and lets everyt
   expect(isOpen(await circuitOf(receiver, DEAD.url))).toBe(false);
 });
 
+test("what has just failed waits for no pause of its own after the first answer", async () => {
+  const receiver = oneDead();
+  const { harness } = receiver;
+  await queueCompleted(receiver, 12);
+  await sweep(harness);
+  const probe = async (): Promise<void> => {
+    const { nextAt } = await circuitOf(receiver, DEAD.url);
+    passTime(harness, Math.max(0, nextAt - harness.clock.now()));
+    await sweep(harness);
+  };
+  await probe();
+  await probe();
+  receiver.isDead = false;
+  await probe();
+  expect(await outboxOf(harness)).toEqual([]);
+});
+
 test("gives up what a dead endpoint has not accepted for days, attempted or not", async () => {
   const receiver = oneDead();
   const { harness } = receiver;
