@@ -2,6 +2,7 @@
  * The laws of the core over random valid runs: any order of replies, calls, answers, commits and deaths.
  * A failure prints the seed and the path that lead to it. What the runs hold is a claim about any seed; what they reach
  * is one about a seed that reaches it.
+ * More than 400 lines: the laws share their walks.
  */
 import { waitIn } from "../../src/core/calls/waits.ts";
 import { gateIn } from "../../src/core/calls/gates.ts";
