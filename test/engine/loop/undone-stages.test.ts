@@ -1,5 +1,7 @@
 /** A stage of a pipeline is discarded: what its ledger, its forks and a kept stage see of the undo. */
 import { expect, test } from "vitest";
+import { repeatsOf } from "../../../src/core/calls/repeats.ts";
+import { forkRefusal } from "../../../src/core/policy/fork.ts";
 import { requestCompensation } from "../../../src/operations/compensate.ts";
 import { forkRun } from "../../../src/operations/fork.ts";
 import { ledger } from "../../../src/operations/views.ts";
@@ -7,6 +9,7 @@ import { assertSafety } from "../../support/gate/safety.ts";
 import { Desk, ONE, booking, goOn, undoBy } from "../../support/runs/booking-run.ts";
 import { playRun } from "../../support/runs/topology-run.ts";
 import { rowIn } from "../../support/runs/run-to-fork.ts";
+import { startedEvent, stateAfter } from "../../support/states/states-and-events.ts";
 
 test("no fork begins between two undos of a roll-back, and the answer says that calls are under way", async () => {
   const desk = new Desk();
@@ -18,6 +21,12 @@ test("no fork begins between two undos of a roll-back, and the answer says that 
     kind: "notForkable",
     why: expect.stringContaining("calls or child runs are under way"),
   });
+});
+
+test("no fork begins where no call is open and an undo is still owed", () => {
+  const state = stateAfter(startedEvent);
+  expect(forkRefusal(state)).toBeNull();
+  expect(forkRefusal({ ...state, repeats: { ...repeatsOf(state), due: ["c1"] } })).toBe("CallsOpen");
 });
 
 test("a fork after a roll-back needs no word about effects that its transcript knows to be undone", async () => {
