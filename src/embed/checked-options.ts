@@ -14,7 +14,7 @@ export const MODULE: OptionForm = {
 };
 
 /** @throws CairnError `OptionInvalid` for an option that there is not, or that is of another type */
-export function checkOptions(whose: string, options: object, forms: Forms): void {
+export function checkEmbeddingOptions(whose: string, options: object, forms: Forms): void {
   const known = Object.keys(forms).toSorted();
   const unknown = Object.keys(options).find((option) => !Object.hasOwn(forms, option));
   if (unknown !== undefined) {

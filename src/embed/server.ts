@@ -18,7 +18,7 @@ import { settingsOf } from "../compose/settings.ts";
 import { isTenant } from "../core/ids.ts";
 import { runId } from "../protocol/ids.ts";
 import { asClientErrors, storeFlags, surroundingsOf } from "../client/open-store.ts";
-import { AGENTS, type FormsOf, checkOptions } from "./checked-options.ts";
+import { AGENTS, type FormsOf, checkEmbeddingOptions } from "./checked-options.ts";
 import { FLAG, FUNCTION, RECORD, TEXT, anyForm, oneOf } from "../sdk/option-forms.ts";
 import { nextFirings } from "../sdk/schedule/firing-times.ts";
 import { registerResolution } from "../sdk/resolution.ts";
@@ -106,7 +106,7 @@ interface From {
  */
 export function createServer(options: ServerOptions): Promise<ApiServer> {
   return asClientErrors(async () => {
-    checkOptions("createServer", options, FORMS);
+    checkEmbeddingOptions("createServer", options, FORMS);
     const base = checkedBase(options.base ?? "");
     const { agents } = options;
     if (agents === undefined) registerResolution();

@@ -13,7 +13,7 @@ import { checkGiven, entryIn, firedFor } from "../compose/given-agents.ts";
 import type { WorkerSettings } from "../compose/supervise.ts";
 import { startWorker } from "../compose/workers/start-worker.ts";
 import { NO_FAULTS } from "../ports/fault-point.ts";
-import { AGENTS, type FormsOf, MODULE, checkOptions } from "./checked-options.ts";
+import { AGENTS, type FormsOf, MODULE, checkEmbeddingOptions } from "./checked-options.ts";
 import { FUNCTION, NUMBER, TEXT } from "../sdk/option-forms.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { ScheduledAgent } from "../ports/supervision.ts";
@@ -79,7 +79,7 @@ export interface Driving {
 export function driveStore(options: DriveOptions = {}): Promise<Driving> {
   return asClientErrors(async () => {
     requireNode();
-    checkOptions("driveStore", options, FORMS);
+    checkEmbeddingOptions("driveStore", options, FORMS);
     const { workers, beatsPerWorker, beatSeconds, agents } = options;
     const entry = entryIn(options);
     const onEvent = withoutErrors(options.onEvent ?? (() => undefined));

@@ -25,13 +25,13 @@ interface Runs {
   readonly tenant: () => Promise<string>;
   /** The IDs of runs, page by page. Those that are not asked for may be among them if a prefix is. */
   readonly pages: (
-    asked: Asked,
+    asked: RunsSought,
     after: string | null,
   ) => Promise<{ readonly runs: readonly string[]; readonly next: string | null }>;
 }
 
 /** Runs of a tenant that begin with the prefix, or that were started under the key. */
-export type Asked = { readonly tenant: string } & (
+export type RunsSought = { readonly tenant: string } & (
   | { readonly prefix: string; readonly key: null }
   | { readonly prefix: null; readonly key: string }
 );
@@ -115,7 +115,7 @@ async function runsWith(
   return found.filter((run) => run.startsWith(prefix)).toSorted();
 }
 
-async function allPages(runs: Runs, asked: Asked): Promise<readonly string[]> {
+async function allPages(runs: Runs, asked: RunsSought): Promise<readonly string[]> {
   const found: string[] = [];
   let after: string | null = null;
   do {

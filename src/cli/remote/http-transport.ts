@@ -9,7 +9,7 @@ import { DEFAULT_TENANT } from "../../core/ids.ts";
 import { LISTED_MAX } from "../../operations/list.ts";
 import type { CallerView } from "../../operations/caller-view.ts";
 import { commandLine, retyped } from "../../render/words.ts";
-import { type Asked, resolveIn, unknownRun } from "../commands/runs.ts";
+import { type RunsSought, resolveIn, unknownRun } from "../commands/runs.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
 import type { Shell } from "../shell.ts";
 import type { Transport } from "../transport.ts";
@@ -64,7 +64,10 @@ export function httpTransport(shell: Shell, typed: string): Transport {
 /** The IDs of a tenant's runs. A tenant that the caller may not name has none. */
 const pagesOf =
   (perform: Requested) =>
-  async ({ tenant, key }: Asked, after: string | null): Promise<{ runs: readonly string[]; next: string | null }> => {
+  async (
+    { tenant, key }: RunsSought,
+    after: string | null,
+  ): Promise<{ runs: readonly string[]; next: string | null }> => {
     const asked = tenant === DEFAULT_TENANT ? {} : { tenant };
     const page = await perform("list", { ...asked, after, key, limit: LISTED_MAX });
     if (page.kind === "tenantForeign") return { runs: [], next: null };

@@ -23,7 +23,7 @@ import { notificationId } from "../../protocol/ids.ts";
 import { type WebhookCircuit, circuitAfter, isOpen } from "../../protocol/webhook-circuit.ts";
 import { isTimeLeft, underMutexLease } from "../mutex-lease.ts";
 import { OutboxReader, replaceEntry, settleEntry } from "./outbox-reader.ts";
-import { type Sent, sendNotification } from "./send.ts";
+import { type PostOutcome, sendNotification } from "./send.ts";
 import { recordUndelivered } from "./undelivered.ts";
 
 /** Milliseconds before each further attempt: ten attempts in two and a half days. */
@@ -119,7 +119,7 @@ async function deliverAll(world: World, batch: Batch): Promise<WebhookCircuit> {
 }
 
 /** `overdue`: it is given up without an attempt. */
-async function deliver(world: World, batch: Batch, record: StoredRecord): Promise<Sent | "overdue"> {
+async function deliver(world: World, batch: Batch, record: StoredRecord): Promise<PostOutcome | "overdue"> {
   const { webhooks, webhook, circuit } = batch;
   const queued = queuedIn(record);
   const { run, born, version, place, attempts } = queued;

@@ -10,7 +10,7 @@ const TIMEOUT_MS = 10_000;
 /** The endpoint says that it is gone: another attempt is of no use. */
 const GONE = 410;
 
-export type Sent =
+export type PostOutcome =
   | "delivered"
   | {
       readonly why: string;
@@ -35,7 +35,7 @@ export async function sendNotification(
     /** The ID of the notification. */
     readonly id: string;
   },
-): Promise<Sent> {
+): Promise<PostOutcome> {
   const { run, born, agent, version, notification } = queued;
   const secret = await keyOf(world, webhook);
   if (secret === UNREAD)
