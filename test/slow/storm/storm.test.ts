@@ -24,7 +24,7 @@ test(`all of ${RUNS} runs complete once although their supervisor is killed ${KI
   // That runs are open at each kill is arranged, and no claim: on a slow machine the last one may come after them all.
   if (storm.kills.some(({ open }) => open === 0)) throw new MissingEvent("a kill found no open run");
   assertSafety("each step has one effect", () => expect(storm.effects).toBe(EFFECTS));
-  // Some of the kills found a beat in flight, and what it had asked for was at most asked for once more.
+  // The first kill found a beat in flight, and what it had asked for was at most asked for once more.
   expect(storm.takeovers).toBeGreaterThan(0);
   assertSafety("a call is repeated only after a death", () =>
     expect(storm.requests).toBeLessThanOrEqual(EFFECTS + storm.takeovers),

@@ -13,6 +13,8 @@ import {
   type SupervisorProcess,
   type ProcessHarness,
   eventually,
+  killIfThere,
+  signalIfThere,
   startSupervisorProcess,
 } from "../../support/processes/supervisor-process.ts";
 import { seededChoices } from "../../simulation/seeded-choices.ts";
@@ -110,11 +112,35 @@ async function killAgainAndAgain(
     await eventually(`${draw.effects} effects are done`, isTime, LIMITS.sceneMs);
     // The moment is a part of the draw. Nothing is judged by it.
     await elapse(draw.delayMs);
+    // Whether a random moment finds a beat in flight is luck, so the first kill is arranged to.
+    const halted = kills.length === 0 ? await haltInABeat(harness) : [];
     kills.push({ effects: side.effects().length, open: await openRuns(harness) });
     await current.kill("SIGKILL");
+    for (const pid of halted) killIfThere(pid);
     supervisors.push(startSupervisorProcess(harness, AT_WORK));
   }
   return { supervisors, kills };
+}
+
+/**
+ * Halts the store's processes (SIGSTOP) in a moment in which one of them owns a run, and returns their ids. An owner that
+ * stands still keeps its run until it is killed.
+ */
+async function haltInABeat(harness: ProcessHarness): Promise<readonly number[]> {
+  let halted: readonly number[] = [];
+  await eventually(
+    "a process that owns a run stands still",
+    async () => {
+      halted = processesOn(harness.dir);
+      for (const pid of halted) signalIfThere(pid, "SIGSTOP");
+      const { rows } = await harness.world.table.alive({ limit: 1_000, after: null, now: Date.now() });
+      if (rows.some(({ owner }) => owner !== null)) return true;
+      for (const pid of halted) signalIfThere(pid, "SIGCONT");
+      return false;
+    },
+    LIMITS.sceneMs,
+  );
+  return halted;
 }
 
 const hasStore = ({ events }: SupervisorProcess): boolean => events.some(({ kind }) => kind === "supervising");

@@ -110,9 +110,12 @@ export function pausedProcesses(dir: string): ReadonlyMap<string, number> {
 }
 
 /** Kills the process, and says whether it was there. */
-export function killIfThere(pid: number): boolean {
+export const killIfThere = (pid: number): boolean => signalIfThere(pid, "SIGKILL");
+
+/** Sends the signal to the process, and says whether it was there. */
+export function signalIfThere(pid: number, name: NodeJS.Signals): boolean {
   try {
-    return process.kill(pid, "SIGKILL");
+    return process.kill(pid, name);
   } catch {
     return false;
   }
