@@ -35,7 +35,8 @@ export const ACCEPTS: { readonly [K in EventKind]: "live" | readonly Phase[] } =
   ToolCompensated: ["ExecutingTools"],
   // A call that waits for its child is open in each phase of waiting, and its run may be ended there.
   ToolOutcomeUnknown: ["ExecutingTools", ...WAITING, ...PHASE_NAMES.filter(isAside)],
-  ToolResultReconciled: ["ExecutingTools", "AwaitingReconcile"],
+  // Aside: an answer that came there counts, and the run is ended without going on.
+  ToolResultReconciled: ["ExecutingTools", "AwaitingReconcile", ...PHASE_NAMES.filter(isAside)],
   MessageAbsorbed: "live",
   WaitBegun: ["ExecutingTools"],
   InputRefused: ["ExecutingTools", ...WAITING],

@@ -122,21 +122,21 @@ function commandsOwed(state: State, view: View): readonly Command[] {
   // Schedule 225: the end of a restart is no end once an operator has cancelled the run.
   const isRevoked = isRestartRevoked(state);
   const isDecided = state.ending !== null && undo === null && !isRevoked;
-  if (isDecided && !waits) return [untilQuiet({ kind: "end" })];
+  const due = answerDue(state);
+  if (isDecided && !waits) return [untilQuiet(due ?? { kind: "end" })];
   // This also cancels a run that compensates after a failure. The other effects stay, unless the request undoes them.
-  if ((view.cancel || isRevoked) && !isDecided && state.ending?.kind !== "cancelled")
-    return [answeredBefore(state, quiet) ?? { kind: "cancel" }];
+  if ((view.cancel || isRevoked) && !isDecided && state.ending?.kind !== "cancelled") return [{ kind: "cancel" }];
   // C5: children come first, before the own compensation and the end.
   if (state.ending !== null && waits) return [stopOrAwait(state, view)];
   const pause = view.pause && !view.cancel && !isExpired(state);
   if (state.phase === "AwaitingAgent") return [{ kind: pause ? "pause" : view.looked ? "awaitAnswer" : "lookAgain" }];
   if (state.phase === "Paused") return [{ kind: pause ? "awaitAnswer" : "resume" }];
-  if (undo === "compensate") return [{ kind: "compensate" }];
+  if (undo === "compensate") return [due === null ? { kind: "compensate" } : untilQuiet(due)];
   // Calls that this invocation released run first: no later invocation could know that they never started.
   if (pause && !state.open.some((call) => isReleasedBy(call, view.epoch))) return [{ kind: "pause" }];
   if (undo === "conclude") return [untilQuiet({ kind: "conclude" })];
   if (undo === "undo") return [undoNext(state, view, state.undo?.at(-1)?.call ?? "")];
-  if (undo === null && wantsRestart(state)) return [answeredBefore(state, quiet) ?? { kind: "startOver" }];
+  if (undo === null && wantsRestart(state)) return [{ kind: "startOver" }];
   // Schedule 257: the effects of a discarded stage are undone before it begins again, one after the other.
   const repeated = undoneNext(state);
   if (repeated !== null && state.open.length === 0) return [undoNext(state, view, repeated)];
@@ -186,14 +186,13 @@ function stopOrAwait({ children }: State, { cannotAskChild = false }: View): Com
 }
 
 /**
- * Schedule 265: an operator says how an unknown call went, is told that the answer counts, and then cancels or restarts the
- * run. What is true of the outside stays true, so the answer is applied first. `retry` would start something.
+ * Schedule 265: an operator says how an unknown call went, hears that the answer counts, and then cancels or restarts the
+ * run. What is true of the outside stays true, so an end that is decided takes the answer in before it settles any call.
+ * Schedule 206: also where the answer came while the run was paused, or waited for its agent. `retry` would start
+ * something.
  */
-function answeredBefore({ ending, pausedFrom, open }: State, quiet: boolean): Command | null {
-  if (ending !== null || pausedFrom !== null) return null;
-  const due = open.find(
-    ({ status, answer }) => status === "unknown" && (answer?.as === "succeeded" || (answer?.as === "failed" && !quiet)),
-  );
+function answerDue({ open }: State): Command | null {
+  const due = open.find(({ status, answer }) => status === "unknown" && /^(succeeded|failed)$/.test(answer?.as ?? ""));
   return due === undefined ? null : { kind: "reconcile", call: due.call };
 }
 

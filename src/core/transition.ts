@@ -181,19 +181,7 @@ const handlers: Handlers = {
     );
   },
 
-  ToolResultReconciled: (state, { call, answer, evidence, at }) => {
-    const unknown = state.open.find(
-      (open) => open.call === call && (open.status === "unknown" || open.probeAt !== null || evidence !== undefined),
-    );
-    ensure(unknown !== undefined, `the outcome of call ${call} is not in question`);
-    ensure(answer.as !== "compensate", "a compensation is not the outcome of a call");
-    const known = reconcileWork(state, unknown, answer.as === "succeeded");
-    if (answer.as !== "retry") {
-      const said = inline(withWork(answer.note ?? `a person says that it ${answer.as}`, known, call));
-      return settleCall(known, call, { outcome: answer.as, value: answer.value ?? said, files: answer.files, at });
-    }
-    return afterCalls(updateCall(known, call, permitAgain));
-  },
+  ToolResultReconciled: (state, event) => whereItStood(state, (stood) => reconciled(stood, event)),
 
   MessageAbsorbed: (state, event) => {
     if (event.stage === "cleared") {
@@ -315,6 +303,27 @@ const handlers: Handlers = {
 
   RunRedriven: applyRedrive,
 };
+
+/** The change of a run that stands aside: it is changed as if it stood where it returns to. */
+function whereItStood(state: State, change: (stood: State) => State): State {
+  if (state.pausedFrom === null) return change(state);
+  const changed = change({ ...state, phase: state.pausedFrom, pausedFrom: null });
+  return { ...changed, phase: state.phase, pausedFrom: changed.phase };
+}
+
+function reconciled(state: State, { call, answer, evidence, at }: EventOf<"ToolResultReconciled">): State {
+  const unknown = state.open.find(
+    (open) => open.call === call && (open.status === "unknown" || open.probeAt !== null || evidence !== undefined),
+  );
+  ensure(unknown !== undefined, `the outcome of call ${call} is not in question`);
+  ensure(answer.as !== "compensate", "a compensation is not the outcome of a call");
+  const known = reconcileWork(state, unknown, answer.as === "succeeded");
+  if (answer.as !== "retry") {
+    const said = inline(withWork(answer.note ?? `a person says that it ${answer.as}`, known, call));
+    return settleCall(known, call, { outcome: answer.as, value: answer.value ?? said, files: answer.files, at });
+  }
+  return afterCalls(updateCall(known, call, permitAgain));
+}
 
 /** Of a hand-off the model also learns what its child runs did. */
 function withWork(said: string, { open }: State, call: string): Json {

@@ -16,6 +16,9 @@ import {
   intended,
   invoked,
   outcomeLost,
+  paused,
+  holdDecided,
+  reconciled,
 } from "../support/states/states-and-events.ts";
 import { replied, resulted, startedEvent, answerTaken, view, withCalls } from "../support/states/states-and-events.ts";
 
@@ -169,6 +172,58 @@ describe("calls", () => {
   test("that are all settled leave the model to be called", () => {
     const state = stateAfter(startedEvent, replied([callPart("a")]), resulted("c1"));
     expect(nextCommands(state, view())).toEqual([{ kind: "askModel" }]);
+  });
+});
+
+describe("an answer about what is true outside", () => {
+  const answered = (as: "succeeded" | "failed" | "retry") =>
+    fold(IN_PHASE.AwaitingReconcile(), answerTaken("c1", 1, answer(as)));
+  const ends = {
+    "a cancel": decided({ kind: "cancel" }),
+    "a failure": abortDecided,
+    "a deadline": decided({ kind: "abort", failure: { code: "DeadlineExpired", message: "late" }, next: "leave" }),
+  };
+
+  test.each(Object.entries(ends))("is applied before the end, where %s is decided first", (_, ends) => {
+    for (const aside of [[], [paused], [holdDecided("2")]]) {
+      for (const as of ["succeeded", "failed"] as const) {
+        const state = foldAll(answered(as), [...aside, ends]);
+        const late = view({ effectsSettleAt: QUIET, now: QUIET - 1 });
+        expect(nextCommands(state, late)).toEqual([{ kind: "wait", until: QUIET }]);
+        const due = { kind: "reconcile", call: "c1" };
+        expect(nextCommands(state, view({ now: QUIET }))).toEqual([due]);
+        const after = fold(state, reconciled("c1", answer(as)));
+        expect([after.pausedFrom === null, nextCommands(after, view())]).toEqual([
+          aside.length === 0,
+          [{ kind: "end" }],
+        ]);
+      }
+    }
+  });
+
+  test("is applied before the effects are undone, so that they are those which happened", () => {
+    const asked = { kind: "compensate", next: "cancel", by: "ada" } as const;
+    const absorbed = { kind: "MessageAbsorbed", at: AT, stage: "taken", message: "undo#1", body: asked } as const;
+    const state = foldAll(answered("failed"), [absorbed, decided({ kind: "cancel" })]);
+    const undoable = {
+      ...state,
+      open: state.open.map((open) => ({ ...open, intent: open.intent && { ...open.intent, undo: true as const } })),
+    };
+    expect(nextCommands(undoable, view())).toEqual([{ kind: "reconcile", call: "c1" }]);
+    expect(fold(undoable, reconciled("c1", answer("failed"))).undo ?? []).toEqual([]);
+    expect(fold(undoable, reconciled("c1", answer("succeeded"))).undo).toMatchObject([{ call: "c1" }]);
+  });
+
+  test("that permits another attempt starts nothing in a run that is to end", () => {
+    expect(nextCommands(fold(answered("retry"), abortDecided), view())).toEqual([{ kind: "end" }]);
+  });
+
+  test("of a run that stands aside leads to where it stood: one that is redriven goes on there", () => {
+    const state = foldAll(answered("succeeded"), [paused, reconciled("c1", answer("succeeded"))]);
+    expect([state.phase, state.pausedFrom]).toEqual([
+      "Paused",
+      fold(answered("succeeded"), reconciled("c1", answer("succeeded"))).phase,
+    ]);
   });
 });
 

@@ -20,7 +20,10 @@ describe.each(Object.keys(STATES))("in %s", (where) => {
         const { phase, restart } = between.state;
         if (isTerminal(phase) || restart > start.restart) break;
         const both = said([second], between);
-        if (both !== null) expectHeld({ first, second, both });
+        if (both !== null) {
+          expectHeld({ first, second, both });
+          expectAnswers(both);
+        }
         between = step(between);
       }
     }
@@ -47,6 +50,21 @@ function expectHeld(of: { readonly first: string; readonly second: string; reado
   if (first === "pause" && second !== "resume") return expect(how).toBe("Paused");
   expect(how).not.toBe("Cancelled");
   expect(JSON.stringify(state.failure)).not.toContain("RestartRequested");
+}
+
+/** What a human said of the outside is in the transcript once the run has ended or restarted, whatever word came with it. */
+function expectAnswers({ state: before, view: seen }: Run): void {
+  const { how, state } = outcomeOf({ state: before, view: seen });
+  const parts = state.messages.flatMap((each) => each.parts);
+  for (const { call, answer: given } of before.open) {
+    if (given?.as !== "succeeded" && given?.as !== "failed") continue;
+    const waits = state.open.find((open) => open.call === call)?.answer;
+    const result = parts.find((part) => part.kind === "result" && part.call === call);
+    const outcome = result?.kind === "result" ? result.outcome : undefined;
+    const isOver = isTerminal(state.phase) || state.restart > before.restart;
+    const kept = { call, how, outcome: isOver || waits === undefined ? outcome : waits?.as };
+    expect(kept).toEqual({ call, how, outcome: given.as });
+  }
 }
 
 test("the first of two decisions about a gate counts, and the newest assignment", () => {
