@@ -1,4 +1,4 @@
-/** The page about acts that nobody asked for names tests that exist. */
+/** The page about acts without a request names tests that exist. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -12,7 +12,8 @@ test("each row of the page names a test, and each test that it names is there", 
   expect(named.filter((tests) => tests.length === 0)).toEqual([]);
   const absent = named.flat().filter(([, title = "", path = ""]) => {
     const source = readFileSync(join(DOCS, path), "utf8");
-    return !source.includes(title);
+    // A title of a test, and no sentence within one.
+    return !source.split("\n").some((line) => line.includes(title) && /^\s*(test|it|["`])/.test(line));
   });
   expect(absent.map(([link]) => link)).toEqual([]);
 });

@@ -3,7 +3,7 @@ import type { ToolLoopSettings } from "./settings.ts";
 
 let areLeftOut = false;
 
-/** In a process of a trial: a callback may write to a real service, and nobody asked a trial for that. */
+/** In a process of a trial: a callback may write to a real service, which a trial may not do. */
 export const leaveOutCallbacks = (): void => void (areLeftOut = true);
 
 /** Calls the first of these that is set: the others are its older names. */
