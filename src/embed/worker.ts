@@ -4,7 +4,7 @@
  */
 import { checkCapsApart } from "../compose/check-caps.ts";
 import { UserError, EXIT } from "../compose/user-error.ts";
-import { readSchedules, toFire } from "../compose/schedules.ts";
+import { followSchedules, toFire } from "../compose/schedules.ts";
 import { openSettled } from "../compose/open.ts";
 import { settingsOf } from "../compose/settings.ts";
 import { supervise } from "../compose/supervise.ts";
@@ -101,8 +101,12 @@ export function driveStore(options: DriveOptions = {}): Promise<Driving> {
       supervise({ shell, settings, supervision, schedules: () => schedules, onEvent, ...(entry && { entry }) }),
     );
     if (agents === undefined)
-      void readSchedules(shell, { settings, stop: reading.signal }).then(({ scheduled }) => {
-        schedules = scheduled.map(toFire);
+      void followSchedules(shell, {
+        settings,
+        stop: reading.signal,
+        onRead: ({ scheduled }) => {
+          schedules = scheduled?.map(toFire) ?? schedules;
+        },
       });
     const stopped = supervisor.stopped.finally(() => {
       reading.abort();

@@ -4,7 +4,7 @@ import type { ScheduledAgent, Supervision } from "../../ports/supervision.ts";
 import type { SupervisorEvent } from "../../ports/supervisor-events.ts";
 import { checkCapsApart } from "../../compose/check-caps.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
-import { readSchedules, toFire } from "../../compose/schedules.ts";
+import { followSchedules, toFire } from "../../compose/schedules.ts";
 import { type Opened, openSettled } from "../../compose/open.ts";
 import { firingsInWords } from "../../render/schedules.ts";
 import { surpriseIn } from "../../sdk/schedule/cron.ts";
@@ -86,22 +86,23 @@ export function supervised(
     const ends = watcher === null ? "stop it with ctrl-c" : `stop it with ctrl-c or \`kill ${watcher}\`, its watcher`;
     terminal.out(`pid ${pid} supervises ${dir}; a beat takes ${duration(limits.beatMs)} at most; ${ends}`);
   }
-  void readSchedules(shell, { settings, stop }).then(({ scheduled, broken }) => {
-    schedules = scheduled.map(toFire);
+  const onRead: Parameters<typeof followSchedules>[1]["onRead"] = ({ scheduled, broken }) => {
+    schedules = scheduled?.map(toFire) ?? schedules;
     const now = clock.now();
     if (json)
       return printLines(
         shell,
-        [...scheduled, ...broken].map((each) => ({ at: now, kind: "schedule", ...each })),
+        [...(scheduled ?? []), ...broken].map((each) => ({ at: now, kind: "schedule", ...each })),
       );
-    for (const { agent, every, timezone, next } of scheduled) {
+    for (const { agent, every, timezone, next } of scheduled ?? []) {
       terminal.out(`schedule of ${agent}: ${every} ${timezone}, ${firingsInWords({ next, timezone }, now)}`);
       const surprise = surpriseIn({ agent, every });
       if (surprise !== null) terminal.out(terminal.paintOut("yellow", surprise));
     }
     for (const { why } of broken)
-      terminal.out(terminal.paintOut("yellow", `the schedules of this agent file do not fire: ${why}`));
-  });
+      terminal.out(terminal.paintOut("yellow", `the schedules of this agent file do not fire: ${why}; ${AGAIN}`));
+  };
+  void followSchedules(shell, { settings, stop, onRead });
   const drain = (): Promise<void> => {
     if (stop.reason !== RELOAD) return supervisor.drain();
     // The signal that follows a reload is the first that asks to stop.
@@ -124,3 +125,5 @@ export function supervised(
   };
   return { end };
 }
+
+const AGAIN = "the supervisor reads it again until it can be read";

@@ -48,7 +48,8 @@ export async function deliverQueue(world: World, endpoint: Endpoint): Promise<bo
   const queue = queueTo(world, webhook.url);
   const reader = new OutboxReader(world, queue);
   while (isTimeLeft(world, invocation)) {
-    // Before the lease, so that an idle endpoint costs two reads and no write.
+    // Before the lease, so that an idle endpoint costs two reads and no write. Under the lease the queue is read again: who
+    // held it until then may have delivered what this reading found.
     const stored = circuitIn(await world.leases.cursorOf(queue));
     if ((await nextIn(world, reader, stored)).length === 0) return false;
     const isMine = await underMutexLease(world, invocation, {
