@@ -66,7 +66,7 @@ const METHODS: readonly (readonly [name: string, holder: object, methods: string
       "padStart repeat replace replaceAll search slice split startsWith substring toJSON toLowerCase toString toUpperCase " +
       "toWellFormed trim",
   ],
-  ["String", String, "raw"],
+  ["String", String, "fromCodePoint raw"],
   ["Date", Date, "now"],
   ["Date.prototype", Date.prototype, "getTime toISOString"],
   ["performance", performance, "now"],
@@ -78,8 +78,8 @@ const METHODS: readonly (readonly [name: string, holder: object, methods: string
   [
     "Buffer.prototype",
     Buffer.prototype,
-    "compare copy equals fill includes indexOf lastIndexOf readUInt32BE set slice subarray then toString utf8Slice write " +
-      "writeUInt32BE",
+    "compare copy equals fill includes indexOf lastIndexOf readUInt8 readUInt32BE set slice subarray then toString utf8Slice " +
+      "write writeUInt32BE",
   ],
   ["TextEncoder.prototype", TextEncoder.prototype, "encode"],
   ["TextDecoder.prototype", TextDecoder.prototype, "decode"],

@@ -1,5 +1,6 @@
 /** What the watcher of a process notices, accepts and blames. */
 import { execFile } from "node:child_process";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, expect, test } from "vitest";
@@ -85,9 +86,46 @@ test("watches each function of the language that codec, protocol and engine call
   expect(JSON.parse(stdout)).toEqual([]);
 });
 
+test("watches each static function, and each method that reads numbers, that the sources of a stored record name", () => {
+  const rooms = "core codec protocol ports history engine adapters/aws adapters/local adapters/memory".split(" ");
+  const files = rooms.flatMap((room) => globSync(join(import.meta.dirname, "../../src", room, "**/*.ts")));
+  expect(files.length).toBeGreaterThan(300);
+  const called = new Set(files.flatMap((file) => callsIn(readFileSync(file, "utf8"))));
+  expect(called).toContain("Buffer.from");
+  expect([...called].filter((name) => !isNoticed(name))).toEqual([]);
+});
+
+const HOLDERS = { Array, Buffer, Number, Promise, String, Uint8Array, AbortSignal };
+
+/** Static functions, and the methods of buffers whose names no other type has. */
+const callsIn = (source: string): readonly string[] => [
+  ...[
+    ...source.matchAll(/(?<!\/\/.*|\* .*)\b(Array|Buffer|Number|Promise|String|Uint8Array|AbortSignal)\.([a-z]\w*)\(/g),
+  ].map(([, holder, key]) => `${holder}.${key}`),
+  ...[...source.matchAll(/\.((?:read|write)U?Int\d+(?:BE|LE)?)\(/g)].map(([, key]) => `Buffer.prototype.${key}`),
+];
+
+/** Whether another function under that name is noticed. */
+function isNoticed(name: string): boolean {
+  const [holderName = "", key = ""] = name.replace(".prototype", "").split(".");
+  const global = HOLDERS[holderName as keyof typeof HOLDERS] as { readonly prototype: object };
+  const holder: object = name.includes(".prototype.") ? global.prototype : global;
+  const before = Reflect.getOwnPropertyDescriptor(holder, key);
+  const noted = new IntrinsicsNoted();
+  try {
+    Object.defineProperty(holder, key, { configurable: true, writable: true, value: () => null });
+    return noted.firstChanged() !== null;
+  } finally {
+    Reflect.deleteProperty(holder, key);
+    if (before !== undefined) Object.defineProperty(holder, key, before);
+  }
+}
+
 const CARELESS: { readonly [name: string]: readonly [holder: object, key: PropertyKey, put: PropertyDescriptor] } = {
   "Array.prototype.findLastIndex": [Array.prototype, "findLastIndex", { value: () => -1 }],
   "String.prototype.toWellFormed": [String.prototype, "toWellFormed", { value: () => "" }],
+  "String.fromCodePoint": [String, "fromCodePoint", { value: () => "" }],
+  "Buffer.prototype.readUInt8": [Buffer.prototype, "readUInt8", { value: () => 0 }],
   "Number.isNaN": [Number, "isNaN", { value: () => true }],
   "RegExp.prototype.global": [RegExp.prototype, "global", { get: () => false }],
   "Iterator.prototype.map": [Iterator.prototype, "map", { value: () => [] }],
