@@ -10,7 +10,7 @@ import { BytesMap } from "./bytes-map.ts";
 import { compress, decompress, sha256, Unreadable } from "./canonical.ts";
 import { grownBy, sha256Of } from "./growing-bytes.ts";
 import { commitRecords } from "./schema/event.ts";
-import { SNAPSHOT_BYTES_MAX, digestWithout, notWhole, textOf } from "./snapshot.ts";
+import { SNAPSHOT_BYTES_MAX, digestWithout, notWhole, encodeCommits } from "./snapshot.ts";
 import { type SealedBy, type Sign, voucher, withVoucher } from "./voucher.ts";
 
 /** The run of a journal and the snapshot that it follows. The seal covers both, so a journal fits no other place. */
@@ -71,7 +71,7 @@ function journalText(
   commits: readonly CommitRecord[],
   { seal, before }: { readonly seal: JournalSeal; readonly before: Uint8Array },
 ): string {
-  const text = textOf(commits);
+  const text = encodeCommits(commits);
   if (seal === null) return text;
   const bare = `{"commits":${text}}`;
   const sealed = withVoucher(bare, seal.sign("journal", journalDigest(seal.of, sha256(bare), before)));

@@ -33,7 +33,7 @@ export const document = z.looseObject({
   commits: commitRecords,
 });
 
-/** `commits`: their canonical texts, oldest first, each a list (`textOf`). */
+/** `commits`: their canonical texts, oldest first, each a list (`encodeCommits`). */
 export function encodeSealed(
   of: Omit<SealedEvents, "commits"> & { readonly commits: readonly string[] },
 ): EncodedSealed {

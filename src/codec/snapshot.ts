@@ -103,7 +103,7 @@ export function encodeSnapshot(of: {
   const snapshot = { ...told, authorLevel: LEVEL, version, previous, sealed, unsealed, commits, state };
   const { state: _, commits: __, ...rest } = snapshot;
   const short = Object.entries({ format: FORMAT, ...rest }).map(([name, value]) => [name, canonical(value)]);
-  const commitsText = textOf(commits);
+  const commitsText = encodeCommits(commits);
   const bare = canonicalOf({ ...Object.fromEntries(short), commits: commitsText, state: stateText });
   assertWhole(bare, { commits: commitsText, state: stateText, version });
   const bareDigest = sha256(bare);
@@ -221,7 +221,7 @@ function assertLevel(level: unknown, what: string): void {
 }
 
 /** Each event is in several texts: of journals, of a snapshot, of sealed events. */
-export function textOf(commits: readonly CommitRecord[]): string {
+export function encodeCommits(commits: readonly CommitRecord[]): string {
   const text = `[${commits
     .map(({ version, epoch, events, ...rest }) => {
       const short = Object.entries({ version, epoch, ...rest }).map(([name, value]) => [name, canonical(value)]);

@@ -3,7 +3,7 @@
  * the events as objects take several times the bytes, and sealing needs only the text.
  */
 import { BytesMap } from "../codec/bytes-map.ts";
-import { type Snapshot, textOf } from "../codec/snapshot.ts";
+import { type Snapshot, encodeCommits } from "../codec/snapshot.ts";
 import type { SnapshotPointer } from "../protocol/row.ts";
 
 /** The canonical text of the commits that one snapshot adds, and the pointer to the snapshot before it. */
@@ -23,7 +23,7 @@ export class CommitCache {
   add(digest: string, { previous, commits }: Pick<Snapshot, "previous" | "commits">): Link {
     const known = this.#links.get(digest);
     if (known !== undefined) return known;
-    const link = { previous, text: textOf(commits) };
+    const link = { previous, text: encodeCommits(commits) };
     this.#links.set(digest, link, link.text.length);
     return link;
   }

@@ -12,7 +12,7 @@ import { OutcomeUnknown } from "../sdk/outcome.ts";
 import { refusalIn } from "./authorization.ts";
 import type { Connection } from "./connection.ts";
 import type { Live } from "./open.ts";
-import { textOf, valueOf } from "./result-content.ts";
+import { resultAsText, valueOf } from "./result-content.ts";
 
 /** The server of a call. */
 interface Server {
@@ -67,7 +67,7 @@ async function callOn(
 
 function resultOf(server: Server, result: CallToolResult): unknown {
   if (result.isError !== true) return valueOf(result);
-  const text = textOf(result);
+  const text = resultAsText(result);
   if (hasActed(server, text)) throw new OutcomeUnknown(`${server.label} refused the output of its own tool: ${text}`);
   throw new Error(text || "the tool failed and did not say why");
 }

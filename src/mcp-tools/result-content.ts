@@ -18,7 +18,7 @@ export function valueOf(result: CallToolResult): unknown {
   return { ...(result.structuredContent === undefined ? { text } : { structured: said }), files };
 }
 
-export const textOf = (result: CallToolResult): string => joined(result.content.map(partOf));
+export const resultAsText = (result: CallToolResult): string => joined(result.content.map(partOf));
 
 const joined = (parts: readonly Part[]): string => parts.flatMap(({ text }) => text ?? []).join("\n");
 

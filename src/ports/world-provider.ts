@@ -45,7 +45,7 @@ export interface WorldProvider {
   readonly driver: string | null;
   readonly can: Readonly<Record<Capability, boolean>>;
   /** Reads the settings that name its stores. Opens nothing. */
-  configure(said: Said): Configured;
+  configure(said: GivenSettings): Configured;
   /**
    * The seal keys that the environment names in this world's way; null: it names none.
    *
@@ -76,7 +76,7 @@ export interface Places {
 }
 
 /** The settings that the user passes to `configure`. */
-export interface Said extends Places {
+export interface GivenSettings extends Places {
   /** Options as the user typed them, by the name of their setting. */
   readonly options: Readonly<Record<string, string | undefined>>;
   /** Values of `cairn.config.ts`, by the name of their setting; paths are absolute. */

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { canonical, compress, decompress, sha256 } from "../../src/codec/canonical.ts";
 import type { SealedRef } from "../../src/codec/schema/sealed.ts";
 import { type SealedEvents, decodeSealed, encodeSealed } from "../../src/codec/sealed.ts";
-import { textOf } from "../../src/codec/snapshot.ts";
+import { encodeCommits } from "../../src/codec/snapshot.ts";
 import { FORMAT } from "../../src/protocol/row.ts";
 import { EVENT_KINDS, SHA, eventOf, startedEvent } from "../support/states/states-and-events.ts";
 
@@ -17,7 +17,7 @@ const events: SealedEvents = {
 };
 
 function written(of: SealedEvents): { readonly ref: SealedRef; readonly bytes: Uint8Array } {
-  const { ref, bytes } = encodeSealed({ ...of, commits: [textOf(of.commits)] });
+  const { ref, bytes } = encodeSealed({ ...of, commits: [encodeCommits(of.commits)] });
   return { ref: { ...ref, key: "here" }, bytes };
 }
 

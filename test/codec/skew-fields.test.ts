@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { FEW_BYTES } from "../../src/ports/stored-sizes.ts";
 import { decodeRow } from "../../src/codec/row.ts";
 import { decodeJournal, encodeJournal } from "../../src/codec/journal.ts";
-import { decodeSnapshot, encodeSnapshot, textOf, wholeState } from "../../src/codec/snapshot.ts";
+import { decodeSnapshot, encodeSnapshot, encodeCommits, wholeState } from "../../src/codec/snapshot.ts";
 import { decodeSealed, encodeSealed } from "../../src/codec/sealed.ts";
 import { decodeSegment, encodeSegment } from "../../src/codec/transcript.ts";
 import type { Event, EventKind } from "../../src/core/event.ts";
@@ -102,7 +102,7 @@ describe.each(MOMENTS)("in $moment", ({ state, events }) => {
       decodeSegment(ref, segments.get(ref.sha256) as Uint8Array);
     expect(wholeState(snapshot.state, segmentOf)).toEqual(given);
     expect(decodeJournal(encodeJournal(commits))).toEqual(commits);
-    const object = encodeSealed({ from: 1, to: 1, previous: sealed, commits: [textOf(commits)] });
+    const object = encodeSealed({ from: 1, to: 1, previous: sealed, commits: [encodeCommits(commits)] });
     expect(decodeSealed({ ...object.ref, key: "sealed/1" }, object.bytes)).toMatchObject({ previous: sealed, commits });
   });
 });

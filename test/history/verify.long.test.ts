@@ -7,7 +7,7 @@ import { travel } from "../../agents/travel/agent.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import { type SealedEvents, decodeSealed, encodeSealed } from "../../src/codec/sealed.ts";
 import { decodeJournal, encodeJournal } from "../../src/codec/journal.ts";
-import { type Snapshot, textOf } from "../../src/codec/snapshot.ts";
+import { type Snapshot, encodeCommits } from "../../src/codec/snapshot.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { transcript } from "../../src/operations/views.ts";
 import { verify } from "../../src/history/verify.ts";
@@ -213,7 +213,7 @@ describe("sealed events", () => {
     const known = damaged.newest.sealed;
     if (known === null) throw new Error("nothing is sealed");
     const sealed = to(decodeSealed(known, damaged.object(known.key)));
-    const { ref, bytes } = encodeSealed({ ...sealed, commits: [textOf(sealed.commits)] });
+    const { ref, bytes } = encodeSealed({ ...sealed, commits: [encodeCommits(sealed.commits)] });
     damaged.store.objects.set("elsewhere", bytes);
     damaged.forge((document) => ({ ...document, sealed: { ...ref, key: "elsewhere" } }));
     return damaged.findings();

@@ -27,7 +27,7 @@ export async function pageWithin(
   return response.status === 200 && outcome !== null ? (outcome as EventPage) : response;
 }
 
-export interface Followed {
+export interface PagesToFollow {
   readonly pageOf: PageOf;
   readonly streams: Pick<OpenStreams, "turns">;
   /** The place of the reader. */
@@ -64,7 +64,7 @@ export function* piecesOf<Item>(items: readonly Item[], textOf: (item: Item) => 
 }
 
 /** Answers with the stream, or with the API's response if there is no such run. */
-export async function followRun(of: Followed): Promise<Response> {
+export async function followRun(of: PagesToFollow): Promise<Response> {
   const { pageOf, streams, seat } = of;
   const pageBehind = async (cursor: string, wait: number): Promise<EventPage | Response> => {
     await streams.turns.next();

@@ -8,7 +8,7 @@ import type { Offerable } from "../model/allowed.ts";
 import { type Action, pathOf } from "../model/commands.ts";
 import { AsCommand, Refused } from "../parts/action-dialog.tsx";
 import { Empty, Loading, NotAllowed, Problem, When } from "../parts/basics.tsx";
-import { type Sent, runIn, sendAction } from "../store/act.ts";
+import { type ActionProgress, runIn, sendAction } from "../store/act.ts";
 import { mayDo } from "../store/caller.ts";
 import { poll } from "../store/poll.ts";
 import { hrefOf } from "../store/route.ts";
@@ -51,7 +51,7 @@ export function Schedules() {
 
 function Schedule({ of, onDone }: { readonly of: Scheduled; readonly onDone: () => void }) {
   const { agent, every, timezone, paused } = of;
-  const sent = useSignal<Sent>({ kind: "no" });
+  const sent = useSignal<ActionProgress>({ kind: "no" });
   const buttons: readonly { readonly title: string; readonly needs: Offerable; readonly action: Action }[] = [
     { title: "Run now", needs: "runSchedule", action: scheduleAction(agent, "run") },
     paused === null

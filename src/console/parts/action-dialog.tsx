@@ -6,7 +6,7 @@ import type { Trouble } from "../api/problem.ts";
 import { type ActionName, describe, effectsOf, forkableIn, isReady } from "../model/actions.ts";
 import { type Action, cliOf, curlOf } from "../model/commands.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
-import { type Sent, runIn, sendAction } from "../store/act.ts";
+import { type ActionProgress, runIn, sendAction } from "../store/act.ts";
 import { go } from "../store/route.ts";
 import { readShown } from "../store/run.ts";
 import { Command, ShownJson } from "./basics.tsx";
@@ -21,12 +21,12 @@ export function ActionDialog(of: {
   const { name, run } = of;
   const { title, says, field, isDangerous, request } = describe(name, run);
   const text = useSignal(field?.value ?? "");
-  const sent = useSignal<Sent>({ kind: "no" });
+  const sent = useSignal<ActionProgress>({ kind: "no" });
   /** The text that was sent last. */
   const about = useSignal("");
   // The answer to a fork is about one version: a confirmation must not go out for another one.
   const isOther = name === "fork" && about.value !== text.value.trim() && sent.value.kind !== "sending";
-  const answer: Sent = isOther ? { kind: "no" } : sent.value;
+  const answer: ActionProgress = isOther ? { kind: "no" } : sent.value;
   const asks = asksToConfirm(answer);
   const action = request(text.value.trim(), asks !== null);
   const submit = async (): Promise<void> => {
@@ -79,7 +79,7 @@ export function ActionDialog(of: {
   );
 }
 
-const asksToConfirm = (sent: Sent): Trouble | null =>
+const asksToConfirm = (sent: ActionProgress): Trouble | null =>
   sent.kind === "refused" && sent.trouble.code === "NotConfirmed" ? sent.trouble : null;
 
 /** Values that the API named in its refusal. A click types one of them. */
@@ -151,7 +151,8 @@ const Confirm = ({ trouble: { detail, outcome } }: { readonly trouble: Trouble }
   </div>
 );
 
-const forkableAt = (sent: Sent): readonly string[] => (sent.kind === "refused" ? forkableIn(sent.trouble.outcome) : []);
+const forkableAt = (sent: ActionProgress): readonly string[] =>
+  sent.kind === "refused" ? forkableIn(sent.trouble.outcome) : [];
 
 const withoutKind = ({ kind: _, ...rest }: Readonly<Record<string, unknown>>): object => rest;
 

@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Summary } from "../../operations/views.ts";
 import { describe } from "../model/actions.ts";
 import { BULK_ACTIONS, BULK_MAX, type BulkAction, sendEach, whyNot } from "../model/bulk.ts";
-import { type Sent, sendAction } from "../store/act.ts";
+import { type ActionProgress, sendAction } from "../store/act.ts";
 import { mayDo } from "../store/caller.ts";
 import { Field } from "./action-dialog.tsx";
 import { Dialog } from "./dialog.tsx";
@@ -79,12 +79,12 @@ export function BulkDialog(of: { readonly runs: readonly Summary[]; readonly onC
 /** Sends the action to each run once. A dialog that was closed sends no more. */
 function useSending() {
   /** Null until the click. It never goes back, so no second click is invited. */
-  const sent = useSignal<ReadonlyMap<string, Sent> | null>(null);
+  const sent = useSignal<ReadonlyMap<string, ActionProgress> | null>(null);
   const stopped = useRef(false);
   useEffect(() => () => void (stopped.current = true), []);
   const sendTo = async (runs: readonly Summary[], name: BulkAction, text: string): Promise<void> => {
     if (sent.peek() !== null) return;
-    const set = (run: string, fate: Sent): void => void (sent.value = new Map(sent.peek()).set(run, fate));
+    const set = (run: string, fate: ActionProgress): void => void (sent.value = new Map(sent.peek()).set(run, fate));
     sent.value = new Map();
     const send = async (run: Summary): Promise<void> => {
       set(run.run, { kind: "sending" });
@@ -99,7 +99,7 @@ function useSending() {
 const Choice = (of: {
   readonly runs: readonly Summary[];
   readonly asked: readonly Summary[];
-  readonly fates: ReadonlyMap<string, Sent> | null;
+  readonly fates: ReadonlyMap<string, ActionProgress> | null;
   readonly name: BulkAction;
   readonly onToggle: (run: string) => void;
 }) => (
@@ -124,7 +124,7 @@ const Choice = (of: {
   </ul>
 );
 
-const Fate = ({ why, sent }: { readonly why: string | null; readonly sent: Sent | undefined }) => {
+const Fate = ({ why, sent }: { readonly why: string | null; readonly sent: ActionProgress | undefined }) => {
   if (sent?.kind === "refused") return <span class="bad">{sent.trouble.detail}</span>;
   if (sent !== undefined) return <span class="good">{sent.kind === "accepted" ? "accepted" : "sending…"}</span>;
   return <span class="quiet">{why ?? ""}</span>;

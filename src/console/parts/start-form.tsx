@@ -5,7 +5,7 @@ import type { DescribedAgent } from "../../operations/agents.ts";
 import { type Action, requestOf } from "../model/commands.ts";
 import { type FormField, fieldsOf, filledIn } from "../model/form.ts";
 import { jsonIn } from "../model/needs.ts";
-import { type Sent, runIn, sendAction } from "../store/act.ts";
+import { type ActionProgress, runIn, sendAction } from "../store/act.ts";
 import { go } from "../store/route.ts";
 import { AsCommand, Refused } from "./action-dialog.tsx";
 
@@ -15,7 +15,7 @@ export function StartForm({ agent: { name, task } }: { readonly agent: Described
     Object.fromEntries((fields ?? []).map((field) => [field.name, field.first])),
   );
   const json = useSignal("{}");
-  const sent = useSignal<Sent>({ kind: "no" });
+  const sent = useSignal<ActionProgress>({ kind: "no" });
   const filled = fields === null ? asFilled(json.value) : filledIn(fields, texts.value);
   const input = filled.ok ? filled.input : {};
   const action: Action = {

@@ -4,7 +4,7 @@ import { type Trouble, isUnsure, troubleOf, unsureOf } from "../api/problem.ts";
 import type { Action } from "../model/commands.ts";
 import { requestKeys } from "../model/request-keys.ts";
 
-export type Sent =
+export type ActionProgress =
   | { readonly kind: "no" }
   | { readonly kind: "sending" }
   | { readonly kind: "accepted"; readonly outcome: Readonly<Record<string, unknown>> }
@@ -19,7 +19,7 @@ const random = (): string =>
 
 const keys = requestKeys(random);
 
-export async function sendAction(action: Action): Promise<Sent> {
+export async function sendAction(action: Action): Promise<ActionProgress> {
   const { method, path, body, isKeyed = false } = action;
   try {
     // A POST without a field sends no body at all.

@@ -15,7 +15,7 @@ import { rowReader } from "../model/beats.ts";
 import { eventReader } from "../model/event-stream.ts";
 import { answered, elapse, failed, whileVisible } from "./poll.ts";
 
-export interface Followed {
+export interface OpenedRun {
   readonly run: string;
   readonly shown: Shown | null;
   /** Null until the first page is there. */
@@ -25,7 +25,7 @@ export interface Followed {
   readonly trouble: Trouble | null;
 }
 
-export const followed = signal<Followed | null>(null);
+export const followed = signal<OpenedRun | null>(null);
 
 const NO_ENTRIES: readonly TimelineEntry[] = [];
 
@@ -35,7 +35,7 @@ const readRows = rowReader();
 /** The rows of the timeline. They change with the events only, and not with what the model says or with the document. */
 export const timelineRows = computed(() => readRows(entries.value));
 
-const change = (run: string, part: Partial<Followed>): void => {
+const change = (run: string, part: Partial<OpenedRun>): void => {
   const before = followed.peek();
   if (before?.run === run) followed.value = { ...before, ...part };
 };

@@ -11,7 +11,7 @@ import { SCORE_FORMAT, UNREADABLE_MAX, scoreIn } from "./json-in.ts";
 import type { Composite } from "./nested.ts";
 import { problemOfWhole, problemsOfRoles } from "./problems.ts";
 import { reactTopology } from "./react.ts";
-import type { Context, Move, Observation, Shape, Signal } from "./topology.ts";
+import type { Context, Move, Observation, Shape, Symptom } from "./topology.ts";
 
 /** One of the roles. `model`: the name of a model of the agent. */
 export interface RoleOptions {
@@ -136,7 +136,7 @@ function bestOf(judged: readonly Draft[]): Draft | null {
 function ask(
   progress: Progress,
   of: Of,
-  said: { readonly note: string; readonly cracks?: readonly Signal[] },
+  said: { readonly note: string; readonly cracks?: readonly Symptom[] },
 ): Move<Progress> {
   const moved = { kind: "ask", progress, ...said, say: openings[progress.role](progress, of.context) } as const;
   // A drafter that revises has the tools of the round before, and what it did then stands.
@@ -203,7 +203,7 @@ function fallsIn(judged: readonly Draft[]): number {
 }
 
 /** The best-scored draft is the answer, whatever role was at work. */
-function ship(progress: Progress, why: string, cracks: readonly Signal[] = []): Move<Progress> {
+function ship(progress: Progress, why: string, cracks: readonly Symptom[] = []): Move<Progress> {
   const best = bestOf(progress.judged);
   const note = `${why}; the draft with score ${best?.score ?? 0} is shipped`;
   return { kind: "finish", progress, message: best?.message ?? "", note, ...(cracks.length > 0 ? { cracks } : {}) };

@@ -6,7 +6,7 @@
 import type { Failure } from "../event.ts";
 import type { Json } from "../json.ts";
 import { problemOfWhole } from "./problems.ts";
-import type { Begun, Context, Move, Observation, Request, Shape, Signal, TopologyModule, Uses } from "./topology.ts";
+import type { Begun, Context, Move, Observation, Request, Shape, Symptom, TopologyModule, Uses } from "./topology.ts";
 
 /** A topology whose sections may run another one. */
 export interface Composite<O extends Shape, P extends Json> extends TopologyModule<O, P> {
@@ -128,7 +128,7 @@ function observe<O extends Shape, P extends Json>(
 function lift<O extends Shape, P extends Json>(
   on: Pair<O, P>,
   move: Move<P> | null,
-  of: Of<O> & { readonly inner: Inner | null; readonly cracks?: readonly Signal[] },
+  of: Of<O> & { readonly inner: Inner | null; readonly cracks?: readonly Symptom[] },
 ): Move<Progress<P>> | null {
   const cracks = [...(of.cracks ?? []), ...(move?.cracks ?? [])];
   const signals = cracks.length > 0 ? { cracks } : {};

@@ -9,7 +9,7 @@ import { SCORE_FORMAT, UNREADABLE_MAX, scoreIn } from "./json-in.ts";
 import type { Composite } from "./nested.ts";
 import { type PipelineOptions, type Stage, judgesOf, pipelineProblems } from "./pipeline-options.ts";
 import { reactTopology } from "./react.ts";
-import type { Context, Move, Observation, Shape, Signal, Verdict } from "./topology.ts";
+import type { Context, Move, Observation, Shape, Symptom, Verdict } from "./topology.ts";
 
 /** `message`: the reply that is the output. `held`: a gate judged it. */
 type Output = { readonly message: string; readonly held: boolean };
@@ -128,7 +128,7 @@ function opening(progress: Progress, options: PipelineOptions, { textOf }: Conte
 function enter(
   progress: Progress,
   of: Of,
-  said: { readonly note: string; readonly cracks?: readonly Signal[] },
+  said: { readonly note: string; readonly cracks?: readonly Symptom[] },
 ): Move<Progress> {
   const { cursor, runs, outputs, since } = progress;
   // Stages from here on are discarded. All that followed the output of the stage before belongs to them.

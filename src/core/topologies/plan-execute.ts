@@ -13,7 +13,7 @@ import { type PlanExecuteOptions, planProblems } from "./plan-options.ts";
 import { type Done, answerOpening, doneWords, replanOpening, stepAt, stepOpening } from "./plan-openings.ts";
 import { type Step, planDiff, planFormat, planIn } from "./plan.ts";
 import { reactTopology } from "./react.ts";
-import type { Context, Move, Observation, Repeat, Shape, Signal, Verdict } from "./topology.ts";
+import type { Context, Move, Observation, Repeat, Shape, Symptom, Verdict } from "./topology.ts";
 
 type Progress = {
   readonly role: "planner" | "step" | "answer";
@@ -172,7 +172,7 @@ function adopt(progress: Progress, steps: readonly Step[], of: Of): Move<Progres
   });
 }
 
-type Said = { readonly note: string; readonly cracks?: readonly Signal[] };
+type Said = { readonly note: string; readonly cracks?: readonly Symptom[] };
 
 /** The step at the cursor, after its precondition; or the answer, if no step is left. */
 function next(progress: Progress, of: Of, said: Said): Move<Progress> {
@@ -257,7 +257,7 @@ function failedStep(progress: Progress, why: string, of: Of): Move<Progress> {
 function replan(
   progress: Progress,
   { options, context }: Of,
-  { why, cracks, code }: { readonly why: string; readonly cracks: readonly Signal[]; readonly code: string },
+  { why, cracks, code }: { readonly why: string; readonly cracks: readonly Symptom[]; readonly code: string },
 ): Move<Progress> {
   const replans = progress.replans + 1;
   const done = [...progress.done, ...givenUp(progress, context)];

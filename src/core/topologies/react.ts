@@ -3,7 +3,7 @@
  * failure is a runaway (seed 4). `maxBeats` prevents it, beats before a crash count as well, and the first signal comes
  * at 80 % of the cap.
  */
-import type { Begun, Context, Move, Observation, Shape, Signal, TopologyModule } from "./topology.ts";
+import type { Begun, Context, Move, Observation, Shape, Symptom, TopologyModule } from "./topology.ts";
 
 /**
  * What follows when tools contradict each other again although the model was told. `stop`: the run stops. `ask`: from
@@ -66,7 +66,7 @@ function beforeBeat(context: Context): Move<Progress> | null {
 }
 
 /** The first signal of a runaway, once and while beats are left. */
-export function nearCap({ beats: { used, max }, wasSignalled }: Context): readonly Signal[] {
+export function nearCap({ beats: { used, max }, wasSignalled }: Context): readonly Symptom[] {
   const isNear = used >= max * SIGNAL_SHARE && used < max && !wasSignalled("runaway");
   return isNear ? [{ crack: "runaway", why: `${used} of ${max} beats are used` }] : [];
 }

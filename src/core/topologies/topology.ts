@@ -125,7 +125,7 @@ export type Observation =
   | { readonly kind: "reopened"; readonly by: "checks" | "user"; readonly why: string };
 
 /** A first signal of a failure. */
-export interface Signal {
+export interface Symptom {
   readonly crack: Crack;
   readonly why: string;
 }
@@ -142,7 +142,7 @@ export interface Repeat {
 }
 
 /** What follows from an observation. */
-export type Move<P extends Json = Json> = { readonly cracks?: readonly Signal[] } & (
+export type Move<P extends Json = Json> = { readonly cracks?: readonly Symptom[] } & (
   | {
       /** Call the model. */
       readonly kind: "ask";

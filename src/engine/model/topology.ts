@@ -22,7 +22,7 @@ import { type Message, type Part, type Value, textOf, wordsOf } from "../../core
 import type { Json } from "../../core/json.ts";
 import type { State } from "../../core/state.ts";
 import { topologyNamed } from "../../core/topologies/table.ts";
-import type { Context, HandOff, Move, Observation, Signal, TopologyModule } from "../../core/topologies/topology.ts";
+import type { Context, HandOff, Move, Observation, Symptom, TopologyModule } from "../../core/topologies/topology.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { limitsOf } from "../context/budget-gate.ts";
 import { signalCrack } from "../context/signal-crack.ts";
@@ -48,15 +48,15 @@ export function progressIn({ topology }: State, agent: Agent): Json {
  * observes again. `none`: the run goes on as it is. `moved`: something was recorded that changes what
  * is due. `section`: a new section begins. `finished`: the run is done, and this message is its answer; null: the last reply.
  */
-export type Followed =
+export type Observed =
   | { readonly kind: "none" | "moved" | "section" | "late" }
   | { readonly kind: "finished"; readonly message: string | null };
 
-const NONE: Followed = { kind: "none" };
-const MOVED: Followed = { kind: "moved" };
+const NONE: Observed = { kind: "none" };
+const MOVED: Observed = { kind: "moved" };
 
 /** Begins the topology if it has not begun, or lets it look at the run before the next model call. */
-export async function beforeModelCall(run: ActiveRun, agent: Agent): Promise<Followed> {
+export async function beforeModelCall(run: ActiveRun, agent: Agent): Promise<Observed> {
   const begun = begin(run, agent);
   if (begun !== null) return begun;
   const { topology, messages } = run.state;
@@ -67,7 +67,7 @@ export async function beforeModelCall(run: ActiveRun, agent: Agent): Promise<Fol
   return observe(run, agent, { kind: "reopened", by: "user", why: wordsOf(said?.parts ?? []) });
 }
 
-function begin(run: ActiveRun, agent: Agent): Followed | null {
+function begin(run: ActiveRun, agent: Agent): Observed | null {
   if (progressIn(run.state, agent) !== null) return null;
   const begun = moduleOf(agent.topology).begin(agent.topology, contextOf(run, agent));
   if (begun === null) return null;
@@ -79,7 +79,7 @@ function begin(run: ActiveRun, agent: Agent): Followed | null {
 }
 
 /** Lets the topology observe, and records what follows. */
-export async function observe(run: ActiveRun, agent: Agent, seen: Observation): Promise<Followed> {
+export async function observe(run: ActiveRun, agent: Agent, seen: Observation): Promise<Observed> {
   const module = moduleOf(agent.topology);
   const context = contextOf(run, agent);
   const decide = (progress: Json, of: Observation): Move | null =>
@@ -102,7 +102,7 @@ const VERDICT_MS_MIN = 1_000;
 /** More functions in a row than any topology needs. */
 const VERIFIED_MAX = 100;
 
-function apply(run: ActiveRun, agent: Agent, move: Exclude<Move, { readonly kind: "verify" }>): Followed {
+function apply(run: ActiveRun, agent: Agent, move: Exclude<Move, { readonly kind: "verify" }>): Observed {
   signal(run, move.cracks);
   switch (move.kind) {
     case "signal":
@@ -131,7 +131,7 @@ function apply(run: ActiveRun, agent: Agent, move: Exclude<Move, { readonly kind
   }
 }
 
-function signal(run: ActiveRun, cracks: readonly Signal[] = []): void {
+function signal(run: ActiveRun, cracks: readonly Symptom[] = []): void {
   for (const { crack, why } of cracks) signalCrack(run, crack, why);
 }
 

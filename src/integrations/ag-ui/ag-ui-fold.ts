@@ -5,7 +5,7 @@
 import type { Json } from "../../core/json.ts";
 import { BUDGET } from "../../core/policy/extension.ts";
 import type { TimelineEntry } from "../../operations/views.ts";
-import { type Segment, type UiFold, addEntries, answerEntry, uiFold } from "../chat/ui-messages.ts";
+import { type UiSegment, type UiFold, addEntries, answerEntry, uiFold } from "../chat/ui-messages.ts";
 
 /** What a run needs from a human, as AG-UI asks for it. */
 interface Interrupt extends Readonly<Record<string, Json>> {
@@ -20,7 +20,7 @@ export interface AgUiFold {
   /** What each open call asks a human, by call. */
   readonly asks: Map<string, Interrupt>;
   /** What was open when each segment ended. */
-  readonly ends: Map<Segment, readonly Interrupt[]>;
+  readonly ends: Map<UiSegment, readonly Interrupt[]>;
 }
 
 /** The fold of a run without events. */

@@ -9,7 +9,7 @@ import { EVENTS_PER_TURN } from "../../ports/reading.ts";
 import type { Live } from "../../operations/live-page.ts";
 import { type AgUiFold, isObject } from "./ag-ui-fold.ts";
 import type { UiChunk } from "../chat/ui-chunks.ts";
-import type { Segment } from "../chat/ui-messages.ts";
+import type { UiSegment } from "../chat/ui-messages.ts";
 
 /** One event, as `EventSchemas` of the package `@ag-ui/core` describes it (the client of the tests checks each). */
 export type AgUiEvent = { readonly type: string } & Readonly<Record<string, Json>>;
@@ -56,7 +56,7 @@ export class AgUiReader {
    * segment has.
    */
   *next(
-    segment: Segment,
+    segment: UiSegment,
     live: Pick<Live, "reset" | "deltas"> | undefined,
   ): Generator<readonly AgUiEvent[], undefined> {
     this.#out = [];
@@ -80,7 +80,7 @@ export class AgUiReader {
   }
 
   /** How calls of earlier answers were settled. This comes before the segment's own reply. */
-  #update(segment: Segment): void {
+  #update(segment: UiSegment): void {
     const chunks = segment.update?.chunks ?? [];
     for (; this.#updatesAt < chunks.length; this.#updatesAt += 1) {
       const chunk = chunks[this.#updatesAt] as UiChunk;
@@ -90,7 +90,7 @@ export class AgUiReader {
   }
 
   /** A client that repeats a request may have some of the segment, which comes whole. */
-  #begin(segment: Segment): void {
+  #begin(segment: UiSegment): void {
     const number = this.#number(segment);
     const isOld = ({ id }: AgUiMessage): boolean => Number(/^cairn-(\d+)-/.exec(id)?.[1] ?? 0) < number;
     this.#messages = this.#request.messages.filter(isOld);
@@ -98,11 +98,11 @@ export class AgUiReader {
   }
 
   /** From 1 in the log. The segment that the first commit will begin is not in it yet. */
-  readonly #number = (segment: Segment): number => Math.max(1, this.#fold.ui.segments.indexOf(segment) + 1);
+  readonly #number = (segment: UiSegment): number => Math.max(1, this.#fold.ui.segments.indexOf(segment) + 1);
 
-  readonly #id = (segment: Segment, name: string): string => `cairn-${this.#number(segment)}-${name}`;
+  readonly #id = (segment: UiSegment, name: string): string => `cairn-${this.#number(segment)}-${name}`;
 
-  #committed(chunk: UiChunk, segment: Segment): void {
+  #committed(chunk: UiChunk, segment: UiSegment): void {
     const { type } = chunk;
     if (type === "start-step") this.#stepTo((this.#step += 1));
     // Behind it comes the whole reply: words that it does not begin with are those of a dead call.
@@ -117,7 +117,7 @@ export class AgUiReader {
   }
 
   /** Whether the reply goes on with what the client was shown. */
-  #fits({ chunks }: Segment): boolean {
+  #fits({ chunks }: UiSegment): boolean {
     const texts = new Map<number, string>();
     for (let index = this.#at; index < chunks.length; index += 1) {
       const chunk = chunks[index] as UiChunk;
@@ -145,14 +145,14 @@ export class AgUiReader {
   }
 
   /** Words of the open step. Reasoning comes with its reply, since a snapshot does not take it back. */
-  #say(part: Live["deltas"][number]["parts"][number], segment: Segment): void {
+  #say(part: Live["deltas"][number]["parts"][number], segment: UiSegment): void {
     if (part.kind !== "text") return;
     const step = this.#step + 1;
     this.#stepTo(step);
     this.#text({ part: part.index, text: part.text, step }, segment);
   }
 
-  #text(of: { readonly part: number; readonly text: string; readonly step: number }, segment: Segment): void {
+  #text(of: { readonly part: number; readonly text: string; readonly step: number }, segment: UiSegment): void {
     const { part, text, step } = of;
     const shown = this.#shown.get(part) ?? { id: this.#id(segment, `${step}-${part}`), text: "" };
     if (this.#openPart !== part) {
@@ -177,7 +177,7 @@ export class AgUiReader {
   }
 
   /** A part of a committed reply, without what the client has of it. */
-  #whole(chunk: UiChunk, segment: Segment): void {
+  #whole(chunk: UiChunk, segment: UiSegment): void {
     const [part, text] = [partIn(chunk), textIn(chunk["delta"])];
     if (chunk.type === "reasoning-delta") return this.#reasoning(this.#id(segment, `${this.#step}-${part}`), text);
     const shown = this.#shown.get(part)?.text ?? "";
@@ -195,7 +195,7 @@ export class AgUiReader {
     this.#send({ type: "REASONING_END", messageId });
   }
 
-  #call({ toolCallId = "", toolName = "", input = null }: UiChunk, segment: Segment): void {
+  #call({ toolCallId = "", toolName = "", input = null }: UiChunk, segment: UiSegment): void {
     const parentMessageId = [...this.#shown.values()].at(-1)?.id ?? this.#id(segment, `${this.#step}-calls`);
     const args = JSON.stringify(input);
     this.#send({ type: "TOOL_CALL_START", toolCallId, toolCallName: toolName, parentMessageId });
@@ -212,7 +212,7 @@ export class AgUiReader {
     ];
   }
 
-  #result(chunk: UiChunk, segment: Segment): void {
+  #result(chunk: UiChunk, segment: UiSegment): void {
     const { type, toolCallId = "", output = null, errorText = "" } = chunk;
     const given = type === "tool-output-available" ? output : type === "tool-output-denied" ? DENIED : errorText;
     const content = typeof given === "string" ? given : JSON.stringify(given);
@@ -242,7 +242,7 @@ export class AgUiReader {
     this.#end({ type: "RUN_ERROR", code, message: rest.join(": ") });
   }
 
-  #finish({ messageMetadata = null }: UiChunk, segment: Segment): void {
+  #finish({ messageMetadata = null }: UiChunk, segment: UiSegment): void {
     this.#stepTo(null);
     const { threadId, runId } = this.#request;
     const { run } = this.#fold.ui;

@@ -21,7 +21,7 @@ import {
 import { wholeNumber } from "../../api/streams/routes.ts";
 import type { Seat } from "../../api/streams/open-streams.ts";
 import { chatLogOf, messagesBefore, standing } from "./chat-log.ts";
-import { type Said, type SaidDecisions, saidIn } from "./ui-said.ts";
+import { type UiSaid, type SaidDecisions, saidIn } from "./ui-said.ts";
 import { streamUi } from "./ui-stream.ts";
 
 export function addUiRoutes(app: Pick<Hono, "get" | "post">, routes: ChatRoutes): void {
@@ -95,7 +95,7 @@ interface Taken {
 async function take(
   c: Context,
   routes: ChatRoutes,
-  chat: ChatName & { readonly run: string; readonly said: Said },
+  chat: ChatName & { readonly run: string; readonly said: UiSaid },
 ): Promise<Taken | Response> {
   const { said, run } = chat;
   if (said.kind === "rest") return { entry: null, says: null };

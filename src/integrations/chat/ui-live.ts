@@ -7,7 +7,7 @@
  */
 import type { Live } from "../../operations/live-page.ts";
 import { LIVE_CHUNKS, type UiChunk } from "./ui-chunks.ts";
-import type { Segment } from "./ui-messages.ts";
+import type { UiSegment } from "./ui-messages.ts";
 
 /** Text that waits until it is worth a chunk, once half of the free ones are used. */
 const PENDING_CHARACTERS = 200;
@@ -26,7 +26,7 @@ export class UiReader {
   }
 
   /** The chunks that the log has for this reader. `hasEnded`: the last of them is `finish`. */
-  committed(segment: Pick<Segment, "chunks" | "isDone">): readonly UiChunk[] {
+  committed(segment: Pick<UiSegment, "chunks" | "isDone">): readonly UiChunk[] {
     const { chunks, isDone } = segment;
     const from = this.#at;
     if (isDone) {

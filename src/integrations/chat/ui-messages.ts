@@ -23,7 +23,7 @@ import type { Json } from "../../core/json.ts";
 import type { TimelineEntry } from "../../operations/views.ts";
 import { type UiChunk, replyChunks, shownJson, shownText } from "./ui-chunks.ts";
 
-export interface Segment {
+export interface UiSegment {
   /** From 1. The segments of one turn continue one message. */
   readonly turn: number;
   /** What began it: `task`, the ID of a message, a gate, or an answer. More of them may come while it is open. */
@@ -32,13 +32,13 @@ export interface Segment {
   /** Its last chunk is `finish`. */
   isDone: boolean;
   /** What it adds to the message of an earlier turn, which holds the calls that are open. */
-  update?: Segment;
+  update?: UiSegment;
 }
 
 /** What is known of a run after some of its events. */
 export interface UiFold {
   readonly run: string;
-  readonly segments: Segment[];
+  readonly segments: UiSegment[];
   readonly calls: FollowedCalls;
   /** How each open question was shown, by its call. */
   readonly questions: Map<Json | undefined, UiChunk>;
@@ -120,7 +120,10 @@ function apply(fold: UiFold, entry: TimelineEntry): void {
 }
 
 /** Begins a segment, unless one is open: that one goes on. */
-function begin({ segments }: UiFold, { entry, isTurn }: { readonly entry: string; readonly isTurn: boolean }): Segment {
+function begin(
+  { segments }: UiFold,
+  { entry, isTurn }: { readonly entry: string; readonly isTurn: boolean },
+): UiSegment {
   const last = segments.at(-1);
   if (last?.isDone === false) {
     last.entries.push(entry);
@@ -133,7 +136,7 @@ function begin({ segments }: UiFold, { entry, isTurn }: { readonly entry: string
   return begun;
 }
 
-const begunOf = (turn: number): Segment => ({
+const begunOf = (turn: number): UiSegment => ({
   turn,
   entries: [],
   chunks: [{ type: "start", messageId: `turn-${turn}` }],
@@ -145,7 +148,7 @@ const add = (fold: UiFold, ...chunks: readonly UiChunk[]): void =>
   void begin(fold, { entry: "", isTurn: false }).chunks.push(...chunks);
 
 /** Begins a segment with what a human decided or answered about an open call. Returns the part for the message that shows the call. */
-function beginOfCall(fold: UiFold, entry: string): Segment {
+function beginOfCall(fold: UiFold, entry: string): UiSegment {
   const segment = begin(fold, { entry, isTurn: false });
   if (fold.callsTurn === segment.turn) return segment;
   segment.update ??= begunOf(fold.callsTurn);
@@ -276,7 +279,7 @@ const WHOLE = "whole:";
  * What a request of a page follows: the last segment that this entry is in (an answer that did not fit is given again), or
  * what it updates; or the whole last turn. Null: it is not in the log yet.
  */
-function streamOf(segments: readonly Segment[], entry: string | null): Segment | null {
+function streamOf(segments: readonly UiSegment[], entry: string | null): UiSegment | null {
   const last = segments.at(-1);
   if (last === undefined) return null;
   if (entry === null) return joined(segments.filter(({ turn }) => turn === last.turn));
@@ -293,19 +296,19 @@ function streamOf(segments: readonly Segment[], entry: string | null): Segment |
 }
 
 /** The last segment with this entry, with what it updates: for a client whose calls belong to no message. */
-export const segmentWith = (segments: readonly Segment[], entry: string | null): Segment | null =>
+export const segmentWith = (segments: readonly UiSegment[], entry: string | null): UiSegment | null =>
   segments.findLast(({ entries }) => entries.includes(entry ?? "")) ?? null;
 
 /** Whole turns: all that makes the message of each, wherever it stands in the log. By their numbers. */
-export const wholeTurns = (segments: readonly Segment[]): ReadonlyMap<number, Segment> =>
+export const wholeTurns = (segments: readonly UiSegment[]): ReadonlyMap<number, UiSegment> =>
   new Map([...Map.groupBy(segments.flatMap(withUpdate), ({ turn }) => turn)].map(([turn, own]) => [turn, joined(own)]));
 
-const withUpdate = (segment: Segment): readonly Segment[] =>
+const withUpdate = (segment: UiSegment): readonly UiSegment[] =>
   segment.update === undefined ? [segment] : [segment.update, segment];
 
 /** The segments of one turn as one. At least one. What one of them ended with stays known. */
-function joined(own: readonly Segment[]): Segment {
-  const last = own.at(-1) as Segment;
+function joined(own: readonly UiSegment[]): UiSegment {
+  const last = own.at(-1) as UiSegment;
   const chunks = own.flatMap((segment, index) => {
     const some = index === 0 ? segment.chunks : segment.chunks.slice(1);
     return segment === last ? some : some.map(withoutEnd);
@@ -322,10 +325,10 @@ export const withoutEnd = (chunk: UiChunk): UiChunk =>
  * model says before belongs to the segment that this commit will begin.
  */
 export function liveStreamOf(
-  segments: readonly Segment[],
+  segments: readonly UiSegment[],
   entry: string | null,
-  find: (segments: readonly Segment[], entry: string | null) => Segment | null = streamOf,
-): Segment | null {
+  find: (segments: readonly UiSegment[], entry: string | null) => UiSegment | null = streamOf,
+): UiSegment | null {
   if (segments.length > 0 || (entry !== null && entry !== "task")) return find(segments, entry);
   return { turn: 1, entries: ["task"], chunks: [{ type: "start", messageId: "turn-1" }], isDone: false };
 }

@@ -27,10 +27,10 @@ export interface SaidDecisions {
 }
 
 /** `rest`: the page has nothing to say, and an empty message for what follows. */
-export type Said = SaidMessage | SaidDecisions | { readonly kind: "rest" };
+export type UiSaid = SaidMessage | SaidDecisions | { readonly kind: "rest" };
 
 /** Throws an `ApiProblem` if the body is none that a transport of the AI SDK sends. */
-export function saidIn(body: unknown): Said {
+export function saidIn(body: unknown): UiSaid {
   const { messages: given, trigger, messageId } = fieldsOf(body);
   const messages = listIn(given).map(fieldsOf);
   if (messages.length === 0) throw invalid("#/messages", "there is no message");
@@ -56,7 +56,7 @@ function messageIn(messages: readonly Fields[], last: Fields, anew: SaidMessage[
 }
 
 /** What a human decided in any message, and answered in this one: a user may have gone on meanwhile. */
-function givenIn(messages: readonly Fields[], target: Fields): Said {
+function givenIn(messages: readonly Fields[], target: Fields): UiSaid {
   const parts = listIn(target["parts"]).map(fieldsOf);
   const own = decisionsIn(parts);
   const others = messages.filter((each) => each !== target && each["role"] === "assistant");
