@@ -25,6 +25,10 @@ const places: z.ZodType<RunPlaces> = z.object({
 
 /** Fields of every summary of a run. */
 export const summaryFields = {
+  title: z.string().nullable().openapi({
+    description: "What it is about, in one line: by the title of its agent, else an excerpt of its input.",
+  }),
+  startKey: z.string().nullable().openapi({ description: "The beginning of the idempotency key of its start." }),
   budget: z.array(meter).openapi({
     description: "What it may spend and has spent, for each meter with a limit, as its last checkpoint knew them.",
   }),

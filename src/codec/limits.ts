@@ -53,6 +53,9 @@ export const SIZES = {
   issuesMax: 32,
   /** The sender's name and the ID of a message. */
   nameCharactersMax: 64,
+  /** What lists show of a run, in its row: its title and the key of its start together, and of these the key. */
+  titleBytesMax: 60,
+  keyShownBytesMax: 24,
   /** A larger reply is refused, and the model gets a message that says so. */
   replyBytesMax: 1024 * 1024,
   /** Each open call takes space in the state. */

@@ -8,18 +8,18 @@ import type { Status } from "../core/phases.ts";
 import type { ListedRow } from "../protocol/row.ts";
 import { mayAsk } from "../protocol/row-brief.ts";
 import type { World } from "../ports/world.ts";
-import { type ShownRestored, shownRestored } from "./summary.ts";
+import { type ShownRestored, namesOf, shownRestored } from "./summary.ts";
 import { type OpenGate, type Shown, type UnknownCall, showRow } from "./views.ts";
 import type { OpenWait } from "./wait-views.ts";
 
 /** An open gate with its run. */
-export interface WaitingGate extends OpenGate, Pick<Shown, "run" | "agent" | "assigned"> {
+export interface WaitingGate extends OpenGate, Pick<Shown, "run" | "agent" | "title" | "startKey" | "assigned"> {
   /** The page would be too large with the arguments: the document of the run has them. */
   readonly omitted?: readonly ["args"];
 }
 
 /** A question that no human has answered, with its run. */
-export interface WaitingQuestion extends OpenWait, Pick<Shown, "run" | "agent" | "assigned"> {
+export interface WaitingQuestion extends OpenWait, Pick<Shown, "run" | "agent" | "title" | "startKey" | "assigned"> {
   readonly omitted?: readonly ["args"];
 }
 
@@ -27,12 +27,12 @@ export interface WaitingQuestion extends OpenWait, Pick<Shown, "run" | "agent" |
  * A call whose outcome an operator has to reconcile, with its run. Of a hand-off the run is the parent, which is blocked
  * and reconciled, whatever its child did.
  */
-export interface WaitingUnknown extends UnknownCall, Pick<Shown, "run" | "agent" | "assigned"> {
+export interface WaitingUnknown extends UnknownCall, Pick<Shown, "run" | "agent" | "title" | "startKey" | "assigned"> {
   readonly omitted?: readonly ["args"];
 }
 
 /** A run whose store was restored: an operator has to check what it may have done in the lost time. */
-export interface RestoredRun extends ShownRestored, Pick<Shown, "run" | "agent"> {}
+export interface RestoredRun extends ShownRestored, Pick<Shown, "run" | "agent" | "title" | "startKey"> {}
 
 /** `next`: the cursor of the next page; null if there is none. A page may have no gate and still have a next one. */
 export interface WaitingPage {
@@ -108,7 +108,7 @@ export async function listGates(
       questions.push(...(bytes > leftBytes ? found.questions.map(withoutArgs) : found.questions));
       unknown.push(...(bytes > leftBytes ? found.unknown.map(withoutArgs) : found.unknown));
       const mark = seen.has(row.run) ? null : shownRestored(row);
-      if (mark !== null) restored.push({ run: row.run, agent: row.agent, ...mark });
+      if (mark !== null) restored.push({ ...namesOf(row), ...mark });
       leftBytes -= bytes;
       seen.add(row.run);
     }
@@ -145,12 +145,13 @@ async function waitingOf(
     const row = await world.table.read(listed.run, world.clock.now());
     const shown = row === null ? null : await showRow(world, row);
     if (shown === null) return NOTHING;
-    const { run, agent, assigned, gates, waits, unknown } = shown;
+    const { assigned, gates, waits, unknown } = shown;
+    const names = { ...namesOf(listed), assigned };
     const questions = waits.filter((wait) => wait.for === "answer" && !wait.answered);
     return {
-      gates: gates.flatMap((gate) => (gate.decided ? [] : [{ run, agent, assigned, ...gate }])),
-      questions: questions.map((question) => ({ run, agent, assigned, ...question })),
-      unknown: unknown.flatMap((call) => (call.answered ? [] : [{ run, agent, assigned, ...call }])),
+      gates: gates.flatMap((gate) => (gate.decided ? [] : [{ ...names, ...gate }])),
+      questions: questions.map((question) => ({ ...names, ...question })),
+      unknown: unknown.flatMap((call) => (call.answered ? [] : [{ ...names, ...call }])),
     };
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;

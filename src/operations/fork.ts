@@ -25,6 +25,7 @@ import type { Creation, Incarnation, Row } from "../protocol/row.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { World } from "../ports/world.ts";
 import { storeCreation } from "../engine/context/creation.ts";
+import { runNames } from "../engine/context/title.ts";
 import { forkedState } from "../engine/context/forked-run.ts";
 import { senderOf } from "../engine/context/inbox.ts";
 import { unlessGone } from "../history/damage.ts";
@@ -217,8 +218,8 @@ async function prepareFork(
       },
     }),
   });
-  const kept = new Set(task === undefined ? [] : blobsIn(state.task));
-  const blobs = blobsIn(state).filter((digest) => !kept.has(digest));
+  const ownValues = new Set(task === undefined ? [] : blobsIn(state.task));
+  const blobs = blobsIn(state).filter((digest) => !ownValues.has(digest));
   await copyEach(
     blobs,
     async (digest) => {
@@ -235,7 +236,13 @@ async function prepareFork(
     },
     world,
   );
-  return storeCreation(world, { agent, tenant: from.tenant, parent: null, state, inputDigest, restored: of.restored });
+  const { title } = from.brief ?? {};
+  const kept = title === undefined ? {} : { title };
+  const names = task === undefined ? kept : runNames(world, { agent, run, task, key: null });
+  return storeCreation(world, {
+    ...{ agent, tenant: from.tenant, parent: null, state, inputDigest, names },
+    restored: of.restored,
+  });
 }
 
 /** How many values are copied at the same time. */

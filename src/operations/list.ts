@@ -30,6 +30,8 @@ export interface RunFilter {
   readonly schedule: string | null;
   /** The key that its caller gave it when it started. */
   readonly key: string | null;
+  /** Its title, or the key of its start, begins with this text, in upper or lower case. */
+  readonly named: string | null;
   /** The ID of the run that started it. */
   readonly parent: string | null;
   /** A first signal that it gave. */
@@ -48,6 +50,7 @@ export const ANY_RUN: RunFilter = {
   phase: null,
   schedule: null,
   key: null,
+  named: null,
   parent: null,
   crack: null,
   since: null,
@@ -115,6 +118,7 @@ const LOOKED_AT = [
   "phase",
   "schedule",
   "key",
+  "named",
   "parent",
   "crack",
   "since",
@@ -128,14 +132,22 @@ const SKEW_MS = 3_600_000;
 const hasKey = ({ hash }: Pick<World, "hash">, { run, tenant, agent }: ListedRow, key: string): boolean =>
   run === runId(hash, { tenant, agent, idempotencyKey: key });
 
+/** A row has the beginning of a long key, so the whole key finds its run by the ID. */
+function isNamed(world: Pick<World, "hash">, row: ListedRow, text: string): boolean {
+  const { title = "", startKey = "" } = row.brief ?? {};
+  const begins = (shown: string): boolean => shown.toLowerCase().startsWith(text.trim().toLowerCase());
+  return begins(title) || begins(startKey) || hasKey(world, row, text);
+}
+
 function matches(world: Pick<World, "hash">, row: ListedRow, of: RunFilter): boolean {
-  const { agent, agentVersion, phase, schedule, key, parent, crack, since, usdAbove } = of;
+  const { agent, agentVersion, phase, schedule, key, named, parent, crack, since, usdAbove } = of;
   return (
     (agent === null || row.agent === agent) &&
     (agentVersion === null || row.agentVersion === agentVersion) &&
     (phase === null || row.phase === phase) &&
     (schedule === null || (row.agent === schedule && row.brief?.isScheduled === true)) &&
     (key === null || hasKey(world, row, key)) &&
+    (named === null || isNamed(world, row, named)) &&
     (parent === null || row.parent?.run === parent) &&
     (crack === null || row.brief?.cracks.includes(crack) === true) &&
     (since === null || row.createdAt >= since) &&

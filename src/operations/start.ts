@@ -109,6 +109,8 @@ async function startOnce<Refusal>(world: World, of: TaskToStart<Refusal>): Promi
     parent: of.parent ?? null,
     by: of.by ?? null,
     isScheduled: of.isScheduled,
+    // The key of a firing is made of its agent and its time, which lists show anyway.
+    key: of.isScheduled === true ? null : of.idempotencyKey,
   });
   return createOnce(world, creation);
 }

@@ -12,6 +12,10 @@ export interface Summary {
   readonly run: string;
   readonly agent: string;
   readonly agentVersion: string;
+  /** What it is about, in one line; null if nothing is known. */
+  readonly title: string | null;
+  /** The key of its start, cut; null without one. */
+  readonly startKey: string | null;
   /** The run that dispatched it; null if no run did. */
   readonly parent: string | null;
   readonly status: Status;
@@ -61,16 +65,21 @@ export function shownRestored(row: ListedRow): ShownRestored | null {
   return mark === null ? null : { at: mark.at, asOf: mark.asOf, waits: mark.waits === true };
 }
 
+/** What every list says of a run: its ID, its agent, and what people call it. */
+export const namesOf = ({ run, agent, brief }: ListedRow): Pick<Summary, "run" | "agent" | "title" | "startKey"> => ({
+  ...{ run, agent, title: brief?.title ?? null, startKey: brief?.startKey ?? null },
+});
+
 /** `now`: epoch milliseconds, to judge the lease. */
 export function summaryOf(row: ListedRow, now: number): Summary {
-  const { run, agent, agentVersion, status, phase, version, epoch, takeovers } = row;
+  const { run, agentVersion, status, phase, version, epoch, takeovers } = row;
   const { createdAt, statusSince, lastCheckpointAt } = row;
   const { microUsd, tokensIn, tokensOut, beats }: Spent = row.spent;
   const held = row.owner !== null && now < (row.leaseUntil ?? 0);
   const spent = { usd: Number(usd(microUsd)), tokensIn, tokensOut };
   const inProgress = !hasEnded(row);
   return {
-    ...{ run, agent, agentVersion, status, phase, inProgress, resumable: inProgress && !held },
+    ...{ ...namesOf(row), agentVersion, status, phase, inProgress, resumable: inProgress && !held },
     ...{ version, epoch, beats, takeovers },
     parent: row.parent?.run ?? null,
     ...{ createdAt, statusSince, lastCheckpointAt, wakeAt: row.wakeAt, storeOutage: row.storeOutage, spent },

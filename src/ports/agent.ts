@@ -34,6 +34,8 @@ export interface Agent<Task extends z.ZodType = z.ZodType, Output extends z.ZodT
   readonly sources?: readonly ToolSource[];
   /** The definition of done: a run may not complete before all of these checks hold. */
   readonly done: readonly Check<z.output<Task>>[];
+  /** What lists call a run, from its task. Absent: an excerpt of the task. */
+  title?(view: { readonly task: z.output<Task> }): string;
   /** The result of the run. */
   result(view: RunView<z.output<Task>>): Json;
   readonly topology: Topology;

@@ -16,6 +16,10 @@ export interface RowBrief {
   readonly isScheduled: boolean;
   /** It asks a human: a gate is open, a call waits for an answer, or the outcome of one is unknown. */
   readonly asks?: true;
+  /** What the run is about, in one line, from its start on. */
+  readonly title?: string;
+  /** The key of its start, redacted and cut; absent: its caller gave none. */
+  readonly startKey?: string;
 }
 
 /** Whether the run may ask a human: for what its last commit told, or whether a restored store repeats what it did. */

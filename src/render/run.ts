@@ -6,7 +6,7 @@ import type { Status } from "../core/phases.ts";
 import type { Damaged } from "../ports/run-table.ts";
 import type { OpenGate, Shown, Summary, UnknownCall } from "../operations/views.ts";
 import { askedFor, grantWords } from "./grants.ts";
-import { type Cell, type Ink, type Paint, type Style, fittedTable, pairs } from "./paint.ts";
+import { type Cell, type Column, type Ink, type Paint, type Style, fittedTable, pairs } from "./paint.ts";
 import { labelWords, noteWords } from "./outage.ts";
 import { renderChildren } from "./children.ts";
 import { renderWait } from "./input-waits.ts";
@@ -25,6 +25,7 @@ import {
   shortJson,
   shortRun,
   timeOfDay,
+  titleWords,
 } from "./words.ts";
 
 const INKS: { readonly [S in Status]: Ink } = {
@@ -40,25 +41,33 @@ const INKS: { readonly [S in Status]: Ink } = {
 
 export const inked = (status: Status, paint: Paint): string => paint(INKS[status], status);
 
+/** What the other columns of a list take, about, and what a title has of a page that is narrower. */
+const BESIDE_TITLE = 100;
+const TITLE_CHARACTERS_MIN = 32;
+
 export function renderList(runs: readonly Summary[], page: Style): string {
   const { now } = page;
   const ids = runs.map(({ run }) => run).toSorted();
   // The IDs are sorted, so only neighbours can share a prefix.
   const nameOf = new Map(ids.map((run, index) => [run, shortRun(run, ids.slice(Math.max(0, index - 1), index + 2))]));
-  const columns = [
+  const hasTitles = runs.some((run) => titleWords(run) !== "");
+  const titleMax = Math.max(TITLE_CHARACTERS_MIN, page.width - BESIDE_TITLE);
+  const columns: readonly Column[] = [
     { title: "RUN" },
     { title: "AGENT" },
+    ...(hasTitles ? [{ title: "TITLE" }] : []),
     { title: "STATUS" },
     { title: "BEATS", align: "right" },
     { title: "TAKEOVERS", align: "right" },
     { title: "SPENT", align: "right" },
     { title: "STARTED" },
     { title: "LAST CHECKPOINT" },
-  ] as const;
+  ];
   const hasNotes = runs.some((run) => noteWords(run, now) !== null);
   const rows = runs.map((run): Cell[] => [
     nameOf.get(run.run) ?? run.run,
     run.agent,
+    ...(hasTitles ? [short(titleWords(run), titleMax)] : []),
     statusCell(run),
     String(run.beats),
     run.takeovers === 0 ? "0" : { text: String(run.takeovers), ink: "yellow" },
@@ -110,7 +119,7 @@ function head(run: Shown, { now, paint }: Style): string[] {
   const tokens = `${grouped(tokensIn)} tokens in, ${grouped(tokensOut)} out`;
   const wakes = run.inProgress && run.status !== "blocked" && run.status !== "paused" ? (run.wakeAt ?? 0) : 0;
   return [
-    `${paint("bold", run.run)}  ${run.agent}`,
+    [paint("bold", run.run), run.agent, titleWords(run)].filter((word) => word !== "").join("  "),
     ...pairs(
       [
         ["status", `${inked(run.status, paint)}${label === run.status ? "" : paint("dim", `, ${label}`)}`],

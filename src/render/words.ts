@@ -71,6 +71,11 @@ export function shortValue(value: Value, max: number): string {
   return `${short(value.head, max)} (${grouped(Math.ceil(value.bytes / 1024))} KB in all)`;
 }
 
+/** What people call a run: its title, and the key of its start in brackets. Empty where it has neither. */
+export const titleWords = (names: { readonly title: string | null; readonly startKey: string | null }): string =>
+  // An older server says neither.
+  [names.title ?? "", names.startKey == null ? "" : `[${names.startKey}]`].filter((word) => word !== "").join(" ");
+
 const twoDigits = (n: number): string => String(n).padStart(2, "0");
 
 /**

@@ -106,6 +106,11 @@ interface AgentOptions<Task extends z.ZodType, Output extends z.ZodType = z.ZodT
   readonly tools: Readonly<Record<string, AnyTool>>;
   /** The definition of done: a run completes only if all of these checks hold. Default: none. */
   readonly done?: readonly Check<z.output<Task>>[];
+  /**
+   * What lists, approvals and the console call a run, such as `({ task }) => `refund ${task.order}``. It is cut to 60 bytes,
+   * without secrets, and made once when the run starts. Default, also if it throws: an excerpt of the input.
+   */
+  readonly title?: (view: { readonly task: z.output<Task> }) => string;
   /** Computes the result of a run; default: the text of the model's final reply. */
   readonly result?: (view: RunView<z.output<Task>>) => Json;
   /**
@@ -157,7 +162,17 @@ interface AgentOptions<Task extends z.ZodType, Output extends z.ZodType = z.ZodT
 
 const AGENT_OPTIONS: { readonly [Option in keyof AgentOptions<z.ZodType>]-?: true } = {
   ...{ name: true, version: true, model: true, modelOptions: true, models: true, instructions: true, price: true },
-  ...{ task: true, tools: true, mcp: true, output: true, result: true, results: true, done: true, chat: true },
+  ...{
+    task: true,
+    tools: true,
+    mcp: true,
+    output: true,
+    result: true,
+    results: true,
+    done: true,
+    chat: true,
+    title: true,
+  },
   ...{ topology: true, checkpoint: true, budget: true, loops: true, dial: true, context: true, memory: true },
   ...{ upgrade: true, schedule: true, retention: true, deadline: true, saga: true, secrets: true },
   activeTools: true,
@@ -232,6 +247,7 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
     tools: tools as Readonly<Record<string, Tool>>,
     ...sourcesOf(name, options.mcp),
     ...resultOf(options),
+    ...(options.title !== undefined && { title: options.title }),
     ...modelOptionsOf(name, modelOptions),
     topology,
     models,

@@ -49,6 +49,7 @@ export const AGENT_FORMS: Forms = {
   tools: { ...RECORD, says: "an object of tools by their names: tools: { NAME: tool({ ... }) }" },
   done: namedApart(listOf(withMembers("a check", { name: TEXT, holds: FUNCTION }), CHECKS)),
   result: SYNCHRONOUS,
+  title: SYNCHRONOUS,
   output: PARSED_AT_ONCE,
   chat: anyForm(FLAG, { says: '{ idle: "2h" }', holds: (value) => RECORD.holds(value) && hasOnly(value, ["idle"]) }),
   models: { ...RECORD, says: 'an object of models by their names: models: { judge: "anthropic:claude-haiku-4-5" }' },

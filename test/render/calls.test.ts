@@ -42,7 +42,16 @@ const blocked: Shown = {
   ...{
     createdAt: NOW,
     startedAt: NOW,
-    ...{ execution: "local-a-1", aws: null, budget: [], signals: [], restored: null, isScheduled: false },
+    ...{
+      execution: "local-a-1",
+      aws: null,
+      budget: [],
+      signals: [],
+      restored: null,
+      isScheduled: false,
+      title: null,
+      startKey: null,
+    },
     forkedFrom: null,
     standing: [],
     startedBy: null,

@@ -16,7 +16,16 @@ const waiting: Shown = {
   ...{
     createdAt: NOW - 700_000,
     startedAt: NOW - 700_000,
-    ...{ execution: "local-a-1", aws: null, budget: [], signals: [], restored: null, isScheduled: false },
+    ...{
+      execution: "local-a-1",
+      aws: null,
+      budget: [],
+      signals: [],
+      restored: null,
+      isScheduled: false,
+      title: null,
+      startKey: null,
+    },
     forkedFrom: null,
     standing: [],
     startedBy: null,

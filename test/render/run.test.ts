@@ -38,7 +38,16 @@ const blocked: Shown = {
   ...{
     createdAt: NOW - 125_000,
     startedAt: NOW - 124_000,
-    ...{ execution: "local-a-1", aws: null, budget: [], signals: [], restored: null, isScheduled: false },
+    ...{
+      execution: "local-a-1",
+      aws: null,
+      budget: [],
+      signals: [],
+      restored: null,
+      isScheduled: false,
+      title: null,
+      startKey: null,
+    },
     forkedFrom: null,
     standing: [],
     startedBy: "ann@loom",

@@ -28,7 +28,16 @@ const waiting: Shown = {
   ...{
     createdAt: AT,
     startedAt: AT,
-    ...{ execution: "local-a-1", aws: null, budget: [], signals: [], restored: null, isScheduled: false },
+    ...{
+      execution: "local-a-1",
+      aws: null,
+      budget: [],
+      signals: [],
+      restored: null,
+      isScheduled: false,
+      title: null,
+      startKey: null,
+    },
     forkedFrom: null,
     standing: [],
     startedBy: null,

@@ -28,7 +28,7 @@ import type { Opened } from "../../compose/open.ts";
 import { refusedAs, unlessGone } from "../perform.ts";
 import { renderWait } from "../../render/input-waits.ts";
 import { ignoredWords, renderGate, renderUnknown } from "../../render/run.ts";
-import { retyped, timeOfDay } from "../../render/words.ts";
+import { retyped, timeOfDay, titleWords } from "../../render/words.ts";
 import type { StoreFlags } from "../../compose/surroundings.ts";
 import { type Shell, printLines } from "../shell.ts";
 import { transportTo, transportToRun } from "../choose-transport.ts";
@@ -127,9 +127,10 @@ export async function listApprovals(shell: Shell, flags: StoreFlags & { readonly
   const style = { now: transport.now(), paint, width, command: transport.command };
   if (open.length + questions.length + unknown.length === 0)
     out("no call waits for an approval, an answer or a reconciliation");
-  for (const { run, agent, asOf } of restored) {
+  for (const { asOf, ...mark } of restored) {
+    const { run } = mark;
     const from = `restored from its state of ${timeOfDay(asOf, style.now)}; check what it did since, then`;
-    out(`${run}  ${agent}  ${from} ${paint("bold", transport.command("checked", run))}`);
+    out(`${namesLine(mark)}  ${from} ${paint("bold", transport.command("checked", run))}`);
   }
   for (const gate of open) out(`${headOf(gate)}${renderGate(gate.run, gate, style)}\n`);
   for (const question of questions) out(`${headOf(question)}${renderWait(question.run, question, style)}\n`);
@@ -137,8 +138,11 @@ export async function listApprovals(shell: Shell, flags: StoreFlags & { readonly
   return EXIT.done;
 }
 
-const headOf = ({ run, agent, assigned }: Pick<WaitingGate, "run" | "agent" | "assigned">): string =>
-  `${run}  ${agent}${assigned === null ? "" : `, assigned to ${assigned.to}`}`;
+const headOf = ({ assigned, ...names }: Parameters<typeof namesLine>[0] & Pick<WaitingGate, "assigned">): string =>
+  `${namesLine(names)}${assigned === null ? "" : `, assigned to ${assigned.to}`}`;
+
+const namesLine = (names: Pick<WaitingGate, "run" | "agent" | "title" | "startKey">): string =>
+  [names.run, names.agent, titleWords(names)].filter((word) => word !== "").join("  ");
 
 function gateMeant(
   transport: Transport,

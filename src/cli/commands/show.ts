@@ -34,6 +34,7 @@ export interface ListFlags extends StoreFlags {
   readonly phase?: Phase;
   readonly schedule?: string;
   readonly key?: string;
+  readonly named?: string;
   readonly parent?: string;
   readonly crack?: Crack;
   readonly since?: string;
@@ -71,6 +72,7 @@ async function listed(
   const {
     schedule = null,
     key = null,
+    named = null,
     parent = null,
     crack = null,
     above: usdAbove = null,
@@ -79,7 +81,7 @@ async function listed(
   const runs: Summary[] = [];
   const damaged: Damaged[] = [];
   for (let after: string | null = null; ;) {
-    const wanted = { status, agent, agentVersion, phase, schedule, key, parent, crack, since, usdAbove };
+    const wanted = { status, agent, agentVersion, phase, schedule, key, named, parent, crack, since, usdAbove };
     const left = limit - runs.length;
     const part: OutcomeOf<"list"> = await perform("list", { ...wanted, after, limit: left }, { tenant });
     // The context names the tenant, so the list asks for no other.

@@ -2,6 +2,7 @@
 import { CRACK_NAMES, type Crack } from "../../core/crack.ts";
 import { PHASE_NAMES, type Phase } from "../../core/phases.ts";
 import type { Summary } from "../../operations/views.ts";
+import { titleWords } from "../../render/words.ts";
 import { GROUPS, type Group, groupOf } from "./groups.ts";
 
 export interface Filters {
@@ -73,7 +74,7 @@ export function matches(run: Summary, filters: Filters, now: number): boolean {
     (phase === null || run.phase === phase) &&
     (schedule === null || (run.isScheduled && run.agent === schedule)) &&
     (crack === null || run.signals.includes(crack)) &&
-    (text === "" || run.run.toLowerCase().includes(text) || run.agent.toLowerCase().includes(text)) &&
+    (text === "" || `${run.run} ${run.agent} ${titleWords(run)}`.toLowerCase().includes(text)) &&
     (hours === null || run.createdAt >= now - hours * 3_600_000) &&
     (usdAbove === null || run.spent.usd > usdAbove) &&
     (!takenOver || run.takeovers > 0)

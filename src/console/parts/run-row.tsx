@@ -2,7 +2,7 @@
 import type { Damaged } from "../../ports/run-table.ts";
 import type { Summary } from "../../operations/views.ts";
 import { budgetWords } from "../../render/meters.ts";
-import { shortRun } from "../../render/words.ts";
+import { shortRun, titleWords } from "../../render/words.ts";
 import { dollarsIn } from "../model/budget.ts";
 import { groupOf, phaseWords } from "../model/groups.ts";
 import { now } from "../store/clock.ts";
@@ -30,9 +30,11 @@ export const RunRow = ({ run, ...place }: { readonly run: Summary } & RowPlace) 
     <a href={hrefOf(["run", run.run])}>
       <Status group={groupOf(run)} word={statusWord(run)} />
       <span class="who">
-        <b class="cut">{run.agent}</b>
+        <b class="cut" title={titleWords(run)}>
+          {titleWords(run) === "" ? run.agent : titleWords(run)}
+        </b>
         <span class="mono quiet cut" title={run.run}>
-          {shortRun(run.run)}
+          {titleWords(run) === "" ? shortRun(run.run) : `${run.agent} ${shortRun(run.run)}`}
         </span>
       </span>
       <span class="phase cut" title={phaseWords(run, now.value)}>

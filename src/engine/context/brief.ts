@@ -19,6 +19,8 @@ export function briefOf(
     cracks: Object.keys(state.cracks ?? {}),
     isScheduled: before?.isScheduled ?? false,
     ...(asksHuman(state) && { asks: true }),
+    ...(before?.title !== undefined && { title: before.title }),
+    ...(before?.startKey !== undefined && { startKey: before.startKey }),
   };
 }
 

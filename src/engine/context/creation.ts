@@ -29,6 +29,7 @@ import { redactionIn } from "../../history/secrets.ts";
 import { briefOf } from "./brief.ts";
 import { senderOf } from "./inbox.ts";
 import { initialState, partOfAgent } from "./new-run.ts";
+import { type RunNames, runNames } from "./title.ts";
 
 /** One problem of an input, and its path. */
 export interface Issue {
@@ -65,6 +66,8 @@ export async function prepareCreation(
     readonly isScheduled?: boolean | undefined;
     /** The mark of a restore that the run inherits; absent: none. */
     readonly restored?: RestoredMark | undefined;
+    /** The key that its caller gave; absent: none. */
+    readonly key?: string | null;
   },
 ): Promise<Creation> {
   const { agent, tenant, run, parent, by, grant, depth, expected, isScheduled = false, files: contents = [] } = of;
@@ -83,7 +86,8 @@ export async function prepareCreation(
   });
   const state = expected === undefined ? begun : { ...begun, expected };
   const inputDigest = inputDigestOf(of.task, files);
-  return storeCreation(world, { agent, tenant, parent, state, inputDigest, isScheduled, restored: of.restored });
+  const names = runNames(world, { agent, run, task: of.task, key: of.key ?? null });
+  return storeCreation(world, { agent, tenant, parent, state, inputDigest, isScheduled, names, restored: of.restored });
 }
 
 /** Stores the first snapshot of a run. Its values are stored before. */
@@ -95,11 +99,12 @@ export async function storeCreation(
     readonly parent: Incarnation | null;
     readonly state: State;
     readonly inputDigest: string;
+    readonly names: RunNames;
     readonly isScheduled?: boolean;
     readonly restored?: RestoredMark | undefined;
   },
 ): Promise<Creation> {
-  const { agent, tenant, parent, state, inputDigest, isScheduled = false, restored } = of;
+  const { agent, tenant, parent, state, inputDigest, names, isScheduled = false, restored } = of;
   const { run, born } = state;
   const now = world.clock.now();
   const sign = await signIn(world);
@@ -118,7 +123,7 @@ export async function storeCreation(
     ...needs,
     ...(restored !== undefined && { restored }),
     snapshot,
-    brief: { ...briefOf(state, { budget: agent.budget }), isScheduled },
+    brief: { ...briefOf(state, { budget: agent.budget }), isScheduled, ...names },
     now,
     earliest: world.clock.earliest(),
     deadline: now + world.limits.idleRunMs,

@@ -34,7 +34,7 @@ export function taskOf(run: Run, canElicit: boolean): Task {
   const { createdAt, lastCheckpointAt, statusSince, keptUntil, label } = run;
   const facts = {
     taskId: run.run,
-    statusMessage: `${run.status}: ${label}`,
+    statusMessage: `${run.status}: ${label}${run.title == null ? "" : ` (${run.title})`}`,
     createdAt: new Date(createdAt).toISOString(),
     lastUpdatedAt: new Date(Math.max(lastCheckpointAt, statusSince)).toISOString(),
     ttlMs: keptUntil === null ? null : Math.max(0, keptUntil - createdAt),

@@ -1,6 +1,7 @@
 /** What a beat costs on DynamoDB, counted on a table in memory. LocalStack shows the same in `localstack/calls.test.ts`. */
 import { expect, test } from "vitest";
 import { bytesOf } from "../../../src/adapters/aws/table/item-size.ts";
+import { SIZES } from "../../../src/codec/limits.ts";
 import { FEW_REQUESTS } from "../../../src/ports/stored-sizes.ts";
 import type { Reply } from "../../../src/protocol/chain.ts";
 import { caller, started } from "../../support/aws/scene.ts";
@@ -20,9 +21,14 @@ test("each row write of a beat costs one unit, with room for longer names", asyn
     if (operation === "UpdateItem" && item !== undefined) sizes.push(bytesOf(item));
   });
   const world = { ...createChainHarness().world, table, inbox: table, sizes: FEW_REQUESTS };
-  const agent = caller(3);
+  // The longest title and key that a row takes.
+  const agent = { ...caller(3), title: () => "t".repeat(SIZES.titleBytesMax) };
   const runner = runnerOf(world, agent);
-  let payload: Awaited<ReturnType<typeof started>> = await started(world, { agent, tenant: "calls", key: "round" });
+  let payload: Awaited<ReturnType<typeof started>> = await started(world, {
+    agent,
+    tenant: "calls",
+    key: "k".repeat(SIZES.titleBytesMax),
+  });
   for (let beat = 1; beat <= 3; beat += 1) {
     sizes.length = 0;
     const from = memory.sent.length;

@@ -47,7 +47,14 @@ describe("a row as an item", () => {
   test("keeps what lists tell of the run, and is damaged with another shape of it", () => {
     const brief = { limits: { beats: 20, microUsd: 0 }, cracks: ["runaway", "of a later version"], isScheduled: true };
     const named = { ...brief, cracks: ["runaway", "later"] };
-    for (const each of [named, { limits: {}, cracks: [], isScheduled: false }]) {
+    const titled = { ...named, title: "refund 17" };
+    for (const each of [
+      named,
+      titled,
+      { ...titled, startKey: "o", asks: true as const },
+      { ...named, startKey: "o" },
+      { limits: {}, cracks: [], isScheduled: false },
+    ]) {
       expect(rowOf(rowItem({ ...rowWith(), brief: each }))).toEqual({ ...rowWith(), brief: each });
     }
     const { [ATTRIBUTES.brief]: stored } = rowItem({ ...rowWith(), brief });
@@ -148,13 +155,17 @@ describe("a row as an item", () => {
 });
 
 describe("the names of an incarnation's items", () => {
+  test("of a snapshot are its three numbers, and what only looks like one is kept", () => {
+    const first = snapshotKey(OF, { version: 7, epoch: 3, put: 1 });
+    expect(keys.shortKey(OF, first)).toBe("7-3-1");
+    const later = snapshotKey(OF, { version: 12_345_678, epoch: 1_234_567, put: 12 });
+    const other = snapshotKey({ ...OF, born: "bbbbbbbbbb" }, { version: 7, epoch: 3, put: 1 });
+    for (const key of [first, later, other, first.replace("-1.json", "-01.json"), "7-3-1", `${first}x`])
+      expect(keys.longKey(OF, keys.shortKey(OF, key))).toBe(key);
+  });
+
   test("are shortened, and other names are kept unchanged", () => {
-    const at = { version: 7, epoch: 3, put: 1 };
-    const objects = [
-      snapshotKey(OF, at),
-      segmentKey(OF, "f".repeat(64)),
-      sealedKey(OF, { from: 1, to: 2, digest: "e" }),
-    ];
+    const objects = [segmentKey(OF, "f".repeat(64)), sealedKey(OF, { from: 1, to: 2, digest: "e" })];
     for (const key of objects) {
       expect(keys.shortKey(OF, key).length).toBe(key.length - `runs/acme/${RUN}/aaaaaaaaaa`.length);
       expect(keys.longKey(OF, keys.shortKey(OF, key))).toBe(key);

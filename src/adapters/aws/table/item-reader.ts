@@ -37,11 +37,11 @@ export function rowOf(item: Item): Found {
     entry: read.entry(of, ["entryExecution", "entryEpoch", "entryRetry"]),
     chainClaims: read.number("chainClaims"),
     version: read.number("version"),
-    commitId: read.text("commitId"),
+    commitId: read.digest("commitId"),
     snapshot: read.snapshot(of),
     journal: read.has("journal") ? read.bytes("journal") : null,
     claims: read.number("claims"),
-    takeovers: read.number("takeovers"),
+    takeovers: read.has("takeovers") ? read.number("takeovers") : 0,
     deaths: read.has("deaths") ? read.number("deaths") : 0,
     unaccountedModelCalls: read.number("unaccountedModelCalls"),
     marksAtClaim: read.number("marksAtClaim") === 0 ? (0 as const) : (1 as const),
@@ -203,13 +203,15 @@ class Reader {
     const limits = METERS.flatMap((meter, index) =>
       list[index]?.NULL === true ? [] : [[meter, this.#numberOf("brief", list[index])] as const],
     );
-    const [names, isScheduled, asks] = list.slice(METERS.length);
+    const [names, isScheduled, asks, title, startKey] = list.slice(METERS.length);
     const cracks = this.#sound("brief", names?.S, "");
     return {
       limits: Object.fromEntries(limits),
       cracks: cracks === "" ? [] : cracks.split(" "),
       isScheduled: this.#sound("brief", isScheduled?.BOOL, false),
       ...(asks?.BOOL === true && { asks: true }),
+      ...(title?.S !== undefined && { title: title.S }),
+      ...(startKey?.S !== undefined && { startKey: startKey.S }),
     };
   }
 

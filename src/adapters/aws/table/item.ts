@@ -45,17 +45,21 @@ const restoredValue = ({ at, asOf, version, epoch, waits, checked }: RestoredMar
 });
 
 /**
- * The brief as a list: the limits in the order of the meters, then the names in one text, then whether it is scheduled, and
- * one more if it asks a human.
+ * The brief as a list: the limits in the order of the meters, then the names in one text, then whether it is scheduled,
+ * whether it asks a human, its title and its key. What is absent at its end is left out.
  */
-const briefValue = ({ limits, cracks, isScheduled, asks }: RowBrief): AttributeValue => ({
+const briefValue = ({ limits, cracks, isScheduled, asks, title, startKey }: RowBrief): AttributeValue => ({
   L: [
     ...METERS.map((meter) => numberOrNull(limits[meter]) ?? { NULL: true }),
     text(cracks.join(" ")),
     { BOOL: isScheduled },
-    ...(asks === true ? [{ BOOL: true }] : []),
+    ...shortest([asks === true ? { BOOL: true } : null, textOrNull(title), textOrNull(startKey)]),
   ],
 });
+
+/** Without the absent values at the end. */
+const shortest = (values: readonly (AttributeValue | null)[]): AttributeValue[] =>
+  values.slice(0, values.findLastIndex((value) => value !== null) + 1).map((value) => value ?? { NULL: true });
 
 /** Which entries hold the journal of a row: the first `count` slots, if their bytes have this digest. */
 export interface EntryNames {
@@ -103,7 +107,7 @@ export const rowValues = (row: Row, { names = null, shards = 1 }: Layout = {}) =
     chainClaims: number(row.chainClaims),
     claimedAt: numberOrNull(row.claimedAt),
     version: number(row.version),
-    commitId: text(row.commitId),
+    commitId: digestValue(row.commitId),
     snapshotVersion: number(row.snapshot.version),
     snapshotKey: text(keys.shortKey(row, row.snapshot.key)),
     snapshotDigest: digestValue(row.snapshot.digest),
@@ -111,7 +115,7 @@ export const rowValues = (row: Row, { names = null, shards = 1 }: Layout = {}) =
     entries: names === null ? null : { L: [number(names.count), text(names.digest)] },
     checksum: textOrNull(row.checksum),
     claims: number(row.claims),
-    takeovers: number(row.takeovers),
+    takeovers: row.takeovers === 0 ? null : number(row.takeovers),
     deaths: row.deaths === 0 ? null : number(row.deaths),
     unaccountedModelCalls: number(row.unaccountedModelCalls),
     marksAtClaim: number(row.marksAtClaim),
@@ -144,7 +148,7 @@ export const rowValues = (row: Row, { names = null, shards = 1 }: Layout = {}) =
 
 export type RowAttribute = keyof ReturnType<typeof rowValues>;
 
-/** A digest in hexadecimal as its bytes, half as long: a beat's row has to stay within 1 KB. Another text as it is. */
+/** A digest or a draw in hexadecimal as its bytes, half as long: a beat's row has to stay within 1 KB. Another text as it is. */
 const digestValue = (digest: string): AttributeValue =>
   HEXADECIMAL.test(digest) ? { B: Buffer.from(digest, "hex") } : text(digest);
 

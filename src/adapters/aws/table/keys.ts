@@ -107,8 +107,23 @@ export const objectsOf = ({ run, born }: Incarnation): string => `runs/${tenantO
 
 export const shortExecution = (of: Incarnation, name: string): string => shortened(executions(of), name, "-");
 export const longExecution = (of: Incarnation, stored: string): string => lengthened(executions(of), stored);
-export const shortKey = (of: Incarnation, key: string): string => shortened(objectsOf(of), key, "/");
-export const longKey = (of: Incarnation, stored: string): string => lengthened(objectsOf(of), stored);
+
+/** The key of a snapshot as its three numbers alone, since it is in every write of the row. */
+export function shortKey(of: Incarnation, key: string): string {
+  const short = shortened(objectsOf(of), key, "/");
+  const [, ...numbers] = SNAPSHOT.exec(short) ?? [];
+  const dense = numbers.map(Number).join("-");
+  return longKey(of, dense) === key ? dense : short;
+}
+
+export function longKey(of: Incarnation, stored: string): string {
+  const [, version, epoch, put] = DENSE.exec(stored) ?? [];
+  if (version === undefined || epoch === undefined) return lengthened(objectsOf(of), stored);
+  return `${objectsOf(of)}/snapshots/${version.padStart(8, "0")}-${epoch.padStart(6, "0")}-${put}.json.br`;
+}
+
+const SNAPSHOT = /^\/snapshots\/(\d{8})-(\d{6,})-(\d+)\.json\.br$/;
+const DENSE = /^(\d+)-(\d+)-(\d+)$/;
 
 /** A deployment is named after its state machine, since a restored table has another name than its deployment. */
 export const deploymentOf = (machine: string): string => machine.split(":").at(-1) ?? "";

@@ -1,0 +1,92 @@
+/** What lists call a run: the title of its agent, an excerpt of its input, and the key of its start. */
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import type { Agent } from "../../../src/index.ts";
+import type { Json } from "../../../src/core/json.ts";
+import { forkRun } from "../../../src/operations/fork.ts";
+import { ANY_RUN, listRuns } from "../../../src/operations/list.ts";
+import { startRun } from "../../../src/operations/start.ts";
+import { show } from "../../../src/operations/views.ts";
+import type { TelemetryRecord, World } from "../../../src/ports/world.ts";
+import { runUntilIdle } from "../../support/harness/chain-steps.ts";
+import { createChainHarness, createHarness, rowOf, scriptedAgent } from "../../support/harness/harness.ts";
+
+const titled = (title?: unknown): Agent =>
+  ({ ...scriptedAgent({}), task: z.json(), ...(title !== undefined && { title }) }) as unknown as Agent;
+
+async function begin(
+  world: World,
+  { agent, input, key = null }: { readonly agent: Agent; readonly input: Json; readonly key?: string },
+) {
+  const started = await startRun(world, { agent, input, tenant: "local", idempotencyKey: key });
+  return started.kind === "started" ? started.row : expect.fail(started.kind);
+}
+
+const titleOf = async (given: { readonly title?: unknown; readonly input: Json; readonly key?: string }) => {
+  const alarms: TelemetryRecord[] = [];
+  const world = { ...createHarness().world, telemetry: { record: (each: TelemetryRecord) => void alarms.push(each) } };
+  const { brief } = await begin(world, { ...given, agent: titled(given.title) });
+  return { title: brief?.title, startKey: brief?.startKey, alarms: alarms.filter(({ level }) => level === "alarm") };
+};
+
+const bytes = (text: string | undefined): number => Buffer.byteLength(text ?? "");
+
+describe("the title of a run", () => {
+  test("is what the function of its agent makes of the task, on one line", async () => {
+    const title = ({ task }: { readonly task: { readonly order: string } }) => `refund\n of\u202e ${task.order}`;
+    expect(await titleOf({ title, input: { order: "17" } })).toMatchObject({ title: "refund of 17" });
+  });
+
+  test.each<[Json, string | undefined]>([
+    ["Write a letter.", "Write a letter."],
+    [{ question: "Why?" }, "Why?"],
+    [{ order: 17, to: "Ada", lines: [1] }, "order: 17, to: Ada"],
+    [[1, 2], "[1,2]"],
+    [{}, undefined],
+  ])("is an excerpt of the input without one: %j", async (input, title) => {
+    expect(await titleOf({ input })).toMatchObject({ title });
+  });
+
+  test.each<[string, unknown, string]>([
+    [
+      "throws",
+      () => {
+        throw new Error("no order");
+      },
+      "threw: no order",
+    ],
+    ["is a promise", () => Promise.resolve("later"), "is object and not a text"],
+    ["is empty", () => " \n", "is empty"],
+  ])("is an excerpt where its function %s, with an alarm that says why", async (_, title, why) => {
+    const { alarms, ...names } = await titleOf({ title, input: "Write." });
+    expect(names.title).toBe("Write.");
+    expect(alarms).toMatchObject([{ what: "TitleInvalid", detail: { why: expect.stringContaining(why) } }]);
+  });
+
+  test("has at most 60 bytes with the key, in whole characters, and no secret", async () => {
+    const long = await titleOf({ input: "ä🎈".repeat(40), key: "order-".repeat(20) });
+    expect(bytes(long.title) + bytes(long.startKey)).toBeLessThanOrEqual(60);
+    expect(long.title).toMatch(/^(ä🎈)+ä?…$/u);
+    expect(long.startKey).toBe("order-order-order-ord…");
+    const { title } = await titleOf({ title: () => `as sk-ant-api03-${"a1B2".repeat(24)} says`, input: "x" });
+    expect(title).toMatch(/^as \[redacted /);
+  });
+
+  test("stays in the row after beats and in a fork, and is found by its beginning and by the key", async () => {
+    const harness = createChainHarness();
+    const { world } = harness;
+    const agent = { ...scriptedAgent({}), title: () => "Refund of order 17" };
+    const { run } = await begin(world, { agent, input: {}, key: "order-17-of-a-customer-with-a-long-name" });
+    await runUntilIdle(harness, agent);
+    expect(rowOf(harness, run).status).toBe("completed");
+    expect(await show(world, run)).toMatchObject({ title: "Refund of order 17", startKey: "order-17-of-a-custome…" });
+    const found = async (named: string) =>
+      (await listRuns(world, { ...ANY_RUN, tenant: "local", limit: 9, after: null, named })).runs.length;
+    for (const named of ["refund of", "ORDER-17", "order-17-of-a-customer-with-a-long-name"])
+      expect([named, await found(named)]).toEqual([named, 1]);
+    for (const named of ["order 17", "order-17-of-a-customer-with-another"])
+      expect([named, await found(named)]).toEqual([named, 0]);
+    const forked = await forkRun(world, { run, at: 0, agent, key: null, by: "ann", confirmed: true });
+    expect(forked).toMatchObject({ row: { brief: { title: "Refund of order 17" } } });
+  });
+});
