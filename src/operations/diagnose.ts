@@ -9,7 +9,7 @@ import { workInWords, workStands } from "../core/calls/outside.ts";
 import { countAfter, proposedBy } from "../core/calls/proposed-calls.ts";
 import type { Crack } from "../core/crack.ts";
 import { ALL_CRACKS } from "../core/topologies/cracks.ts";
-import { hasEnded } from "../protocol/row.ts";
+import { type Row, hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { findRow } from "../history/damage.ts";
 import { RowUnreadable } from "../codec/row.ts";
@@ -51,7 +51,7 @@ export async function diagnose(world: World, run: string): Promise<readonly Find
   if (events === null) return null;
   const turn = world.reading?.turn;
   const calls = await inTurns(ledgerSteps(events), turn);
-  const silent = await silentChildren(world, await inTurns(waitingSteps(events), turn));
+  const silent = await silentChildren(world, run, await inTurns(waitingSteps(events), turn));
   return inTurns(findingSteps(events, { calls, silent }), turn);
 }
 
@@ -142,7 +142,10 @@ function repeated({ equal, deaths }: Noticed): readonly string[] {
   );
 }
 
-/** Effects that may have happened twice: the same arguments under two keys, or a call without a key that ran again. */
+/**
+ * Effects that may have happened twice: the same arguments under two keys, one key of which the service made two things, or
+ * a call without a key that ran again.
+ */
 function duplicates(digests: Noticed["digests"], calls: readonly LedgerEntry[]): readonly string[] {
   const acted = calls.filter(
     ({ effect, status, undoes, outside }) =>
@@ -166,7 +169,22 @@ function duplicates(digests: Noticed["digests"], calls: readonly LedgerEntry[]):
       ? [`${tool} (${call}) was released ${attempts} times, and no key lets the service see that`]
       : [],
   );
-  return [...again, ...unkeyed];
+  return [...again, ...keysIgnored(acted), ...unkeyed];
+}
+
+/** Calls under one key whose results name different things in the service: it does not deduplicate on the key. */
+function keysIgnored(acted: readonly LedgerEntry[]): readonly string[] {
+  const firsts = new Map<string, LedgerEntry>();
+  return acted.flatMap((call) => {
+    const { key, externalId } = call;
+    if (key === null || externalId === null || call.outside !== undefined) return [];
+    const first = firsts.get(`${call.tool} ${key}`);
+    if (first === undefined) firsts.set(`${call.tool} ${key}`, call);
+    if (first === undefined || first.externalId === externalId) return [];
+    return [
+      `${call.tool} ran as ${first.call} and as ${call.call} under the key ${key}, and the service made ${first.externalId} and ${externalId}: it ignores the key`,
+    ];
+  });
 }
 
 const MAY_STAND: ReadonlySet<LedgerEntry["status"]> = new Set(["succeeded", "reconciled", "unknown"]);
@@ -183,15 +201,33 @@ function* waitingSteps(events: readonly TimelineEntry[]): Steps<readonly string[
   return started.filter((child) => !heard.has(child));
 }
 
-/** Those of the children that have ended. */
-async function silentChildren(world: World, waiting: readonly string[]): Promise<readonly string[]> {
+/**
+ * Those of the children that have ended, and whose end the run will not take in by itself. A run that is at work, or that
+ * was woken and has not read its inbox since, reads it in its next beat.
+ */
+async function silentChildren(world: World, run: string, waiting: readonly string[]): Promise<readonly string[]> {
+  if (waiting.length === 0) return [];
+  const boss = await findRow(world, run, world.clock.now());
+  const isReading =
+    boss !== null &&
+    !(boss instanceof RowUnreadable) &&
+    !hasEnded(boss) &&
+    (boss.owner !== null || boss.wakeCount !== boss.wakeCountSeen);
   const found = await Promise.all(
     waiting.map(async (child) => {
       const row = await findRow(world, child, world.clock.now());
       if (row === null) return [`child ${child} is gone, and its end was never taken in`];
       if (row instanceof RowUnreadable) return [`the row of child ${child} cannot be read`];
-      return hasEnded(row) ? [`child ${child} ended as ${row.status}, and its end was not taken in`] : [];
+      return hasEnded(row) && !(isReading && row.endNotified) && !isUnderway(row, world.clock.now())
+        ? [`child ${child} ended as ${row.status}, and its end was not taken in`]
+        : [];
     }),
   );
   return found.flat();
 }
+
+/** How long the delivery of an end may take, before it counts as lost. The sweeper repeats a delivery within minutes. */
+const DELIVERED_WITHIN_MS = 5 * 60_000;
+
+const isUnderway = ({ endNotified, statusSince }: Row, now: number): boolean =>
+  !endNotified && now - statusSince < DELIVERED_WITHIN_MS;

@@ -25,6 +25,8 @@ export function planExecute(options: {
   readonly stepsMax?: number;
   /** Tools whose steps come at the end of each plan. A step before the last one has them only if it names its tools. */
   readonly effectsLast?: readonly string[];
+  /** What else your tools say when the object of a step is gone, such as `["retired"]`: then the plan is stale. */
+  readonly goneWords?: readonly string[];
   /** The cap of the whole run; default 100. */
   readonly maxBeats?: number;
 }): Topology & PlanExecuteOptions {
@@ -39,6 +41,7 @@ export function planExecute(options: {
   return {
     ...{ kind: "plan-execute", maxBeats: options.maxBeats ?? 100, planner, onFailedStep, stepsMax, effectsLast },
     ...{ planTtlMs: ttl.data, replansMax: replans },
+    ...(options.goneWords !== undefined && { goneWords: options.goneWords }),
     step: topology === undefined ? role : { ...role, topology },
     ...(precondition === undefined ? {} : { precondition: "precondition" }),
     functions: { ...given?.functions, ...(precondition === undefined ? {} : { precondition }) },

@@ -64,6 +64,7 @@ const DEFINITIONS = {
       replans: NUMBER,
       stepsMax: NUMBER,
       effectsLast: NAMES,
+      goneWords: NAMES,
       maxBeats: NUMBER,
     },
     needed: ["planner"],

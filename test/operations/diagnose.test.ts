@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { renderDiagnosis } from "../../src/render/diagnosis.ts";
 import { plain } from "../../src/render/paint.ts";
+import { checksumOf } from "../../src/codec/checksum.ts";
 import type { Crack } from "../../src/core/crack.ts";
 import { type Finding, diagnose, findingsIn } from "../../src/operations/diagnose.ts";
 import type { LedgerEntry, TimelineEntry } from "../../src/operations/views.ts";
@@ -59,6 +60,18 @@ describe("a duplicate effect", () => {
       findingsIn(intents, { calls: [entry({ effect: "unsafe", key: null, attempts: 2 })], silent: [] }),
     );
     expect(found[0]?.evidence).toEqual(["mail (c1) was released 2 times, and no key lets the service see that"]);
+  });
+
+  test("is found where the service made two things of one key, whatever the arguments were", () => {
+    const [first, second] = [entry({ externalId: "mail-1" }), entry({ call: "c2", externalId: "mail-2" })];
+    const found = seenIn(findingsIn([], { calls: [first, second], silent: [] }));
+    const evidence =
+      "mail ran as c1 and as c2 under the key k1, and the service made mail-1 and mail-2: it ignores the key";
+    expect(found).toMatchObject([{ likely: "duplicateEffect", evidence: [evidence] }]);
+    const same = entry({ call: "c2", externalId: "mail-1" });
+    const other = entry({ call: "c2", tool: "pay", externalId: "pay-1" });
+    for (const each of [same, other, entry({ call: "c2" })])
+      expect(seenIn(findingsIn([], { calls: [first, each], silent: [] }))).toEqual([]);
   });
 
   test("is none under one key, for a reader, or when it was undone", () => {
@@ -128,6 +141,21 @@ test("a child that ended unheard, is gone or cannot be read shows as a lost hand
   remove(house, { run: gone });
   const row = rowOf(house.harness, damaged);
   world.store.rows.set(damaged, {} as Row);
+  const unheard = [
+    `child ${gone} is gone, and its end was never taken in`,
+    `the row of child ${damaged} cannot be read`,
+  ];
+  // The boss is well: the report waits in its inbox, and its next beat takes it in.
+  const waiting = rowOf(house.harness, house.run);
+  expect(waiting.wakeCount).toBeGreaterThan(waiting.wakeCountSeen);
+  expect(await evidence()).toEqual([["lostHandoff", unheard]]);
+  // It is at work, too.
+  const read = { ...waiting, wakeCountSeen: waiting.wakeCount };
+  const seen = { ...read, checksum: checksumOf(read) };
+  world.store.rows.set(house.run, { ...seen, owner: "o", leaseUntil: world.clock.now() + 1 });
+  expect(await evidence()).toEqual([["lostHandoff", unheard]]);
+  // It has read all that came, and the report was not there.
+  world.store.rows.set(house.run, seen);
   expect(await evidence()).toEqual([
     [
       "lostHandoff",
@@ -138,6 +166,7 @@ test("a child that ended unheard, is gone or cannot be read shows as a lost hand
       ],
     ],
   ]);
+  world.store.rows.set(house.run, waiting);
   // The boss takes in the ends of the three that are left. The fourth never reports.
   world.store.rows.set(damaged, row);
   await playAll(house);
@@ -145,6 +174,20 @@ test("a child that ended unheard, is gone or cannot be read shows as a lost hand
   expect(lines).toContain(`child ${gone} is gone, and its end was never taken in`);
   expect(lines.filter((line) => [ended, damaged, working].some((run) => line.includes(run)))).toEqual([]);
   expect(rowOf(house.harness, house.run).status).toBe("completed");
+});
+
+test("an end that is being delivered is not lost, and one that was not delivered for minutes is", async () => {
+  const house = await household([boss({ children: 1 }), worker()]);
+  const { world, clock } = house.harness;
+  await beatOf(house, house.run);
+  const [child] = childrenOf(house);
+  if (child === undefined) throw new Error("1 child");
+  await playOf(house, child.run);
+  world.store.rows.set(child.run, { ...rowOf(house.harness, child.run), endNotified: false, expiresAtSec: null });
+  const found = async () => seenIn(await diagnose(world, house.run)).map(({ likely }) => likely);
+  expect(await found()).toEqual([]);
+  clock.moveTo(clock.now() + 600_000);
+  expect(await found()).toEqual(["lostHandoff"]);
 });
 
 test("reads well, with evidence and without", () => {

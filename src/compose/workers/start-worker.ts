@@ -42,6 +42,7 @@ import { SegmentCache } from "../../history/load.ts";
 import { readerIn, redactionIn } from "../../history/secrets.ts";
 import { AgentUnknown, locateNamed } from "../locate.ts";
 import type { WorkerSettings } from "../supervise.ts";
+import { telemetryLine } from "./telemetry-line.ts";
 import { withWebhooks } from "./webhooks.ts";
 
 type Found = Awaited<ReturnType<Runner["agentOf"]>>;
@@ -188,10 +189,9 @@ function codeOf({ agent, file }: Awaited<ReturnType<typeof locateNamed>>): strin
 
 /** Prints what an operator should see to stderr. The supervisor passes it through. */
 const telemetry: Telemetry = {
-  record: ({ run, level, what, detail }) => {
-    if (level === "alarm") print(`alarm ${what}${run === "" ? "" : ` ${run}`}: ${detail["why"] ?? ""}`);
-    else if (what === "PhaseStuck") print(`${run} is still ${detail["label"]}, for ${detail["seconds"]} s now`);
-    else if (what === "log") print(`${run} ${detail["tool"]}: ${detail["line"]}`);
+  record: (record) => {
+    const line = telemetryLine(record);
+    if (line !== null) print(line);
   },
 };
 

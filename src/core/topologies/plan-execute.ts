@@ -40,7 +40,11 @@ const STEP_BEATS = 20;
 const PLANNER_BEATS = 10;
 
 /** What a tool says when the object of a step is not there any more. An unknown outcome says nothing of the kind. */
-const GONE = /not found|not exist|no such|unknown id|no longer|\b(404|410)\b|\bgone\b/i;
+const GONE =
+  /not found|not exist|no such|unknown id|no longer|deprecated and removed|(was|were|been|is|are) (deleted|removed)|\b(404|410)\b|\bgone\b/i;
+
+const saysGone = (why: string, { goneWords = [] }: PlanExecuteOptions): boolean =>
+  GONE.test(why) || goneWords.some((words) => why.toLowerCase().includes(words.toLowerCase()));
 
 export const PLAN_EXECUTE: Composite<PlanExecuteOptions, Progress> = {
   kind: "plan-execute",
@@ -220,7 +224,7 @@ function beforeBeat(progress: Progress, of: Of): Move<Progress> | null {
     const [age, max] = [ageMs, options.planTtlMs].map((ms) => Math.round(ms / 1_000));
     return stale(progress, `the plan is ${age} s old, and ${max} s are allowed`, of);
   }
-  const gone = context.failures.find(({ why, unknown }) => !unknown && GONE.test(why));
+  const gone = context.failures.find(({ why, unknown }) => !unknown && saysGone(why, options));
   if (gone !== undefined) return stale(progress, `${gone.tool} in "${stepAt(progress).title}": ${gone.why}`, of);
   const isDoubted = context.resumed && context.sectionBeats === 0 && options.precondition !== undefined;
   return isDoubted ? verify({ ...progress, resuming: true }, options.precondition) : null;

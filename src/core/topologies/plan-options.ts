@@ -18,6 +18,8 @@ export interface PlanExecuteOptions extends Shape {
   /** The function that looks whether the world is as a step needs it. */
   readonly precondition?: string;
   readonly effectsLast: readonly string[];
+  /** What else a tool says when the object of a step is gone, in upper or lower case; absent: nothing. */
+  readonly goneWords?: readonly string[];
 }
 
 export function planProblems({
@@ -27,6 +29,7 @@ export function planProblems({
   replansMax,
   onFailedStep,
   effectsLast,
+  goneWords = [],
 }: PlanExecuteOptions): readonly string[] {
   return [
     ...(typeof planner?.instructions === "string" ? [] : ["planner has no instructions"]),
@@ -34,6 +37,9 @@ export function planProblems({
     ...problemOfWhole("planTtl in milliseconds", planTtlMs, 1),
     ...problemOfWhole("replans", replansMax, 0),
     ...(["stop", "skip", "replan"].includes(onFailedStep) ? [] : ['onFailedStep: write "stop", "skip" or "replan"']),
+    ...(Array.isArray(goneWords) && goneWords.every((words) => typeof words === "string" && words.trim() !== "")
+      ? []
+      : ['goneWords: write texts that are not empty, such as ["retired"]']),
     ...(Array.isArray(effectsLast) ? [] : ["effectsLast: write the names of tools"]),
   ];
 }

@@ -115,8 +115,8 @@ export type Observation =
   /** Tools contradict each other, and the model was told of it before. `say` is what the model would be told. */
   | { readonly kind: "conflict"; readonly why: string; readonly say: string }
   /**
-   * Children have reported, and their reports were not read before. `unread`: how many. `working`: how many children
-   * have not reported. Calls are open, so only signals may follow.
+   * Children have reported, and their reports were not read before. `unread`: how many came while the run was at work.
+   * `working`: how many children have not reported. Calls are open, so only signals may follow.
    */
   | { readonly kind: "reports"; readonly unread: number; readonly working: number }
   /** The nested topology of this section gave up. */

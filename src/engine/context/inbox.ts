@@ -64,13 +64,15 @@ export async function absorbInbox(run: ActiveRun): Promise<boolean> {
 function absorbFound(run: ActiveRun, found: readonly Message[]): number {
   const before = run.state.absorbed.length;
   let hasRoom = true;
-  for (const { id: message, body } of found) {
+  for (const { id: message, body, sentAt } of found) {
     if (run.state.absorbed.includes(message)) continue;
     // No text may overtake another one.
     hasRoom &&= hasRoomFor(run.state, body);
     if (!hasRoom && "text" in body) continue;
     // C4: only a report whose entry stands counts, and it is debited in the commit that absorbs it.
     const isAwaited = body.kind === "child" && run.state.children.some(({ id }) => id === body.child);
+    if (isAwaited && run.row.status === "waiting" && sentAt > run.row.lastCheckpointAt)
+      run.noticed.noteReportWhileWaiting();
     const ignored = whyIgnored(run.state, body);
     run.record({ kind: "MessageAbsorbed", at: run.now, stage: "taken", message, body });
     if (isAwaited && body.spent !== undefined) {

@@ -29,6 +29,7 @@ export class Noticed {
   #lacksChild = false;
   #cannotAskChild = false;
   #hasJudged = false;
+  #reportsWhileWaiting = 0;
   #warning: { readonly expiresAt: number | null } | null = null;
   #price: Price | null = null;
   #budget: Limits | null = null;
@@ -304,6 +305,18 @@ export class Noticed {
 
   noteWarning(expiresAt: number | null): void {
     this.#warning = { expiresAt };
+  }
+
+  /** A report of a child that came after the run had begun to wait for its children. */
+  noteReportWhileWaiting(): void {
+    this.#reportsWhileWaiting += 1;
+  }
+
+  /** How many of these the run has not judged yet. It judges them all next. */
+  takeReportsWhileWaiting(): number {
+    const count = this.#reportsWhileWaiting;
+    this.#reportsWhileWaiting = 0;
+    return count;
   }
 
   /** The attempt has ended, and this invocation released another one. */

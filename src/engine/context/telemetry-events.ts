@@ -41,7 +41,8 @@ export function noteCracks(world: Telling, of: { readonly row: Row; readonly eve
   const { run, epoch, version } = of.row;
   for (const event of of.events) {
     if (event.kind !== "CrackSignalled") continue;
-    note(world, { run, what: "CrackSeen", detail: { epoch, version, crack: event.crack } });
+    const { crack, why, times } = event;
+    note(world, { run, what: "CrackSeen", detail: { epoch, version, crack, why, isFirst: times === 1 } });
   }
 }
 

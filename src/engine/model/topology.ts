@@ -164,11 +164,15 @@ export function escalate(run: ActiveRun, agent: Agent, of: { readonly why: strin
   return apply(run, agent, move).kind !== "none";
 }
 
-/** Lets the topology see that reports of children waited unread. Their calls are open, so only signals follow. */
+/**
+ * Lets the topology see that reports of children waited unread. Their calls are open, so only signals follow. A report that
+ * came while the run did nothing but wait has waited for no work of it.
+ */
 export function observeReports(run: ActiveRun, agent: Agent, calls: readonly string[]): void {
   const { topology } = agent;
   const working = run.state.open.filter(waitsForChild).length;
-  const seen = { kind: "reports", unread: calls.length, working } as const;
+  const unread = Math.max(0, calls.length - run.noticed.takeReportsWhileWaiting());
+  const seen = { kind: "reports", unread, working } as const;
   const context = contextOf(run, agent);
   const move = moduleOf(topology).observe(progressIn(run.state, agent), seen, { options: topology, context });
   ensure(move === null || move.kind === "signal", "a topology moves between calls");

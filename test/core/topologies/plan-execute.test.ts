@@ -132,6 +132,8 @@ describe("a stale plan", () => {
     "request failed with status 404",
     "HTTP 410",
     "the seat is gone",
+    "the method was deprecated and removed",
+    "the seats have been removed",
     "Gone",
   ])("is given up when a tool says that its object is not there: %s", (why) => {
     const failures = [{ tool: "book", why, unknown: false }];
@@ -144,9 +146,19 @@ describe("a stale plan", () => {
     "503 busy",
     "the paragon refuses",
     "goneness",
+    "the method is deprecated and will be removed",
     "foundation",
   ])("goes on when a tool says something else: %s", (why) => {
     expect(harness(planned, DUE, { failures: [{ tool: "book", why, unknown: false }] })).toBeNull();
+  });
+
+  test("is given up when a tool says so in words that its agent declared", () => {
+    const seen = context({ failures: [{ tool: "book", why: "LH1 was Retired", unknown: false }] });
+    expect(PLAN_EXECUTE.observe(planned, DUE, { options, context: seen })).toBeNull();
+    const declared = { ...options, goneWords: ["retired"] };
+    expect(PLAN_EXECUTE.observe(planned, DUE, { options: declared, context: seen })).toMatchObject({
+      cracks: [{ crack: "stalePlan" }],
+    });
   });
 
   test("is given up when an object is not there any more, before the model acts on", () => {
@@ -272,4 +284,6 @@ test("says what is wrong with its options", () => {
   expect(
     PLAN_EXECUTE.problems({ ...options, stepsMax: 0, planTtlMs: 0, replansMax: -1, onFailedStep: "hope" as never }),
   ).toHaveLength(4);
+  expect(PLAN_EXECUTE.problems({ ...options, goneWords: ["retired"] })).toEqual([]);
+  expect(PLAN_EXECUTE.problems({ ...options, goneWords: [""] })).toEqual([expect.stringContaining("goneWords")]);
 });

@@ -220,3 +220,18 @@ test("a root that reads as fast as its leaves report gives no signal", async () 
   const shown = await show(house.harness.world, house.run);
   expect([shown?.status, shown?.cracks]).toEqual(["completed", {}]);
 });
+
+test("a root that was parked gives no signal, however many reports come before it wakes", async () => {
+  const topology = hierarchical({ workers: ["ask"], ...ROLES, unread: 2 });
+  const root = bossOf(topology, { hands: () => asking("a1", "a2", "a3", "a4") });
+  const house = await household([root.agent, researcher()]);
+  await beatOf(house, house.run);
+  expect(rowOf(house.harness, house.run)).toMatchObject({ status: "waiting", phase: "AwaitingChildren" });
+  house.harness.clock.moveTo(house.harness.clock.now() + 1_000);
+  for (const { run } of childrenOf(house)) await playOf(house, run);
+  const { wakeCount, wakeCountSeen } = rowOf(house.harness, house.run);
+  expect(wakeCount - wakeCountSeen).toBe(4);
+  await playAll(house);
+  const shown = await show(house.harness.world, house.run);
+  expect([shown?.status, shown?.cracks]).toEqual(["completed", {}]);
+});
