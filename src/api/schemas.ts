@@ -221,6 +221,9 @@ const shown = {
   statusSince: at,
   lastCheckpointAt: at.openapi({ description: "When its last checkpoint was written, epoch milliseconds." }),
   wakeAt: at.nullable(),
+  askingSince: at.nullable().openapi({
+    description: "Since when it asks its model, by the mark that is written before each call; null: it does not.",
+  }),
   storeOutage: z
     .object({ store: z.string(), since: at })
     .nullable()

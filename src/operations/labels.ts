@@ -12,6 +12,7 @@ import type { OpenCall, State, TopologyState } from "../core/state.ts";
 import { newerBy } from "../codec/row.ts";
 import { openMark } from "../protocol/restored.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
+import { askingSince } from "./summary.ts";
 
 /** The model's provider does not answer. Times are epoch milliseconds; `tries`: how many calls failed. */
 export interface ModelOutage {
@@ -95,6 +96,7 @@ export function labelOfRow(row: Row): string {
   if (status === "queued") return "waiting for its first beat";
   if (storeOutage !== null && !isTerminal(phase)) return `waiting: store unavailable (${storeOutage.store})`;
   if (phase === "ExecutingTools" && status === "waiting") return "waiting for an event or a time";
+  if (redrive === undefined && askingSince(row) !== null) return "asking the model";
   return redrive === undefined ? PHASES[phase].label : "redriven, waiting for its next beat";
 }
 

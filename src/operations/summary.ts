@@ -32,6 +32,8 @@ export interface Summary {
   readonly statusSince: number;
   readonly lastCheckpointAt: number;
   readonly wakeAt: number | null;
+  /** Since when it asks its model, by the mark that is written before each call; null: it does not, or no process holds it. */
+  readonly askingSince: number | null;
   /** The store that failed when the run was last released; null after the next checkpoint. */
   readonly storeOutage: StoreOutage | null;
   /** Only a newer version of cairn can continue the run. */
@@ -65,6 +67,21 @@ export function shownRestored(row: ListedRow): ShownRestored | null {
   return mark === null ? null : { at: mark.at, asOf: mark.asOf, waits: mark.waits === true };
 }
 
+/** The phases of a last commit behind which an invocation asks its model. Tools and children wait in the others. */
+const BEFORE_A_CALL: ReadonlySet<Phase> = new Set([
+  ...(["Preparing", "AwaitingLLM", "RetryingLLM", "Compacting", "Reflecting", "ForceStop"] as const),
+]);
+
+/**
+ * The phase of a row is that of its last commit, which the whole call does not change. Its mark is newer: it is in the claim,
+ * or in the commit before the call.
+ */
+export function askingSince(row: ListedRow): number | null {
+  const { owner, phase, unaccountedModelCalls, wakeAt, claimedAt = 0, lastCheckpointAt } = row;
+  const isAsking = owner !== null && wakeAt === null && unaccountedModelCalls > 0 && BEFORE_A_CALL.has(phase);
+  return isAsking && !hasEnded(row) ? Math.max(claimedAt, lastCheckpointAt) : null;
+}
+
 /** What every list says of a run: its ID, its agent, and what people call it. */
 export const namesOf = ({ run, agent, brief }: ListedRow): Pick<Summary, "run" | "agent" | "title" | "startKey"> => ({
   ...{ run, agent, title: brief?.title ?? null, startKey: brief?.startKey ?? null },
@@ -82,7 +99,15 @@ export function summaryOf(row: ListedRow, now: number): Summary {
     ...{ ...namesOf(row), agentVersion, status, phase, inProgress, resumable: inProgress && !held },
     ...{ version, epoch, beats, takeovers },
     parent: row.parent?.run ?? null,
-    ...{ createdAt, statusSince, lastCheckpointAt, wakeAt: row.wakeAt, storeOutage: row.storeOutage, spent },
+    ...{
+      createdAt,
+      statusSince,
+      lastCheckpointAt,
+      wakeAt: row.wakeAt,
+      askingSince: held ? askingSince(row) : null,
+      storeOutage: row.storeOutage,
+      spent,
+    },
     ...{
       budget: budgetMeters(row.brief?.limits ?? {}, row.spent),
       signals: CRACK_NAMES.filter((name) => row.brief?.cracks.includes(name)),

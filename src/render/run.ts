@@ -123,6 +123,7 @@ function head(run: Shown, { now, paint }: Style): string[] {
     ...pairs(
       [
         ["status", `${inked(run.status, paint)}${label === run.status ? "" : paint("dim", `, ${label}`)}`],
+        ...drivenBy(run),
         ["started", startWords(run, now)],
         ...restoredOf(run, now),
         ...deadlineOf(run, now),
@@ -147,6 +148,12 @@ function head(run: Shown, { now, paint }: Style): string[] {
     ),
   ];
 }
+
+/** A run that could be at work and is not. One that waits, is paused or is blocked says elsewhere for what. */
+const drivenBy = ({ status, resumable }: Shown): readonly (readonly [string, string])[] =>
+  resumable && (status === "running" || status === "queued")
+    ? [["driven by", "no process now; it is resumable, and the next invocation goes on with it"]]
+    : [];
 
 /** When a run that goes on must be over, and what follows then. */
 function deadlineOf({ deadline, inProgress }: Shown, now: number): readonly (readonly [string, string])[] {

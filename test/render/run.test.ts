@@ -47,6 +47,7 @@ const blocked: Shown = {
       isScheduled: false,
       title: null,
       startKey: null,
+      askingSince: null,
     },
     forkedFrom: null,
     standing: [],

@@ -37,6 +37,7 @@ const waiting: Shown = {
       isScheduled: false,
       title: null,
       startKey: null,
+      askingSince: null,
     },
     forkedFrom: null,
     standing: [],

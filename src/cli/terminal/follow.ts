@@ -7,6 +7,8 @@ import type { Status } from "../../core/phases.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import type { World } from "../../ports/world.ts";
 import { labelOfRow } from "../../operations/labels.ts";
+import { askingSince } from "../../operations/summary.ts";
+import { askingWords } from "../../render/outage.ts";
 import { attachReader } from "../../operations/attach.ts";
 import { type LiveCursor, parseCursor } from "../../operations/live-cursor.ts";
 import { type Live, cursorBehind, liveOf } from "../../operations/live-page.ts";
@@ -74,7 +76,8 @@ export async function follow(world: World, options: Polling): Promise<FollowEnd>
       const shown = await show(world, run);
       if (shown !== null && needsPerson(shown)) return { kind: "blocked", shown };
     }
-    onLook(labelOfRow(row));
+    const since = askingSince(row);
+    onLook(since === null ? labelOfRow(row) : askingWords(since, world.clock.now()));
     await elapse(lookEveryMs, undefined, { signal: stop }).catch(() => {});
     if (stop.aborted) return { kind: "stopped", shown: await show(world, run) };
   }

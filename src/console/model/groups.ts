@@ -44,6 +44,7 @@ export function phaseWords(run: Summary, now: number): string {
   if (restored != null && status === "paused") return "restored and paused until an operator resumes it";
   if (status === "queued") return "waiting for its first beat";
   if (phase === "ExecutingTools" && status === "waiting") return `waiting for an event or a time${wakes}`;
+  if (run.askingSince != null) return `asking the model, for ${duration(Math.max(0, now - run.askingSince))}`;
   const { label } = PHASES[phase];
   return groupOf(run) === "needs" || status === "paused" ? label : `${label}${wakes}`;
 }
