@@ -245,6 +245,12 @@ const shown = {
         "When it must be over, epoch milliseconds. An expired run compensates until `endBy`; null if its agent sets no deadline.",
     }),
   messages: count,
+  unread: z
+    .object({ count, since: at })
+    .nullable()
+    .openapi({
+      description: "Messages, decisions and reports that no beat has taken in; `since`: when the oldest came.",
+    }),
   attempt: count.openapi({ description: "Counts up each time that the run begins again from its task." }),
   children: z.array(child).openapi({ description: "The child runs that it waits for." }),
   parent: run.nullable().openapi({ description: "The run that dispatched it; null if no run did." }),

@@ -115,6 +115,8 @@ export interface Shown extends Summary, ModelWaits {
   /** When it must be over, and what happens to its effects then; null if its agent sets no deadline. */
   readonly deadline: Deadline | null;
   readonly messages: number;
+  /** Messages, decisions and reports that were delivered and that no beat has taken in; null: none, as far as is known. */
+  readonly unread: { readonly count: number; readonly since: number } | null;
   /** The restart number, from 1. */
   readonly attempt: number;
   readonly waitsFor: WaitsFor | null;
@@ -257,6 +259,7 @@ async function shownOf(
     startedAt: state.startedAt,
     ...{ startedBy: state.startedBy ?? null, deadline: state.deadline ?? null },
     messages: state.messages.length,
+    unread: unreadIn(sent, state),
     agentVersion: state.agentVersion,
     waitsFor: hasEnded(row) ? null : waitsFor(state, isSent),
     ...modelWaits(row, state),
@@ -277,6 +280,12 @@ async function shownOf(
     keptUntil: row.expiresAtSec === null ? null : row.expiresAtSec * 1_000,
     archive: row.endNotified ? archiveOf(row, state) : null,
   };
+}
+
+/** An absorbed message stays in the inbox until its ID is cleared. */
+function unreadIn(sent: Awaited<ReturnType<typeof unreadOf>>, { absorbed }: State): Shown["unread"] {
+  const left = sent.filter(({ id }) => !absorbed.includes(id));
+  return left.length === 0 ? null : { count: left.length, since: Math.min(...left.map(({ sentAt }) => sentAt)) };
 }
 
 /** What a human has to know of an undo: which call it undoes, and whether a tool could do it. */

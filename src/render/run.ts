@@ -138,6 +138,7 @@ function head(run: Shown, { now, paint }: Style): string[] {
         ...(run.granted === null ? [] : [["granted", `${grantWords(run.granted)}, beyond its budget`] as const]),
         ...(run.ignoredDecision === null ? [] : [["decision", ignoredWords(run.ignoredDecision)] as const]),
         ...(run.assigned === null ? [] : [["assigned", `to ${run.assigned.to}, by ${run.assigned.by}`] as const]),
+        ...unreadBy(run, now),
         ["task", shortJson(run.task, 200)],
         ...fileLines(run),
         ...(wakes > now ? [["continues", relative(wakes, now)] as const] : []),
@@ -154,6 +155,17 @@ const drivenBy = ({ status, resumable }: Shown): readonly (readonly [string, str
   resumable && (status === "running" || status === "queued")
     ? [["driven by", "no process now; it is resumable, and the next invocation goes on with it"]]
     : [];
+
+/** What was delivered and no beat has taken in. An older server does not say it. */
+const unreadBy = ({ unread }: Shown, now: number): readonly (readonly [string, string])[] =>
+  unread == null
+    ? []
+    : [
+        [
+          "unread",
+          `${count(unread.count, "message")}, the oldest from ${relative(unread.since, now)}; the next beat reads them`,
+        ],
+      ];
 
 /** When a run that goes on must be over, and what follows then. */
 function deadlineOf({ deadline, inProgress }: Shown, now: number): readonly (readonly [string, string])[] {

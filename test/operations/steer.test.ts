@@ -1,7 +1,9 @@
 /** What somebody outside may hand to a run, and what must never keep it from going on. */
 import { describe, expect, test } from "vitest";
 import { BOUNDS } from "../../src/core/limits.ts";
-import { transcript } from "../../src/operations/views.ts";
+import { plain } from "../../src/render/paint.ts";
+import { renderRun } from "../../src/render/run.ts";
+import { show, transcript } from "../../src/operations/views.ts";
 import { send } from "../../src/operations/steer.ts";
 import { stateOf } from "../support/agents/approval-agent.ts";
 import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
@@ -10,6 +12,27 @@ import { FINAL_REPLY, scriptedAgent, rowOf, createHarness } from "../support/har
 const words = { text: "take the train", by: "ann", id: "w1" };
 
 describe("a message", () => {
+  test("shows as unread, with its age, until a beat has taken it in", async () => {
+    const harness = createHarness();
+    const { world, clock } = harness;
+    const agent = scriptedAgent({ reply: () => FINAL_REPLY });
+    const payload = await beginRun(world, agent, {});
+    const { run } = payload;
+    const unread = async () => (await show(world, run))?.unread;
+    expect(await unread()).toBeNull();
+    const since = clock.now();
+    await send(world, { run, ...words });
+    clock.moveTo(since + 5_000);
+    await send(world, { run, ...words, id: "w2" });
+    expect(await unread()).toEqual({ count: 2, since });
+    const shown = (await show(world, run)) ?? expect.fail("it is shown");
+    expect(renderRun(shown, { now: clock.now(), paint: plain, width: 200, command: () => "" })).toMatch(
+      /unread +2 messages, the oldest from 5s ago; the next beat reads them/,
+    );
+    await drive(runnerOf(world, agent), payload);
+    expect(await unread()).toBeNull();
+  });
+
   test.each([
     ["from a sender without a name", { by: "" }, "user:unknown"],
     ["from a sender whose name is broken text", { by: "an\uD800n" }, "user:an\uFFFDn"],
