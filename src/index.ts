@@ -19,6 +19,7 @@ export type {
   Undo,
   UndoContext,
 } from "./ports/agent.ts";
+export type { RunFiring } from "./core/run-firing.ts";
 export type { MemoryOptions } from "./sdk/memory.ts";
 export { httpSource, type HttpSourceOptions } from "./sdk/http-source.ts";
 export type {

@@ -237,6 +237,13 @@ const shown = {
     description:
       "The identity that started it: the ARN that signed the request, user@host of a command line, schedule:NAME; null if none was recorded.",
   }),
+  firing: z
+    .object({ schedule: z.string(), dueAt: at, previousDueAt: at.nullable(), makesUp: z.boolean() })
+    .nullable()
+    .openapi({
+      description:
+        "The firing of a schedule that started it: when it was due, when that of the run before was, and whether it makes up for a missed time. Null if none did.",
+    }),
   deadline: z
     .object({ at, endBy: at, onExpiry: z.enum(["undo", "leave"]) })
     .nullable()

@@ -7,6 +7,7 @@ import type { Chosen } from "./choice.ts";
 import type { ChangedIntrinsic } from "./changed-intrinsic.ts";
 import type { Deadline } from "./deadline.ts";
 import type { ForkedFrom } from "./forked-from.ts";
+import type { RunFiring } from "./run-firing.ts";
 import type { Grant, Limits, Spent } from "./policy/budget.ts";
 import type { FileRef } from "./file.ts";
 import type { Gate, HeldBy } from "./held-by.ts";
@@ -235,6 +236,8 @@ export interface State {
   readonly deadline?: Deadline;
   /** The identity that started the run, as the API or CLI knows it; absent where none was given. */
   readonly startedBy?: string;
+  /** The firing of a schedule that started the run; absent: none did. A fork has that of its source. */
+  readonly firing?: RunFiring;
   /** Where the run was forked from; absent for a run that was started. */
   readonly forked?: ForkedFrom;
   /** The functions of the language that its tools changed, the newest one of each tool; absent if none did. */

@@ -73,6 +73,7 @@ export const BOUNDARY: { readonly [F in keyof Required<StoredState>]: BoundaryRo
   task: identity(VALUE),
   startedAt: { ...identity(), origin: "events" },
   startedBy: identity(STATE),
+  firing: identity(),
   forked: identity(),
   restart: { ...identity(), origin: "events" },
   calls: { ...identity(), origin: "events" },

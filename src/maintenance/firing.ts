@@ -27,8 +27,9 @@
  */
 import type { Agent, Schedule } from "../ports/agent.ts";
 import { RowUnreadable } from "../codec/row.ts";
+import type { RunFiring } from "../core/run-firing.ts";
 import { runId } from "../protocol/ids.ts";
-import { CERTAIN_MS, type FiringOutcome, type LastFiring, decideFiring } from "../protocol/firing.ts";
+import { CERTAIN_MS, type FiringOutcome, type LastFiring, decideFiring, isMadeUp } from "../protocol/firing.ts";
 import type { MutexLease, MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
 import type { TaskResult } from "../protocol/chain.ts";
 import type { Invocation } from "../ports/tasks.ts";
@@ -109,7 +110,9 @@ async function decide(world: World, of: Deciding): Promise<FiringOutcome> {
   const decidedAt = world.clock.now();
   const firing = { at, now: decidedAt, of: `${every} ${timezone}`, watched, overlap, missed };
   const verdict = decideFiring(last, firing);
-  const decision = { at, decidedAt, run: last?.run ?? null, of: firing.of };
+  const kept = last?.firing === undefined ? {} : { firing: last.firing };
+  const decision = { at, decidedAt, run: last?.run ?? null, of: firing.of, ...kept };
+  const own = { schedule: of.agent.name, dueAt: at, previousDueAt: null, makesUp: isMadeUp(firing) };
   switch (verdict.kind) {
     case "exists":
     case "late":
@@ -127,16 +130,18 @@ async function decide(world: World, of: Deciding): Promise<FiringOutcome> {
     if (verdict.kind === "due") await memory.write({ ...decision, stage: "passed" });
     return { kind: "paused", by: paused.by };
   }
-  if (verdict.kind === "aside") return start(world, of, at);
+  if (verdict.kind === "aside") return start(world, of, own);
   const alive = overlap === "skip" ? await aliveRun(world, last) : null;
   if (alive !== null) {
     await memory.write({ ...decision, stage: "passed" });
     tellSkipped(world, of, alive);
     return { kind: "skipped", run: alive };
   }
-  const intent = { ...decision, run: runOf(world, of, at) };
+  // The run gets the same when another process starts it, after this one has died.
+  const known = { ...own, previousDueAt: last?.firing?.dueAt ?? null };
+  const intent = { ...decision, run: runOf(world, of, at), firing: known };
   await memory.write({ ...intent, stage: "starting" });
-  const outcome = await start(world, of, at);
+  const outcome = await start(world, of, known);
   await memory.write({ ...intent, stage: "started" });
   return outcome;
 }
@@ -147,7 +152,8 @@ async function decide(world: World, of: Deciding): Promise<FiringOutcome> {
  */
 async function finished(world: World, of: Deciding, last: LastFiring): Promise<LastFiring> {
   const isCertain = world.clock.now() - last.decidedAt < CERTAIN_MS;
-  if (isCertain) await start(world, of, last.at);
+  const unknown = { schedule: of.agent.name, dueAt: last.at, previousDueAt: null, makesUp: false };
+  if (isCertain) await start(world, of, last.firing ?? unknown);
   else if (!(await wasStarted(world, last.run ?? ""))) {
     const why = `it is no longer known whether the firing of ${firingKey(of.agent.name, last.at)} started this run`;
     alarm(world, last.run ?? "", { what: "FiringUncertain", why });
@@ -163,8 +169,9 @@ async function wasStarted(world: World, run: string): Promise<boolean> {
   return (await findRow(world, run, now)) !== null || (await world.table.readKey(run, now)) !== null;
 }
 
-async function start(world: World, of: Deciding, at: number): Promise<FiringOutcome> {
+async function start(world: World, of: Deciding, firing: RunFiring): Promise<FiringOutcome> {
   const { agent, tenant, schedule } = of;
+  const at = firing.dueAt;
   const idempotencyKey = firingKey(agent.name, at);
   const asked = {
     agent,
@@ -174,6 +181,7 @@ async function start(world: World, of: Deciding, at: number): Promise<FiringOutc
     by: `schedule:${agent.name}`,
     isScheduled: true,
     due: at,
+    firing,
   };
   const started = await startRun(world, asked).catch(asDamaged);
   // The row exists, so the run was started; the next firing must not wait until an operator repairs the row.

@@ -4,6 +4,7 @@
  * counts.
  */
 import * as z from "zod";
+import { firing } from "../codec/schema/run-started.ts";
 import { RowNewer, RowUnreadable } from "../codec/row.ts";
 import type { LastFiring } from "../protocol/firing.ts";
 import type { MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
@@ -33,6 +34,7 @@ export const lastFiring: z.ZodType<LastFiring> = z.object({
   run: z.string().nullable(),
   stage: z.enum(["starting", "started", "passed"]),
   of: z.string(),
+  firing: firing.exactOptional(),
 });
 
 export function lastFiringIn(cursor: string | null): LastFiring | null {

@@ -10,6 +10,7 @@ import { type Found, RowNewer, RowUnreadable } from "../codec/row.ts";
 import { secretNamesOf } from "../ports/secrets.ts";
 import { runId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
+import type { RunFiring } from "../core/run-firing.ts";
 import type { Creation, Incarnation, Row } from "../protocol/row.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 import type { CreateOutcome } from "../ports/run-table.ts";
@@ -55,6 +56,8 @@ interface RunToStart {
   readonly isScheduled?: boolean;
   /** When the firing that starts it was due, epoch milliseconds; absent: no firing does. */
   readonly due?: number;
+  /** The firing as the run knows it, also one by hand; absent: none starts it. */
+  readonly firing?: RunFiring;
   /** The files of the task, checked. */
   readonly files?: readonly FileContent[];
   /** What limits the starts of the caller; absent: nothing. */
@@ -111,6 +114,7 @@ async function startOnce<Refusal>(world: World, of: TaskToStart<Refusal>): Promi
     isScheduled: of.isScheduled,
     // The key of a firing is made of its agent and its time, which lists show anyway.
     key: of.isScheduled === true ? null : of.idempotencyKey,
+    firing: of.firing,
   });
   return createOnce(world, creation);
 }

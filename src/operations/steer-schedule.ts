@@ -53,8 +53,11 @@ export async function runScheduleNow(
   if (agent === null) return { kind: "agentUnknown" };
   if (agent.schedule === null) return { kind: "notScheduled" };
   const { input, overlap } = agent.schedule;
-  const alive = overlap === "skip" ? await aliveRun(world, await lastFired(world, { agent, tenant })) : null;
+  const last = await lastFired(world, { agent, tenant });
+  const alive = overlap === "skip" ? await aliveRun(world, last) : null;
   if (alive !== null) return { kind: "overlaps", run: alive };
   const idempotencyKey = of.key === null ? null : `schedule ${agent.name} by hand ${of.key}`;
-  return startRun(world, { agent, tenant, input, idempotencyKey, by, counted, isScheduled: true });
+  const [dueAt, previousDueAt] = [world.clock.now(), last?.firing?.dueAt ?? null];
+  const firing = { schedule: agent.name, dueAt, previousDueAt, makesUp: false };
+  return startRun(world, { agent, tenant, input, idempotencyKey, by, counted, isScheduled: true, firing });
 }

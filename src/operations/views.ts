@@ -22,6 +22,7 @@ import { type CommittedEvent, EVENTS_PER_TURN } from "../ports/reading.ts";
 import type { RunPlaces } from "../ports/run-places.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
 import { droppedNames } from "../core/dropped-names.ts";
+import type { RunFiring } from "../core/run-firing.ts";
 import type { ParsedArgs } from "../core/parsed-args.ts";
 import { stateAfterRedrive } from "../history/after-redrive.ts";
 import { type ModelWaits, labelOf, labelOfRow, modelWaits, topologyIn } from "./labels.ts";
@@ -112,6 +113,8 @@ export interface Shown extends Summary, ModelWaits {
   readonly startedAt: number | null;
   /** The identity that started the run; null if none was recorded. */
   readonly startedBy: string | null;
+  /** The firing of a schedule that started it; null if none did. */
+  readonly firing: RunFiring | null;
   /** When it must be over, and what happens to its effects then; null if its agent sets no deadline. */
   readonly deadline: Deadline | null;
   readonly messages: number;
@@ -257,7 +260,7 @@ async function shownOf(
     attempt: state.restart,
     task: await json(state.task),
     startedAt: state.startedAt,
-    ...{ startedBy: state.startedBy ?? null, deadline: state.deadline ?? null },
+    ...{ startedBy: state.startedBy ?? null, firing: state.firing ?? null, deadline: state.deadline ?? null },
     messages: state.messages.length,
     unread: unreadIn(sent, state),
     agentVersion: state.agentVersion,

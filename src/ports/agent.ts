@@ -13,6 +13,7 @@ import type { Json } from "../core/json.ts";
 import type { ChosenPer } from "../core/choice.ts";
 import type { LeftOutTool } from "../core/left-out.ts";
 import type { CallOutcome, Value } from "../core/message.ts";
+import type { RunFiring } from "../core/run-firing.ts";
 import type { Price } from "../core/policy/price.ts";
 import type { Retention } from "../core/policy/retention.ts";
 import type { UpgradePolicy } from "../core/state.ts";
@@ -315,6 +316,8 @@ export interface CallContext {
   readonly task: Json;
   /** The restart number, from 1: how often the run began its task. */
   readonly restart: number;
+  /** The firing of a schedule that started the run; absent: none did. */
+  readonly firing?: RunFiring;
 }
 
 /** What a key may be made of. It is the same for every try, so its `attempt` is that of the run at its task. */
@@ -525,6 +528,8 @@ export interface RunView<Task = Json> {
   readonly text: string;
   /** What the run has spent so far, across crashes. */
   readonly spent: Spent;
+  /** The firing of a schedule that started the run; absent: none did. */
+  readonly firing?: RunFiring;
 }
 
 /** One condition of the definition of done. */

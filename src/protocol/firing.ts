@@ -3,6 +3,7 @@
  * at once, so this file decides what a firing does, from what its schedule remembers. That memory is the cursor of a
  * mutex lease, so that only one firing of a schedule is decided at a time.
  */
+import type { RunFiring } from "../core/run-firing.ts";
 import { TIMES } from "./limits.ts";
 
 /** The newest firing of a schedule that was decided. Times are epoch milliseconds. */
@@ -22,6 +23,8 @@ export interface LastFiring {
   readonly stage: "starting" | "started" | "passed";
   /** The expression and time zone of the schedule at that firing. */
   readonly of: string;
+  /** The firing that started `run`, as that run knows it; absent before the first. */
+  readonly firing?: RunFiring;
 }
 
 /** One firing as the scheduler reports it. */
@@ -88,6 +91,10 @@ export function decideFiring(last: LastFiring | null, firing: Firing): Verdict {
   if (last === null || last.at < at || isFromAhead(last, now)) return { kind: "due" };
   return overlap === "allow" && now - at < CERTAIN_MS ? { kind: "aside" } : { kind: "late" };
 }
+
+/** Whether the scheduler missed the time, so that its run makes up for it. */
+export const isMadeUp = ({ at, now, watched }: Pick<Firing, "at" | "now" | "watched">): boolean =>
+  now - at > (watched ? LATE_MS : 0);
 
 /** A clock that ran ahead decided this firing. It must not hold up all firings until that time has come. */
 const isFromAhead = (last: LastFiring, now: number): boolean => last.at > now + AHEAD_MS;

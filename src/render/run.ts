@@ -125,6 +125,7 @@ function head(run: Shown, { now, paint }: Style): string[] {
         ["status", `${inked(run.status, paint)}${label === run.status ? "" : paint("dim", `, ${label}`)}`],
         ...drivenBy(run),
         ["started", startWords(run, now)],
+        ...firingOf(run, now),
         ...restoredOf(run, now),
         ...deadlineOf(run, now),
         ["checkpoint", relative(run.lastCheckpointAt, now)],
@@ -192,6 +193,15 @@ function startWords({ createdAt, startedBy, forkedFrom }: Shown, now: number): s
   const by = startedBy === null ? "" : `, by ${startedBy}`;
   const from = forkedFrom === null ? "" : `, forked from ${forkedFrom.run} at version ${forkedFrom.version}`;
   return `${relative(createdAt, now)}, at ${timeOfDay(createdAt, now)}${by}${from}`;
+}
+
+/** The firing of a schedule that started the run. An older server does not say it. */
+function firingOf({ firing }: Shown, now: number): readonly (readonly [string, string])[] {
+  if (firing == null) return [];
+  const { schedule, dueAt, previousDueAt, makesUp } = firing;
+  const before = previousDueAt === null ? "the first that is known" : `the one before ${timeOfDay(previousDueAt, now)}`;
+  const late = makesUp ? ", makes up for a missed time" : "";
+  return [["firing", `of schedule ${schedule}, due ${timeOfDay(dueAt, now)}, ${before}${late}`]];
 }
 
 /** A decision that was delivered, but had no effect. */

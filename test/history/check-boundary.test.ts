@@ -28,6 +28,7 @@ const OTHER: { readonly [F in Field]: unknown } = {
   task: inline({ forged: true }),
   startedAt: 1,
   startedBy: "eve",
+  firing: { schedule: "crew", dueAt: 1, previousDueAt: null, makesUp: false },
   forked: { run: "local-1", born: "b", version: 1, calls: 1 },
   restart: 7,
   calls: 700,

@@ -57,6 +57,7 @@ const blocked: Shown = {
     forkedFrom: null,
     standing: [],
     startedBy: null,
+    firing: null,
 
     deadline: null,
     statusSince: NOW,

@@ -31,6 +31,7 @@ const waiting: Shown = {
     forkedFrom: null,
     standing: [],
     startedBy: null,
+    firing: null,
 
     deadline: null,
     statusSince: NOW,

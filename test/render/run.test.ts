@@ -53,6 +53,7 @@ const blocked: Shown = {
     forkedFrom: null,
     standing: [],
     startedBy: "ann@loom",
+    firing: null,
 
     deadline: null,
     statusSince: NOW - 5_000,
@@ -125,6 +126,16 @@ look for that key in the external service, then type one of these:
   it("shows when it continues by itself", () => {
     const text = renderRun({ ...blocked, status: "running", unknown: [], wakeAt: NOW + 30_000 }, { ...PAGE, command });
     expect(text).toMatch(/\ncontinues +in 30s$/);
+  });
+
+  it("says of a scheduled run when it was due, and whether it makes up for a missed time", () => {
+    const firing = { schedule: "travel", dueAt: NOW - 3_600_000, previousDueAt: NOW - 7_200_000, makesUp: true };
+    const before = "of schedule travel, due 19:00:00, the one before 18:00:00, makes up for a missed time";
+    expect(renderRun({ ...blocked, firing }, { ...PAGE, command })).toMatch(`firing      ${before}`);
+    const first = { ...firing, previousDueAt: null, makesUp: false };
+    expect(renderRun({ ...blocked, firing: first }, { ...PAGE, command })).toMatch(
+      /\nfiring +of schedule travel, due 19:00:00, the first that is known\n/,
+    );
   });
 
   it("shows how long it is kept and the key of its archive", () => {

@@ -43,6 +43,7 @@ const waiting: Shown = {
     forkedFrom: null,
     standing: [],
     startedBy: null,
+    firing: null,
 
     deadline: null,
     statusSince: AT,

@@ -41,7 +41,7 @@ import { memory } from "./memory.ts";
 import { files, json, message, parsedArgs, sha, value } from "./message.ts";
 import { modelOut } from "./model-out.ts";
 import { outsideWork } from "./outside.ts";
-import { deadline, forked } from "./run-started.ts";
+import { deadline, firing, forked } from "./run-started.ts";
 import { signal } from "./wait.ts";
 
 const at = z.int().nonnegative();
@@ -197,6 +197,7 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   absorbed: z.array(name),
   startedAt: at.nullable(),
   startedBy: name.exactOptional(),
+  firing: firing.exactOptional(),
   forked: forked.exactOptional(),
   deadline: deadline.exactOptional(),
   changedIntrinsics: z.array(changedIntrinsic).exactOptional(),

@@ -192,6 +192,12 @@ function Facts({ run }: { readonly run: Shown }) {
         started <When at={createdAt} />
         {startedBy === null ? "" : ` by ${startedBy}`}
       </li>
+      {run.firing == null ? null : (
+        <li>
+          due <When at={run.firing.dueAt} />
+          {run.firing.makesUp ? ", makes up for a missed time" : ""}
+        </li>
+      )}
       <li>
         checkpoint <When at={lastCheckpointAt} />
       </li>

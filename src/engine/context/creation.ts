@@ -15,6 +15,7 @@ import { asJson } from "../../codec/value.ts";
 import { bornFrom } from "../../protocol/ids.ts";
 import type { Json } from "../../core/json.ts";
 import { LOWEST_LEVEL, neededLevel } from "../../core/levels.ts";
+import type { RunFiring } from "../../core/run-firing.ts";
 import type { Grant } from "../../core/policy/budget.ts";
 import { SIZES } from "../../codec/limits.ts";
 import type { RestoredMark } from "../../protocol/restored.ts";
@@ -64,6 +65,8 @@ export async function prepareCreation(
     readonly expected?: ExpectedAnswer | undefined;
     /** The schedule of the agent starts it; default: it does not. */
     readonly isScheduled?: boolean | undefined;
+    /** The firing that starts it; absent: none does. */
+    readonly firing?: RunFiring | undefined;
     /** The mark of a restore that the run inherits; absent: none. */
     readonly restored?: RestoredMark | undefined;
     /** The key that its caller gave; absent: none. */
@@ -80,6 +83,7 @@ export async function prepareCreation(
     ...(grant === undefined ? {} : { grant }),
     ...(depth === undefined ? {} : { depth }),
     ...(by === null ? {} : { startedBy: redactionIn(world).text(senderOf(by)) }),
+    ...(of.firing !== undefined && { firing: of.firing }),
     task: await keepValue(world, { run, born }, { json: of.task, inlineMax: SIZES.stateValueBytesMax }),
     files,
     taskText: typeof of.task === "string" ? of.task : JSON.stringify(of.task),

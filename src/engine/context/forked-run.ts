@@ -1,9 +1,9 @@
 /** The first state of a fork: what the run knew at that version, without anything that it still owes or owns. */
-import { type Value, text } from "../../core/message.ts";
+import type { Value } from "../../core/message.ts";
 import type { State } from "../../core/state.ts";
 import type { Agent } from "../../ports/agent.ts";
 import type { Incarnation } from "../../protocol/row.ts";
-import { initialState, partOfAgent } from "./new-run.ts";
+import { initialState, openingParts, partOfAgent } from "./new-run.ts";
 
 /**
  * Calls that were done before stay in the transcript and are never repeated. The stack of effects to undo stays with the
@@ -21,15 +21,18 @@ export function forkedState(
   },
 ): State {
   const { agent, run, born, version, task, at, startedBy } = of;
+  const { firing } = from;
   const fresh = initialState({
     ...{ run, born, ...partOfAgent(agent), at },
     ...(startedBy === undefined ? {} : { startedBy }),
+    ...(firing !== undefined && { firing }),
     task: task?.value ?? from.task,
     taskText: task?.text ?? "",
   });
   const { calls, restart, restartedFrom, window, topology, cracks, signals, repeats } = from;
   const [first, ...others] = from.messages;
-  const opening = task === undefined || first === undefined ? first : { ...first, at, parts: [text(task.text)] };
+  const opening =
+    task === undefined || first === undefined ? first : { ...first, at, parts: openingParts(task.text, firing) };
   return {
     ...fresh,
     ...{ calls, restart, forked: { run: from.run, born: from.born, version, calls } },

@@ -3,6 +3,7 @@ import { type Grant, NOTHING_SPENT } from "../../core/policy/budget.ts";
 import type { Agent } from "../../ports/agent.ts";
 import type { FileRef } from "../../core/file.ts";
 import { type Message, type Value, text } from "../../core/message.ts";
+import type { RunFiring } from "../../core/run-firing.ts";
 import type { Price } from "../../core/policy/price.ts";
 import type { Retention } from "../../core/policy/retention.ts";
 import { FOLLOWS, type State, type UpgradePolicy } from "../../core/state.ts";
@@ -13,6 +14,20 @@ export const partOfAgent = ({ name, version, budget, price, retention, tools, up
   ...(onIdle === "wait" && { onIdle }),
   takesEvents: Object.values(tools).some(({ wait }) => wait?.for === "event"),
 });
+
+/** What the first message says before its files: the task, and the firing that started the run. */
+export const openingParts = (taskText: string, firing?: RunFiring) =>
+  [taskText, ...(firing === undefined ? [] : [firingText(firing)])].map(text);
+
+/** What the model reads of it, below its task. */
+function firingText({ schedule, dueAt, previousDueAt, makesUp }: RunFiring): string {
+  const before =
+    previousDueAt === null ? "No run before it is known" : `The run before it was due ${iso(previousDueAt)}`;
+  const late = makesUp ? " The time was missed, and this run makes up for it." : "";
+  return `The schedule ${schedule} started this run, due ${iso(dueAt)}. ${before}.${late}`;
+}
+
+const iso = (at: number): string => new Date(at).toISOString();
 
 /** The state in snapshot 0: the task, which is also the first user message. `at`: epoch milliseconds. */
 export function initialState(of: {
@@ -29,6 +44,7 @@ export function initialState(of: {
   upgrade: UpgradePolicy;
   onIdle?: "wait";
   startedBy?: string;
+  firing?: RunFiring;
   grant?: Grant;
   depth?: number;
   /** Its agent can wait for events, so the run keeps those that come early. */
@@ -36,7 +52,8 @@ export function initialState(of: {
   at: number;
 }): State {
   const { taskText, files = [], retention, upgrade, takesEvents = false, at, ...given } = of;
-  const message: Message = { id: "m1", at, source: "task", role: "user", parts: [text(taskText), ...files], tokens: 0 };
+  const opening = openingParts(taskText, given.firing);
+  const message: Message = { id: "m1", at, source: "task", role: "user", parts: [...opening, ...files], tokens: 0 };
   return {
     ...given,
     phase: "Preparing",

@@ -32,5 +32,7 @@ export async function viewOf(run: ActiveRun, answer: string | null = null): Prom
       steps.findLast(({ proposed }) => proposed.includes(call))?.calls.push(settled);
     }
   }
-  return { task: await run.json(state.task), calls, steps, text: answer ?? text, spent: state.spent };
+  const { firing, spent } = state;
+  const seen = { task: await run.json(state.task), calls, steps, text: answer ?? text, spent };
+  return firing === undefined ? seen : { ...seen, firing };
 }

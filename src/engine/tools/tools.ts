@@ -41,8 +41,9 @@ const largeTasks = new WeakMap<Value, Json>();
 
 /** What the functions of a tool see of the run of their call. */
 export async function callContextOf(run: ActiveRun): Promise<CallContext> {
-  const { task, restart } = run.state;
-  return { run: run.row.run, task: await copyOfTask(run, task), restart };
+  const { task, restart, firing } = run.state;
+  const known = { run: run.row.run, task: await copyOfTask(run, task), restart };
+  return firing === undefined ? known : { ...known, firing: { ...firing } };
 }
 
 /** A copy, because the function that gets it may change it. */
