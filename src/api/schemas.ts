@@ -3,6 +3,7 @@
  * `docs/openapi.json`; a test checks every real response against them. The document of a run has the type that `cairn
  * show` prints.
  */
+import { EFFECT_NAMES } from "../core/calls/effects.ts";
 import { CRACK_NAMES } from "../core/crack.ts";
 import { z } from "@hono/zod-openapi";
 import type { Json } from "../core/json.ts";
@@ -237,6 +238,13 @@ const shown = {
     description:
       "The identity that started it: the ARN that signed the request, user@host of a command line, schedule:NAME; null if none was recorded.",
   }),
+  cancelling: z
+    .array(z.object({ call: z.string(), tool: z.string(), effect: z.enum(EFFECT_NAMES), stops: z.boolean() }))
+    .nullable()
+    .openapi({
+      description:
+        "A cancel was asked for, and the run has not ended: its calls under way. `stops`: the signal of the call is aborted; otherwise its end is awaited. Null if no cancel was asked for.",
+    }),
   firing: z
     .object({ schedule: z.string(), dueAt: at, previousDueAt: at.nullable(), makesUp: z.boolean() })
     .nullable()

@@ -5,8 +5,9 @@ import { MENDS } from "../core/policy/mends.ts";
 import { upgradesOf } from "../core/policy/upgrades.ts";
 import { PHASES, isTerminal } from "../core/phases.ts";
 import { nextCompensationStep } from "../core/calls/saga.ts";
-import { EFFECTS } from "../core/calls/effects.ts";
-import { effectOf } from "../core/calls/ledger.ts";
+import { EFFECTS, type Effect } from "../core/calls/effects.ts";
+import { effectOf, stopsOnCancel } from "../core/calls/ledger.ts";
+import { isReleased } from "../core/calls/held-calls.ts";
 import { heldWait } from "../core/calls/waits.ts";
 import type { OpenCall, State, TopologyState } from "../core/state.ts";
 import { newerBy } from "../codec/row.ts";
@@ -53,10 +54,35 @@ export function modelWaits(row: Row, state: State): ModelWaits {
   return { outage: outageIn(state), detachedCall: { key, model, reference, since, nextLookAt: row.wakeAt ?? 0 } };
 }
 
+/** A call under way in a run that is cancelled. */
+export interface CallCancelled {
+  readonly call: string;
+  readonly tool: string;
+  readonly effect: Effect;
+  /** Its signal is aborted. Otherwise the run awaits its end, so that its outcome is known. */
+  readonly stops: boolean;
+}
+
+/** The calls under way in a run that was asked to cancel and has not seen it; null for any other run. */
+export function callsCancelled(row: Row, { open, ending }: State): readonly CallCancelled[] | null {
+  if (!row.cancel || hasEnded(row) || ending?.kind === "cancelled") return null;
+  const underWay = open.filter((each) => isReleased(each) && each.probeAt === null);
+  return underWay.map((each) => ({
+    ...{ call: each.call, tool: each.tool, effect: effectOf(each), stops: stopsOnCancel(each) },
+  }));
+}
+
+const cancelLabel = (calls: readonly CallCancelled[]): string => {
+  const awaited = calls.filter(({ stops }) => !stops).map(({ tool, call }) => `${tool} (${call})`);
+  return awaited.length === 0 ? "being cancelled" : `being cancelled: waits for ${awaited.join(", ")}`;
+};
+
 /** The label by row and state. */
 export function labelOf(row: Row, state: State): string {
   const label = labelOfRow(row);
   if (row.storeOutage !== null || row.redrive !== undefined) return label;
+  const cancelled = callsCancelled(row, state);
+  if (cancelled !== null) return cancelLabel(cancelled);
   if (outageIn(state) !== null) return "waiting: its model is unavailable";
   const { lack } = upgradesOf(state);
   if (state.phase === "AwaitingAgent" && lack?.kind === "operator")

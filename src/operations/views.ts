@@ -25,7 +25,15 @@ import { droppedNames } from "../core/dropped-names.ts";
 import type { RunFiring } from "../core/run-firing.ts";
 import type { ParsedArgs } from "../core/parsed-args.ts";
 import { stateAfterRedrive } from "../history/after-redrive.ts";
-import { type ModelWaits, labelOf, labelOfRow, modelWaits, topologyIn } from "./labels.ts";
+import {
+  type CallCancelled,
+  type ModelWaits,
+  callsCancelled,
+  labelOf,
+  labelOfRow,
+  modelWaits,
+  topologyIn,
+} from "./labels.ts";
 import { archiveOf } from "../history/archive.ts";
 import { assignedIn } from "./assign.ts";
 import { type ShownChild, shownChildren } from "./child-views.ts";
@@ -123,6 +131,8 @@ export interface Shown extends Summary, ModelWaits {
   /** The restart number, from 1. */
   readonly attempt: number;
   readonly waitsFor: WaitsFor | null;
+  /** A cancel was asked for, and the run has not ended: its calls under way. Null: none was. */
+  readonly cancelling: readonly CallCancelled[] | null;
   /** The child runs that it waits for. */
   readonly children: readonly ShownChild[];
   /** The run and version that it was forked from; null for a run that was started. */
@@ -264,6 +274,7 @@ async function shownOf(
     messages: state.messages.length,
     unread: unreadIn(sent, state),
     agentVersion: state.agentVersion,
+    cancelling: callsCancelled(row, state),
     waitsFor: hasEnded(row) ? null : waitsFor(state, isSent),
     ...modelWaits(row, state),
     children: shownChildren(state),

@@ -125,6 +125,7 @@ function head(run: Shown, { now, paint }: Style): string[] {
         ["status", `${inked(run.status, paint)}${label === run.status ? "" : paint("dim", `, ${label}`)}`],
         ...drivenBy(run),
         ["started", startWords(run, now)],
+        ...cancelOf(run),
         ...firingOf(run, now),
         ...restoredOf(run, now),
         ...deadlineOf(run, now),
@@ -193,6 +194,16 @@ function startWords({ createdAt, startedBy, forkedFrom }: Shown, now: number): s
   const by = startedBy === null ? "" : `, by ${startedBy}`;
   const from = forkedFrom === null ? "" : `, forked from ${forkedFrom.run} at version ${forkedFrom.version}`;
   return `${relative(createdAt, now)}, at ${timeOfDay(createdAt, now)}${by}${from}`;
+}
+
+/** What a run that is cancelled does with its calls under way. An older server does not say it. */
+function cancelOf({ cancelling }: Shown): readonly (readonly [string, string])[] {
+  if (cancelling == null) return [];
+  const said = cancelling.map(
+    ({ call, tool, effect, stops }) =>
+      `${stops ? "aborts the signal of" : "waits for"} ${tool} (${call}), which is ${effect}`,
+  );
+  return [["cancel", ["asked for", ...said].join("; ")]];
 }
 
 /** The firing of a schedule that started the run. An older server does not say it. */

@@ -58,6 +58,7 @@ const blocked: Shown = {
     standing: [],
     startedBy: null,
     firing: null,
+    cancelling: null,
 
     deadline: null,
     statusSince: NOW,

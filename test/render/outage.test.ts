@@ -32,6 +32,7 @@ const waiting: Shown = {
     standing: [],
     startedBy: null,
     firing: null,
+    cancelling: null,
 
     deadline: null,
     statusSince: NOW,

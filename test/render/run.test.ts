@@ -54,6 +54,7 @@ const blocked: Shown = {
     standing: [],
     startedBy: "ann@loom",
     firing: null,
+    cancelling: null,
 
     deadline: null,
     statusSince: NOW - 5_000,

@@ -44,6 +44,7 @@ const waiting: Shown = {
     standing: [],
     startedBy: null,
     firing: null,
+    cancelling: null,
 
     deadline: null,
     statusSince: AT,

@@ -34,6 +34,8 @@ export interface EffectRow {
   readonly mayRepeat: boolean;
   /** An earlier attempt may have happened, or may still happen: the error of a later one says nothing about it. */
   readonly overlapsEarlierTries: boolean;
+  /** A cancel aborts the signal of a call under way. The others are awaited: their outcome has to be known. */
+  readonly stopsOnCancel: boolean;
 }
 
 /**
@@ -56,6 +58,7 @@ const ROWS = {
     startsOnce: false,
     mayRepeat: true,
     overlapsEarlierTries: false,
+    stopsOnCancel: true,
   },
   keyed: {
     onCrash: "again",
@@ -70,6 +73,7 @@ const ROWS = {
     startsOnce: false,
     mayRepeat: true,
     overlapsEarlierTries: true,
+    stopsOnCancel: false,
   },
   idempotent: {
     // No request of an earlier attempt may land after a later call of the run has written another value (schedule 148).
@@ -85,6 +89,7 @@ const ROWS = {
     startsOnce: false,
     mayRepeat: true,
     overlapsEarlierTries: true,
+    stopsOnCancel: true,
   },
   probed: {
     onCrash: "probe",
@@ -99,6 +104,7 @@ const ROWS = {
     startsOnce: true,
     mayRepeat: true,
     overlapsEarlierTries: false,
+    stopsOnCancel: false,
   },
   unsafe: {
     onCrash: "ask",
@@ -113,6 +119,7 @@ const ROWS = {
     startsOnce: true,
     mayRepeat: false,
     overlapsEarlierTries: false,
+    stopsOnCancel: false,
   },
 } satisfies Readonly<Record<string, EffectRow>>;
 

@@ -58,3 +58,7 @@ export function resultOf({ messages }: State, call: string): Value | null {
 
 /** Only the epoch that released the call may start it. A call without an intent is not released. */
 export const startsOnce = ({ intent }: OpenCall): boolean => intent !== null && EFFECTS[intent.effect].startsOnce;
+
+/** Whether a cancel aborts the signal of the call. An undo goes on: what it takes back is half done meanwhile. */
+export const stopsOnCancel = (call: OpenCall): boolean =>
+  call.undoes === undefined && EFFECTS[effectOf(call)].stopsOnCancel;

@@ -11,12 +11,14 @@ import {
   effectOf,
   resultOf,
   startsOnce,
+  stopsOnCancel,
 } from "../../core/calls/ledger.ts";
 import { inline } from "../../core/message.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { runBatch } from "./batch.ts";
 import { inRun } from "./read-result.ts";
+import { watchForCancel } from "./cancel-watch.ts";
 import { type Try, attemptTool } from "./tool-attempt.ts";
 import { type Input, toolInputOf } from "./parsed-args.ts";
 import { callContextOf, canGoOn, openCall, timeoutOf, toolFor, whyChanged } from "./tools.ts";
@@ -65,10 +67,18 @@ export async function runTools(run: ActiveRun, agent: Agent, calls: readonly str
   // Released without a start, the calls are postponed by the release of the run.
   if (!(await waitUnlessDrained(run, Math.min(pauseMs, run.leftMs - longest)))) return "release";
   run.noticed.noteToolsRun();
-  await runBatch(run, runnable, {
-    start: (each) => tryOnce(run, agent, each),
-    record: (each, ended) => recordEnd(run, agent, { ...each, ended }),
-  });
+  const watch = watchForCancel(
+    run,
+    runnable.map(({ open }) => open),
+  );
+  try {
+    await runBatch(run, runnable, {
+      start: (each) => tryOnce(run, agent, each, stopsOnCancel(each.open) ? watch.signal : null),
+      record: (each, ended) => recordEnd(run, agent, { ...each, ended }),
+    });
+  } finally {
+    watch.end();
+  }
   return run.noticed.outlived === "no" ? "continue" : "release";
 }
 
@@ -109,14 +119,14 @@ export async function undoneBy(run: ActiveRun, { undoes }: OpenCall): Promise<Ru
  * Starts one attempt. Rejects only if the process has to end at once, because other calls of the batch may be running.
  * `recordEnd` records the outcome.
  */
-async function tryOnce(run: ActiveRun, agent: Agent, each: Runnable): Promise<Try> {
+async function tryOnce(run: ActiveRun, agent: Agent, each: Runnable, cancelled: AbortSignal | null): Promise<Try> {
   run.noticed.noteBegun(each.open.call);
   let call: Parameters<typeof attemptTool>[0];
   try {
     const { clock, limits } = run.world;
     const { tool } = each;
     const timeoutMs = timeoutOf(run, tool);
-    call = { tool, context: contextOf(run, agent, each), timeoutMs, graceMs: limits.abortGraceMs, clock };
+    call = { tool, context: contextOf(run, agent, each), timeoutMs, graceMs: limits.abortGraceMs, clock, cancelled };
   } catch (error) {
     // The schema may make another value now, or throw, although it accepted these arguments before.
     return { kind: "unstarted", why: sentenceOf(error) };
@@ -158,6 +168,7 @@ async function recordEnd(run: ActiveRun, agent: Agent, of: Runnable & { readonly
   const { open, tool, ended } = of;
   if (startsOnce(open)) run.noticed.requireCommit();
   if (ended.kind === "silent") return recordSilence(run, open, { tool, why: ended.why });
+  if (ended.kind === "stopped") return recordStopped(run, open, { tool, why: ended.why });
   if (ended.kind === "unstarted") return recordUnstarted(run, open, { tool, why: ended.why });
   if (ended.kind === "threw") {
     const read = readError(tool, ended.error);
@@ -208,6 +219,18 @@ function recordUnstarted(run: ActiveRun, open: OpenCall, of: { readonly tool: To
   const isFirst = open.attempts === 0 && !run.noticed.isUnanswered(open.call);
   const evidence = isFirst ? "it was never started" : "no further try of it was started";
   recordResult(run, open.call, { outcome: "failed", value: inline(`${why}; it did not happen`), evidence });
+}
+
+/**
+ * Records a call that stopped at its signal, since the run is cancelled. It did nothing if it cannot act outside; else its
+ * request may have left. The commit that follows sees the cancel, so nothing is tried again.
+ */
+function recordStopped(run: ActiveRun, open: OpenCall, of: { readonly tool: Tool; readonly why: string }): void {
+  run.noticed.requireCommit();
+  const why = `its signal was aborted, because the run was cancelled: ${of.why}`;
+  if (EFFECTS[effectOf(open)].actsOutside) return recordSilence(run, open, { tool: of.tool, why });
+  const value = inline(bounded(`Cancelled: ${why}; it did not happen`));
+  recordResult(run, open.call, { outcome: "failed", value, evidence: "it stopped at its signal" });
 }
 
 /** Records that an undo returned. A value that cannot be kept is replaced by the reason. */

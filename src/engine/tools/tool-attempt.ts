@@ -14,6 +14,8 @@ export type Try =
   | { readonly kind: "unstarted"; readonly why: string }
   | { readonly kind: "returned"; readonly value: unknown }
   | { readonly kind: "threw"; readonly why: string; readonly error: unknown }
+  /** It threw after its signal had been aborted because the run is cancelled. */
+  | { readonly kind: "stopped"; readonly why: string }
   /** An unknown outcome: the effect may have happened. `outlived`: the promise still runs. */
   | { readonly kind: "silent"; readonly why: string; readonly outlived: boolean };
 
@@ -24,15 +26,22 @@ export async function attemptTool(options: {
   readonly timeoutMs: number;
   readonly graceMs: number;
   readonly clock: Clock;
+  /** Aborts the attempt when it fires. Its end is awaited as before; absent or null: nothing does. */
+  readonly cancelled?: AbortSignal | null;
   /** Called when the tool's function has returned, before anything else runs; what it throws ends the attempt. */
   readonly ran?: () => void;
 }): Promise<Try> {
-  const { tool, timeoutMs, graceMs, clock, ran = () => {} } = options;
+  const { tool, timeoutMs, graceMs, clock, cancelled = null, ran = () => {} } = options;
   const stop = new AbortController();
   const context = { ...options.context, signal: stop.signal, deadline: clock.now() + timeoutMs };
   const settled = settle(() => tool.run(context));
   ran();
+  const onCancel = (): void => stop.abort(new DOMException("the run was cancelled", "AbortError"));
+  cancelled?.addEventListener("abort", onCancel, { once: true });
+  if (cancelled?.aborted === true) onCancel();
   const first = await withTimeout(settled, timeoutMs, clock);
+  cancelled?.removeEventListener("abort", onCancel);
+  if (first?.kind === "threw" && stop.signal.aborted) return { kind: "stopped", why: first.why };
   if (first !== null) return first;
   const why = `no answer within ${timeoutMs} ms`;
   stop.abort(new DOMException(why, "TimeoutError"));
