@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as z from "zod";
+import { isTenant } from "../core/ids.ts";
 import type { TenantShares } from "../protocol/fair-share.ts";
 import { type Limits, TIMES } from "../protocol/limits.ts";
 import type { ModelRates } from "../protocol/model-rate.ts";
@@ -167,6 +168,8 @@ export class ConfigInvalid extends Error {
 const FILES = ["ts", "mts", "cts", "js", "mjs", "cjs"].map((ending) => `cairn.config.${ending}`);
 const DAY_MS = 24 * 3_600_000;
 
+const tenant = z.string().refine(isTenant, "write a tenant: 1 to 24 lower-case letters and digits");
+
 const path = z.string().min(1);
 
 const schema: z.ZodType<Config> = z.strictObject({
@@ -190,7 +193,7 @@ const schema: z.ZodType<Config> = z.strictObject({
   concurrency: z.record(z.string().min(1), z.int().min(1).max(1_000)).exactOptional(),
   tenants: z
     .record(
-      z.string().min(1),
+      tenant,
       z.strictObject({
         weight: z.number().min(0.01).max(100).exactOptional(),
         concurrency: z.int().min(1).max(1_000).exactOptional(),
@@ -306,7 +309,10 @@ export async function loadConfig(dir: string): Promise<Config | null> {
 }
 
 /** One line per issue: `config.agents[1]: Invalid input: expected string, received number`. */
-function lineOf({ path, message }: z.core.$ZodIssue): string {
-  const place = path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
+function lineOf(issue: z.core.$ZodIssue): string {
+  // What is wrong with a name of a record says the schema of its names.
+  const [own] = issue.code === "invalid_key" ? issue.issues : [];
+  const message = own?.message ?? issue.message;
+  const place = issue.path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
   return `  config${place}: ${message}`;
 }

@@ -112,6 +112,11 @@ describe("the config", () => {
     ["half a worker", "export const config = { agents: [], workers: 0.5 };", /\n {2}config\.workers: /],
     ["no room", "export const config = { agents: [], beatsPerWorker: 0 };", /\n {2}config\.beatsPerWorker: /],
     ["no place", "export const config = { agents: [], concurrency: { a: 0 } };", /\n {2}config\.concurrency\.a: /],
+    [
+      "a tenant that no run can have",
+      'export const config = { agents: [], tenants: { "Acme Corp": { weight: 2 } } };',
+      /\n {2}config\.tenants\.Acme Corp: .*a tenant: 1 to 24 lower-case letters and digits/,
+    ],
     ["an error", 'throw new Error("no disk");', /cairn\.config\.ts cannot be loaded: no disk/],
   ])("is refused when it contains %s", async (name, content, message) => {
     await expect(configOf(name, content)).rejects.toThrow(coded("ConfigInvalid", message));

@@ -30,7 +30,8 @@ export function agentCard({ name, version, task, tools }: DescribedAgent, url: s
 export function taskOf(run: Run, said: string | null) {
   const { run: id, failure, result } = run;
   const asked = asksOf(run).map(({ says }) => says);
-  const words = failure === null ? (said ?? run.label) : `${failure.code}: ${failure.message}`;
+  const does = run.status === "blocked" ? run.label : (said ?? run.label);
+  const words = failure === null ? does : `${failure.code}: ${failure.message}`;
   const parts = [{ text: asked.length > 0 ? asked.join("\n\n") : words }];
   return {
     ...{ id, contextId: id },
@@ -51,7 +52,7 @@ function stateOf(run: Run): string {
   if (run.status === "completed") return "COMPLETED";
   if (run.status === "failed") return "FAILED";
   if (run.status === "cancelled") return "CANCELED";
-  return asksOf(run).length > 0 || waitOf(run) !== null ? "INPUT_REQUIRED" : "WORKING";
+  return openIn(run).length > 0 ? "INPUT_REQUIRED" : "WORKING";
 }
 
 /** The open gates and questions, in their order. `key` is used once in the life of the run. */
@@ -70,8 +71,11 @@ export const asksOf = ({ gates, waits }: Pick<Run, "gates" | "waits">) => [
 export const waitOf = ({ waits }: Pick<Run, "waits">): string | null =>
   waits.find(({ tool, answered }) => tool === NEXT_MESSAGE && !answered)?.call ?? null;
 
-/** All that the run waits for and only its client can give. */
-export const openIn = (run: Run): readonly string[] => [
-  ...asksOf(run).map(({ key }) => key),
-  ...(waitOf(run) === null ? [] : [`message:${waitOf(run)}`]),
-];
+/** All that the run waits for and only a human can give: its client, or else an operator. */
+export const openIn = (run: Run): readonly string[] => {
+  const asked = [...asksOf(run).map(({ key }) => key), ...(waitOf(run) === null ? [] : [`message:${waitOf(run)}`])];
+  return asked.length === 0 && run.status === "blocked" ? [`operator:${run.statusSince}`] : asked;
+};
+
+/** What the client has been told of by now. What an operator has to do is told again: no message of the client ends it. */
+export const openBefore = (run: Run): readonly string[] => openIn(run).filter((key) => !key.startsWith("operator:"));

@@ -12,7 +12,7 @@ import type { Endpoint } from "../../client/request.ts";
 import type { Json } from "../../core/json.ts";
 import { progressText } from "../mcp/progress.ts";
 import type { EventPage } from "../../operations/event-page.ts";
-import { type A2aTask, type Run, agentCard, asksOf, openIn, taskOf, waitOf } from "./a2a-task.ts";
+import { type A2aTask, type Run, agentCard, asksOf, openBefore, openIn, taskOf, waitOf } from "./a2a-task.ts";
 import { jsonIn } from "../chat/chat-run.ts";
 import { type OpenStreams, heldOpen } from "../../api/streams/open-streams.ts";
 import { type ApiCalls, admit, endpointFor } from "../protocol-calls.ts";
@@ -132,7 +132,7 @@ async function said(call: Call, params: Fields): Promise<Sent> {
   else if (ask !== undefined)
     throw badParams("the task waits for a decision: send data with { approved: true or false }");
   else await cairn.send(named, words === "" ? JSON.stringify(given) : words, { id: messageId });
-  return { run, before: openIn(run) };
+  return { run, before: openBefore(run) };
 }
 
 /** The run of a task. A run of another agent is no task of this one. */

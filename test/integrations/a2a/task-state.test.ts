@@ -1,0 +1,21 @@
+/** The state of a task, from the document of its run. */
+import { expect, test } from "vitest";
+import { type Run, openBefore, openIn, taskOf } from "../../../src/integrations/a2a/a2a-task.ts";
+
+const runOf = (part: Partial<Run>): Run =>
+  ({
+    ...{ run: "local-a", version: 3, status: "running", label: "thinking", failure: null, result: null },
+    ...{ gates: [], waits: [], inProgress: true, lastCheckpointAt: 1, statusSince: 2 },
+    ...part,
+  }) as unknown as Run;
+
+test("a task whose run waits for an operator requires input, and says for what; one that works or is paused does not", () => {
+  const label = "waits for an operator: the outcome of send (c1) is unknown";
+  const blocked = runOf({ status: "blocked", label });
+  const { state, message } = taskOf(blocked, "I send it now.").status;
+  expect([state, message.parts]).toEqual(["TASK_STATE_INPUT_REQUIRED", [{ text: label }]]);
+  expect([openIn(blocked), openBefore(blocked)]).toEqual([["operator:2"], []]);
+  for (const status of ["running", "waiting", "queued", "paused"] as const) {
+    expect([status, taskOf(runOf({ status }), null).status.state]).toEqual([status, "TASK_STATE_WORKING"]);
+  }
+});
