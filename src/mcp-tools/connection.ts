@@ -39,6 +39,7 @@ export class Connection {
   #failed: { readonly count: number; readonly at: number; readonly error: ServerUnreachable } | null = null;
   #idle: NodeJS.Timeout | null = null;
   #kept: Kept | null = null;
+  #hasResources = false;
   #listing: Promise<readonly Definition[]> | null = null;
   #secrets: ToolSecrets = NO_SECRETS;
   /** Keeps the token of the server, which outlives a connection. */
@@ -49,6 +50,11 @@ export class Connection {
   constructor(of: Options & { readonly label: string }) {
     this.#of = of;
     this.#fetch = authorizedFetch(of, () => this.#secrets);
+  }
+
+  /** Whether the server said with its last list that it has resources. */
+  get hasResources(): boolean {
+    return this.#hasResources;
   }
 
   /** The tools of the server. The same array while they have not changed. */
@@ -73,6 +79,7 @@ export class Connection {
     return this.use(secrets, async (live) => {
       live.isListOld = false;
       try {
+        this.#hasResources = live.client.getServerCapabilities()?.resources !== undefined;
         const { tools } = await live.client.listTools(undefined, {
           cacheMode: "refresh",
           timeout: this.#of.connectMs,

@@ -9,6 +9,7 @@ import { tool } from "../sdk/define.ts";
 import { callServer } from "./call.ts";
 import { type Connection, ServerUnreachable } from "./connection.ts";
 import { inputTypeOf } from "./input-schema.ts";
+import { READ_RESOURCE, readingTool } from "./linked-resources.ts";
 import type { Options } from "./server-options.ts";
 
 /** A list of a server, and the tools that were made of it. */
@@ -61,7 +62,15 @@ export async function listedTools(
     tools[name] = made;
     names.set(name, definition.name);
   }
-  const absent = (only ?? []).filter((each) => !definitions.some(({ name }) => name === each));
+  const reader = `${prefix}${READ_RESOURCE}`;
+  const mayRead = server.connection.hasResources && (only?.includes(READ_RESOURCE) ?? true);
+  const reads = mayRead && wrongWithName(reader, names.get(reader)) === null;
+  if (reads) {
+    const approval = declaredFor(server.approval, READ_RESOURCE) ?? "never";
+    tools[reader] = readingTool(server, { tools: [...names.keys()], approval });
+  }
+  const known = new Set([...definitions.map(({ name }) => name), ...(reads ? [READ_RESOURCE] : [])]);
+  const absent = (only ?? []).filter((each) => !known.has(each));
   return {
     definitions,
     tools,

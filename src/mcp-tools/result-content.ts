@@ -6,16 +6,20 @@ import { type ToolFile, toolFile } from "../sdk/file.ts";
 type Content = CallToolResult["content"][number];
 
 /**
- * The structured content if there is any, otherwise the text. With files it is an object: `text` or `structured`, and
- * `files`. The text beside structured content says the same again, as the protocol demands, and is left out.
+ * The structured content if there is any, otherwise the text. With files or links it is an object: `text` or `structured`,
+ * with `files` and `links`. The text beside structured content says the same again, as the protocol demands, and is left out.
  */
 export function valueOf(result: CallToolResult): unknown {
   const parts = result.content.map(partOf);
   const files = parts.flatMap(({ file }) => file ?? []);
   const text = joined(parts);
-  const said = result.structuredContent === undefined ? text : result.structuredContent;
-  if (files.length === 0) return said;
-  return { ...(result.structuredContent === undefined ? { text } : { structured: said }), files };
+  const { structuredContent: structured } = result;
+  const links = result.content.flatMap((each) =>
+    each.type === "resource_link" ? [{ name: each.name, uri: each.uri }] : [],
+  );
+  const kept = { ...(files.length > 0 && { files }), ...(links.length > 0 && { links }) };
+  if (Object.keys(kept).length === 0) return structured ?? text;
+  return { ...(structured === undefined ? { text } : { structured }), ...kept };
 }
 
 export const resultAsText = (result: CallToolResult): string => joined(result.content.map(partOf));
@@ -41,7 +45,7 @@ function partOf(content: Content): Part {
       return fileOf(resource.blob, { name: nameIn(uri), ...(mimeType !== undefined && { mediaType: mimeType }) });
     }
     case "resource_link":
-      return { text: `${content.name}: ${content.uri}` };
+      return {};
   }
 }
 

@@ -446,6 +446,8 @@ export interface ToolContext<Input> extends CallContext {
    * `lifeMs` says otherwise. The path is a secret: it is removed from whatever is recorded.
    */
   readonly callback: (event: string, options?: { readonly lifeMs?: number }) => Promise<string>;
+  /** Whether a result of one of these tools in this run has a link to it (`links`). For tools that cairn makes of a server. */
+  readonly wasGiven?: (asked: { readonly uri: string; readonly tools: readonly string[] }) => Promise<boolean>;
 }
 
 /** The files of a run, as a tool sees them. */

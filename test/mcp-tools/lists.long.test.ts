@@ -57,7 +57,7 @@ describe("the options of a tool", () => {
   });
 
   test("of a name that every object has are those that are declared", async () => {
-    const server = { label: "a server", prefix: "", approval: {}, loops: {}, effects: {} } as never;
+    const server = { label: "a server", prefix: "", approval: {}, loops: {}, effects: {}, connection: {} } as never;
     const listed = await listedTools(server, [{ name: "constructor", inputSchema: { type: "object" } }], null);
     const made = listed.tools["constructor"];
     expect(made).toMatchObject({ effect: "unsafe", approval: "never" });
@@ -200,7 +200,7 @@ test("names that no tool may have, names of cairn, and tools outside of only, ar
 });
 
 describe("a tool that is left out", () => {
-  const server = { label: "MCP server desk", prefix: "desk_" } as never;
+  const server = { label: "MCP server desk", prefix: "desk_", connection: {} } as never;
   const schema = { type: "object" as const };
 
   test("is named with its reason", async () => {

@@ -17,6 +17,7 @@ import { inline } from "../../core/message.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { runBatch } from "./batch.ts";
+import { wasGivenIn } from "./given-links.ts";
 import { inRun } from "./read-result.ts";
 import { watchForCancel } from "./cancel-watch.ts";
 import { type Try, attemptTool } from "./tool-attempt.ts";
@@ -160,7 +161,7 @@ function contextOf(
   const callback = callbackFor(run);
   const memory = memoryFor(run, agent);
   const given = { ...context, input, key: open.intent?.key ?? "", attempt, epoch };
-  return { ...given, log, secrets, files, memory, callback, ...undone };
+  return { ...given, log, secrets, files, memory, callback, wasGiven: wasGivenIn(run), ...undone };
 }
 
 /** Records the outcome of one attempt: a result, a failure, an unknown outcome or another attempt. */
