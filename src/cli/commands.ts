@@ -507,6 +507,25 @@ export const COMMANDS: readonly TypedCommand[] = [
       "\nAn agent's memory has the agent's name, unless its definition names another one (memory.scope).\nWhere all agents of cairn.config.ts share one memory, neither --agent nor --scope is needed.",
   },
   {
+    command: "webhooks list",
+    operation: "webhooks",
+    group: "Webhooks",
+    help: "list the webhook endpoints: what waits for each, and why it refuses requests",
+    flags: [],
+  },
+  {
+    command: "webhooks redeliver",
+    operation: "redeliver",
+    group: "Webhooks",
+    help: "send a webhook endpoint again what it refused, or give that to another endpoint",
+    words: "<endpoint> [notification]",
+    examples: ["webhooks redeliver 3f9c2b7a51d0e846", "webhooks redeliver 3f9c2b7a51d0e846 --to 0b4d97c1aa52e3f8"],
+    flags: [
+      { flag: "--to <endpoint>", help: "another endpoint, which gets them instead" },
+      { flag: "--why <text>", help: "why, for the audit log", takes: { kind: "reason" } },
+    ],
+  },
+  {
     command: "token create",
     operation: "tokenCreate",
     group: "Access",

@@ -153,6 +153,8 @@ export const HANDLERS: Readonly<Record<string, () => Promise<Handler>>> = {
   "memory search": searchingMemory,
   "memory show": async () => (await import("./commands/memory.ts")).showOne,
   "memory forget": forgetting,
+  "webhooks list": async () => byFlags((await import("./commands/webhooks.ts")).showWebhooks),
+  "webhooks redeliver": async () => (await import("./commands/webhooks.ts")).redeliverTyped,
   "token create": async () => byFlags((await import("./commands/token.ts")).createAccess),
   "token list": async () => byFlags((await import("./commands/token.ts")).listAccess),
   "token revoke": async () => (await import("./commands/token.ts")).revokeAccess,

@@ -21,6 +21,7 @@ const HEADINGS: Readonly<Record<string, readonly Entry[]>> = {
   Inspecting: ["list", "agents", "schedules", "show", "timeline", "ledger", "cost", "diagnose", "verify", "watch"],
   Recordings: ["export", "file", "replay", "snapshot", "pin"],
   Memory: ["memory list", "memory search", "memory show", "memory forget"],
+  Webhooks: ["webhooks list", "webhooks redeliver"],
   Access: ["audit-log", "token create", "token list", "token revoke"],
   Backups: [addBackups, "checked", "restored"],
   Checking: [addChecking],
@@ -29,6 +30,7 @@ const HEADINGS: Readonly<Record<string, readonly Entry[]>> = {
 /** The commands that have commands below them. */
 const PARENTS: Readonly<Record<string, string>> = {
   memory: "list, search, show and forget what agents keep between runs",
+  webhooks: "list webhook endpoints, and send them again what they refused",
   token: "make, list and revoke access tokens for the HTTP API",
 };
 

@@ -54,6 +54,8 @@ interface WebhooksSeen {
   readonly unsigned: readonly WebhookUnsigned[];
   /** Those that accepted none of the last requests. Empty too where there is no store yet. */
   readonly failing: readonly WebhookFailing[];
+  /** Those that the config named before, and for which something waits. */
+  readonly removed: readonly { readonly id: string; readonly to: string }[];
 }
 
 interface WebhookFailing {
@@ -112,28 +114,32 @@ export const AGENT_CHECKS: readonly Check<AgentsCase>[] = [
   },
 ];
 
-/** The check of the webhooks, for a config that names some. */
+/** The check of the webhooks, for a config that names some, or that named some for which notifications wait. */
 export const WEBHOOK_CHECK: Check<AgentsCase> = {
   id: "webhooks",
   says: "each webhook can be signed and accepts what it is sent",
-  judge: ({ webhooks = { count: 0, unsigned: [], failing: [] } }) => {
-    const { count, unsigned, failing } = webhooks;
-    if (unsigned.length === 0 && failing.length > 0) {
-      const words = failing.map(
-        ({ to, failures, since, why }) =>
-          `${to} refused the last ${failures} requests, since ${new Date(since).toISOString()}: ${why}`,
-      );
-      return warn(
-        words.join("; "),
-        "repair the endpoint; cairn probes it, and sends what waits after its first answer",
-      );
+  judge: ({ webhooks = { count: 0, unsigned: [], failing: [], removed: [] } }) => {
+    const { count, unsigned, failing, removed } = webhooks;
+    if (unsigned.length > 0) {
+      const why = unsigned.map((each) => `nothing is sent to ${each.to}: ${each.why}`).join("; ");
+      const verdict = unsigned.every(({ is }) => is === "unread") ? unknown : fail;
+      return verdict(why, [...new Set(unsigned.map(({ mend }) => mend))].join("; "));
     }
-    if (unsigned.length === 0) return ok(`${count} of ${count}`);
-    const why = unsigned.map((each) => `nothing is sent to ${each.to}: ${each.why}`).join("; ");
-    const verdict = unsigned.every(({ is }) => is === "unread") ? unknown : fail;
-    return verdict(why, [...new Set(unsigned.map(({ mend }) => mend))].join("; "));
+    const refuse = failing.map(
+      ({ to, failures, since, why }) =>
+        `${to} refused the last ${failures} requests, since ${new Date(since).toISOString()}: ${why}`,
+    );
+    const wait = removed.map(({ to }) => `notifications wait for ${to}, which the config names no longer`);
+    if (refuse.length + wait.length === 0) return ok(`${count} of ${count}`);
+    const moves = removed.map(
+      ({ id }) => `npx cairn webhooks redeliver ${id} --to ENDPOINT, or they expire after 30 days`,
+    );
+    const repair = failing.length === 0 ? [] : [REPAIR];
+    return warn([...refuse, ...wait].join("; "), [...repair, ...moves].join("; "));
   },
 };
+
+const REPAIR = "repair the endpoint; cairn probes it, and sends what waits after its first answer";
 
 function judgeSecrets(secrets: readonly SecretSeen[]): Verdict {
   for (const { is, verdict, says } of LACKS) {

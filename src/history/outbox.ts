@@ -63,7 +63,7 @@ export type QueuedNotification = z.output<typeof queued>;
 export const outboxEntry = z.discriminatedUnion("stage", [noted, queued]);
 
 /** An entry is kept for so long at most. It outlasts every retry. */
-const KEPT_MS = 30 * 24 * 3_600_000;
+export const OUTBOX_KEPT_MS = 30 * 24 * 3_600_000;
 
 interface Added {
   readonly tenant: string;
@@ -81,7 +81,7 @@ const recordIn = (
   at: now,
   id: `${placeAt(now)}.${id}`,
   body: body as unknown as Json,
-  expiresAtSec: Math.ceil((now + KEPT_MS) / 1_000),
+  expiresAtSec: Math.ceil((now + OUTBOX_KEPT_MS) / 1_000),
 });
 
 /** A time of an ID, epoch milliseconds. Lists begin with the greatest ID, and queues with the oldest entry. */

@@ -1,6 +1,15 @@
-/** The circuits of webhooks as the store keeps them: each is the cursor of the mutex lease of its endpoint's queue. */
+/**
+ * The circuits of webhooks as the store keeps them: each is the cursor of the mutex lease of its endpoint's queue.
+ *
+ * Schedule 273: an operator closes a circuit while a request to its endpoint is under way. Whoever sends it stores the
+ * circuit as it was, with one failure more, when it gives up the lease. So the wish of the operator has a name of its own,
+ * and every reader applies it.
+ */
 import * as z from "zod";
-import { CLOSED, type WebhookCircuit } from "../protocol/webhook-circuit.ts";
+import type { World } from "../ports/world.ts";
+import type { MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
+import { CLOSED, type WebhookCircuit, asWished } from "../protocol/webhook-circuit.ts";
+import { resolveAmbiguousWrite } from "./resolve-ambiguous-write.ts";
 
 const time = z.int().nonnegative();
 
@@ -16,4 +25,32 @@ export function circuitIn(cursor: string | null): WebhookCircuit {
   } catch {
     return CLOSED;
   }
+}
+
+const wishFor = (queue: string): string => `${queue} closed by hand`;
+
+/** The circuit of the queue now. `cursor`: what its lease holds. */
+export async function circuitNow(
+  { leases }: Pick<World, "leases">,
+  queue: string,
+  cursor?: string | null,
+): Promise<WebhookCircuit> {
+  const [stored, wish] = await Promise.all([
+    cursor === undefined ? leases.cursorOf(queue) : cursor,
+    leases.cursorOf(wishFor(queue)),
+  ]);
+  return asWished(circuitIn(stored), Number(wish ?? 0) || 0);
+}
+
+/** Closes the circuit: what failed before is due at once. */
+export async function closeByHand(
+  { leases, clock, random }: Pick<World, "leases" | "clock" | "random">,
+  queue: string,
+): Promise<void> {
+  const now = clock.now();
+  const turn = { name: wishFor(queue), owner: random.hex().slice(0, 16), until: now, now, cursor: String(now) };
+  await resolveAmbiguousWrite<MutexLeaseOutcome>(
+    () => leases.take(turn),
+    () => null,
+  );
 }

@@ -31,6 +31,7 @@ import { pauseScheduleOperation } from "./pause-schedule.operation.ts";
 import { pauseOperation } from "./pause.operation.ts";
 import { purgeOperation } from "./purge.operation.ts";
 import { reconcileOperation } from "./reconcile.operation.ts";
+import { redeliverOperation } from "./redeliver.operation.ts";
 import { redriveOperation } from "./redrive.operation.ts";
 import { replayOperation } from "./replay.operation.ts";
 import { restartOperation } from "./restart.operation.ts";
@@ -47,6 +48,7 @@ import { startOperation } from "./start.operation.ts";
 import { timelineOperation } from "./timeline.operation.ts";
 import { upgradeOperation } from "./upgrade.operation.ts";
 import { verifyOperation } from "./verify.operation.ts";
+import { webhooksOperation } from "./webhooks.operation.ts";
 import type { AnyOperation } from "./operation.ts";
 
 /** The operation table. */
@@ -92,6 +94,8 @@ export const OPERATIONS = {
   memoryEntry: memoryEntryOperation,
   forgetEntry: forgetEntryOperation,
   forgetMemory: forgetMemoryOperation,
+  webhooks: webhooksOperation,
+  redeliver: redeliverOperation,
   tokenCreate: tokenCreateOperation,
   tokenList: tokenListOperation,
   tokenRevoke: tokenRevokeOperation,

@@ -9,7 +9,7 @@ export interface WebhookCircuit {
   readonly since: number;
   /** An open circuit sends nothing before this time. */
   readonly nextAt: number;
-  /** When an open circuit closed last. What failed before is due at once. */
+  /** When it closed last, by an answer or by hand. What failed before is due at once. */
   readonly recoveredAt: number;
   /** Why the last attempt failed; null after a success. */
   readonly why: string | null;
@@ -21,6 +21,10 @@ const FAILURES_MAX = 5;
 const PROBE_MS = { first: 5_000, last: 300_000 } as const;
 
 export const isOpen = ({ failures }: WebhookCircuit): boolean => failures >= FAILURES_MAX;
+
+/** The circuit, unless an operator closed it by hand later than it closed by itself. */
+export const asWished = (circuit: WebhookCircuit, closedByHandAt: number): WebhookCircuit =>
+  closedByHandAt > circuit.recoveredAt ? { ...CLOSED, recoveredAt: closedByHandAt } : circuit;
 
 /** The circuit after attempts that ran side by side. `now`: when they ended, epoch milliseconds. */
 export function circuitAfter(

@@ -130,6 +130,8 @@ const SCENARIOS: readonly Scenario[] = [
   { operation: "replay", words: ["replay", RUN, "--at", "99"], exit: 3 },
   { operation: "export", words: ["export", RUN, "--out", "-"] },
   { operation: "auditLog", words: ["audit-log"] },
+  { operation: "webhooks", words: ["webhooks", "list"] },
+  { operation: "redeliver", words: ["webhooks", "redeliver", "0123456789abcdef"], exit: 3 },
   { operation: "start", words: ["start", "letter", "--input", '{"to":"Ada"}'], exit: 2 },
   { operation: "send", words: ["send", RUN, "hello", "--key", "m1"], stage: "queued" },
   { operation: "send", words: ["send", RUN, "hello"], exit: 4 },

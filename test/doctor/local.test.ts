@@ -150,7 +150,7 @@ describe("webhooks", () => {
       agents: [],
       broken: [],
       secrets: [],
-      webhooks: { count: 2, unsigned, failing: [] },
+      webhooks: { count: 2, unsigned, failing: [], removed: [] },
     };
     return judgeAll([WEBHOOK_CHECK], { seen, production: false })[0];
   };
@@ -172,7 +172,7 @@ describe("webhooks", () => {
       agents: [],
       broken: [],
       secrets: [],
-      webhooks: { count: 2, unsigned: [], failing },
+      webhooks: { count: 2, unsigned: [], failing, removed: [] },
     };
     const [judged] = judgeAll([WEBHOOK_CHECK], { seen, production: false });
     expect(judged).toMatchObject({

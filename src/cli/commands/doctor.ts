@@ -34,7 +34,7 @@ import { storeWithRun } from "../choose-transport.ts";
 import { EXIT, UserError } from "../../compose/user-error.ts";
 import { openSettled } from "../../compose/open.ts";
 import { StoreUnusable } from "../../ports/store-errors.ts";
-import { failingWebhooks } from "../../compose/webhook-circuits.ts";
+import { failingWebhooks, removedWebhooks } from "../../compose/webhook-circuits.ts";
 import { type Examined, renderExamined } from "../../render/doctor.ts";
 import { type Settings, settingsOf } from "../../compose/settings.ts";
 import type { BeatFlags } from "../../compose/surroundings.ts";
@@ -119,16 +119,13 @@ async function lookAtAgents(shell: Shell, settings: Settings): Promise<AgentsCas
     const keys = namedModelsOf(agent).flatMap(({ needsKey, secret }) => (needsKey ? [secret] : []));
     return [...new Set([...(agent.secrets ?? []), ...keys])];
   };
+  const queues = await lookAtQueues(shell, settings);
   return {
     node: process.version,
     agents: await Promise.all(priced.map(async (agent) => agentSeen(agent, await unfit(agent)))),
     broken: [...broken.map(({ why }) => why), ...(wrongCap === null ? [] : [wrongCap])],
-    ...(webhooks.length > 0 && {
-      webhooks: {
-        count: webhooks.length,
-        unsigned: await unsignedWebhooks(settings),
-        failing: await lookAtCircuits(shell, settings),
-      },
+    ...((webhooks.length > 0 || queues.removed.length > 0) && {
+      webhooks: { count: webhooks.length, unsigned: await unsignedWebhooks(settings), ...queues },
     }),
     secrets: await Promise.all(
       priced.flatMap((agent) => needed(agent).map((name) => lookAtSecret(settings, agent.name, name))),
@@ -137,13 +134,18 @@ async function lookAtAgents(shell: Shell, settings: Settings): Promise<AgentsCas
 }
 
 /** What is wrong with the store itself is said by its own checks. */
-async function lookAtCircuits(shell: Shell, settings: Settings): ReturnType<typeof failingWebhooks> {
-  if (!settings.world.isThere()) return [];
+async function lookAtQueues(
+  shell: Shell,
+  settings: Settings,
+): Promise<Pick<NonNullable<AgentsCase["webhooks"]>, "failing" | "removed">> {
+  const unseen = { failing: [], removed: [] };
+  if (!settings.world.isThere()) return unseen;
   try {
     const { world } = await openSettled(shell, settings, { create: false });
-    return await failingWebhooks(world, settings.webhooks);
+    const { webhooks } = settings;
+    return { failing: await failingWebhooks(world, webhooks), removed: await removedWebhooks(world, webhooks) };
   } catch (error) {
-    if (error instanceof StoreUnreachable || error instanceof StoreUnusable || error instanceof UserError) return [];
+    if (error instanceof StoreUnreachable || error instanceof StoreUnusable || error instanceof UserError) return unseen;
     throw error;
   }
 }

@@ -5,6 +5,7 @@
 import type { Invocation } from "../../ports/tasks.ts";
 import type { World } from "../../ports/world.ts";
 import { deliverQueue } from "./endpoint.ts";
+import { rememberEndpoints } from "./remember-endpoints.ts";
 import { routeNoted } from "./route.ts";
 
 /** Delivers what is due. Does nothing where no webhook is configured. */
@@ -30,9 +31,11 @@ export function deliveriesOf(world: World, invocationNow: () => Invocation): () 
     await routeNoted(world, { webhooks, invocation: invocationNow(), onQueued });
     return false;
   });
+  let remembered: Promise<void> | null = null;
   return async () => {
     routing.start();
-    const routed = await Promise.allSettled([routing.end]);
+    remembered ??= rememberEndpoints(world, webhooks);
+    const routed = await Promise.allSettled([routing.end, remembered]);
     // Also those that got nothing now: what failed before may be due.
     for (const queue of queues.values()) queue.start();
     const sent = await Promise.allSettled([...queues.values()].map(({ end }) => end));

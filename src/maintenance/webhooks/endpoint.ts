@@ -14,7 +14,8 @@ import type { Json } from "../../core/json.ts";
 import { alarm } from "../../history/alarm.ts";
 import { type QueuedNotification, queueTo, queuedIn, undeliveredTo } from "../../history/outbox.ts";
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
-import { circuitIn } from "../../history/webhook-circuits.ts";
+import { circuitNow } from "../../history/webhook-circuits.ts";
+import { replaceEntry, settleEntry } from "../../history/webhook-queues.ts";
 import type { AddOutcome, StoredRecord } from "../../ports/records.ts";
 import type { Invocation } from "../../ports/tasks.ts";
 import type { Webhook, Webhooks } from "../../ports/webhooks.ts";
@@ -22,7 +23,7 @@ import type { World } from "../../ports/world.ts";
 import { notificationId } from "../../protocol/ids.ts";
 import { type WebhookCircuit, circuitAfter, isOpen } from "../../protocol/webhook-circuit.ts";
 import { isTimeLeft, underMutexLease } from "../mutex-lease.ts";
-import { OutboxReader, replaceEntry, settleEntry } from "./outbox-reader.ts";
+import { OutboxReader } from "./outbox-reader.ts";
 import { type PostOutcome, sendNotification } from "./send.ts";
 import { recordUndelivered } from "./undelivered.ts";
 
@@ -50,13 +51,13 @@ export async function deliverQueue(world: World, endpoint: Endpoint): Promise<bo
   while (isTimeLeft(world, invocation)) {
     // Before the lease, so that an idle endpoint costs two reads and no write. Under the lease the queue is read again: who
     // held it until then may have delivered what this reading found.
-    const stored = circuitIn(await world.leases.cursorOf(queue));
-    if ((await nextIn(world, reader, stored)).length === 0) return false;
+    if ((await reader.first(1, () => true)).length === 0) return false;
+    if ((await nextIn(world, reader, await circuitNow(world, queue))).length === 0) return false;
     const isMine = await underMutexLease(world, invocation, {
       name: queue,
       keepsCursor: true,
       work: async (cursor, { hasTime, reached }) => {
-        let circuit = circuitIn(cursor);
+        let circuit = await circuitNow(world, queue, cursor);
         reached(cursor);
         while (hasTime()) {
           const records = await nextIn(world, reader, circuit);

@@ -3,8 +3,7 @@ import { Unreadable } from "../../codec/canonical.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import { alarm } from "../../history/alarm.ts";
 import { runInEntry, subjectsOf } from "../../history/outbox.ts";
-import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
-import type { ReplaceOutcome, StoredRecord } from "../../ports/records.ts";
+import type { StoredRecord } from "../../ports/records.ts";
 import { StoreUnreachable, type World } from "../../ports/world.ts";
 
 const PAGE_RECORDS = 100;
@@ -68,16 +67,4 @@ export class OutboxReader {
     const why = `a notification is not delivered: the entry ${id} of the outbox is damaged: ${reason}`;
     alarm(this.#world, runInEntry(id), { what: "Unreadable", why });
   }
-}
-
-/** An entry that has expired is absent at once, and the store deletes it some time later. */
-export const settleEntry = (world: World, record: StoredRecord): Promise<void> =>
-  replaceEntry(world, { ...record, expiresAtSec: Math.floor(world.clock.now() / 1_000) });
-
-/** `changed`: another process works on this entry, and its record counts. */
-export async function replaceEntry(world: World, record: StoredRecord): Promise<void> {
-  await resolveAmbiguousWrite<ReplaceOutcome>(
-    () => world.records.replace(record, world.clock.now()),
-    () => null,
-  );
 }

@@ -6,6 +6,7 @@
  * again, under the same IDs. If it were settled first, the other endpoint would never hear of it.
  */
 import { OUTBOX, notedIn, queueTo, queuedRecord } from "../../history/outbox.ts";
+import { settleEntry } from "../../history/webhook-queues.ts";
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 import type { AddOutcome, StoredRecord } from "../../ports/records.ts";
 import type { Invocation } from "../../ports/tasks.ts";
@@ -13,7 +14,7 @@ import type { Webhooks } from "../../ports/webhooks.ts";
 import type { World } from "../../ports/world.ts";
 import { isTimeLeft, underMutexLease } from "../mutex-lease.ts";
 import { confirmNoted } from "./confirm.ts";
-import { OutboxReader, settleEntry } from "./outbox-reader.ts";
+import { OutboxReader } from "./outbox-reader.ts";
 
 const SIDE_BY_SIDE = 16;
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { deliveriesOf } from "../../../src/maintenance/webhooks/deliver.ts";
 import { queueTo, queuedRecord } from "../../../src/history/outbox.ts";
 import { UNTRIED } from "../../../src/maintenance/webhooks/route.ts";
-import { circuitIn } from "../../../src/history/webhook-circuits.ts";
+import { circuitNow } from "../../../src/history/webhook-circuits.ts";
 import { isOpen } from "../../../src/protocol/webhook-circuit.ts";
 import type { Posted, Webhook } from "../../../src/ports/webhooks.ts";
 import { approvalAgent } from "../../support/agents/approval-agent.ts";
@@ -52,8 +52,8 @@ async function askForApproval({ harness }: Receiver<SupervisedHarness>): Promise
 const toUrl = (receiver: Receiver<SupervisedHarness>, url: string) =>
   toldBy(receiver.received.filter((post) => post.url === url));
 
-const circuitOf = async ({ harness: { world } }: Receiver<SupervisedHarness>, url: string) =>
-  circuitIn(await world.leases.cursorOf(queueTo(world, url)));
+const circuitOf = ({ harness: { world } }: Receiver<SupervisedHarness>, url: string) =>
+  circuitNow(world, queueTo(world, url));
 
 /** Notifications of runs that have completed before, in the queue of each endpoint. */
 async function queueCompleted({ harness: { world } }: Receiver<SupervisedHarness>, runs: number): Promise<void> {

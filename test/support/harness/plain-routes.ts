@@ -27,7 +27,13 @@ const BODIES: { readonly [N in OperationName]?: object } = {
   assign: { to: "bob" },
 };
 
-const VALUES: Readonly<Record<string, string>> = { gate: "c1#1", call: "c1", version: "0", agent: "actor" };
+const VALUES: Readonly<Record<string, string>> = {
+  gate: "c1#1",
+  call: "c1",
+  version: "0",
+  agent: "actor",
+  endpoint: "0123456789abcdef",
+};
 
 export const PLAIN_ROUTES: readonly PlainRoute[] = plainRoutes(ROWS).map(({ operation, route }) => ({
   name: route.operationId ?? "",

@@ -1,0 +1,167 @@
+/** What an operator sees of the webhook endpoints of a store, and how it sends again what they refused. */
+import { expect, test } from "vitest";
+import { removedWebhooks } from "../../src/compose/webhook-circuits.ts";
+import { queueTo, queuedRecord } from "../../src/history/outbox.ts";
+import { endpointId } from "../../src/history/webhook-endpoints.ts";
+import { UNTRIED } from "../../src/maintenance/webhooks/route.ts";
+import { RETRY_MS } from "../../src/maintenance/webhooks/endpoint.ts";
+import { listWebhooks, redeliver } from "../../src/operations/webhooks.ts";
+import type { Webhook } from "../../src/ports/webhooks.ts";
+import {
+  type SupervisedHarness,
+  createSupervisedHarness,
+  passTime,
+  sweep,
+} from "../support/harness/supervised-harness.ts";
+import { type Receiver, HOOK, outboxOf, withReceiver } from "../support/runs/webhook-receiver.ts";
+
+const OTHER: Webhook = { ...HOOK, url: "https://other.example/token" };
+const ALL = { notification: null, to: null } as const;
+
+async function queue(
+  { harness: { world } }: Receiver<SupervisedHarness>,
+  { url, runs, tenant = "local" }: { readonly url: string; readonly runs: number; readonly tenant?: string },
+): Promise<void> {
+  const now = world.clock.now();
+  for (let index = 0; index < runs; index += 1) {
+    const commit = { run: `${tenant}-${index}`, born: "born", agent: "actor", epoch: 1, version: 3, place: 0 };
+    const notification = { kind: "run.completed", at: now } as const;
+    const body = { stage: "queued", ...commit, ...UNTRIED, notification, url } as const;
+    await world.records.add(queuedRecord(queueTo(world, url), body, { tenant, now }), now);
+  }
+}
+
+const callerOf = ({ harness: { world } }: Receiver<SupervisedHarness>, tenant = "local") => ({ world, tenant });
+const idOf = ({ harness: { world } }: Receiver<SupervisedHarness>, url: string): string => endpointId(world, url);
+
+/** An endpoint that refuses all until its notifications are given up. */
+async function givenUp(runs: number, endpoints: readonly Webhook[] = [HOOK]): Promise<Receiver<SupervisedHarness>> {
+  const receiver = withReceiver(createSupervisedHarness(), endpoints);
+  receiver.answers = () => ({ kind: "answered", status: 503 });
+  await queue(receiver, { url: HOOK.url, runs });
+  for (const pauseMs of [0, ...RETRY_MS, 70 * 3_600_000]) {
+    passTime(receiver.harness, pauseMs);
+    await sweep(receiver.harness);
+  }
+  expect(await outboxOf(receiver.harness)).toEqual([]);
+  return receiver;
+}
+
+test("lists what waits for each endpoint, what was given up, and the state of its circuit, by origins and IDs", async () => {
+  const receiver = await givenUp(30, [HOOK, OTHER]);
+  await queue(receiver, { url: OTHER.url, runs: 2 });
+  const { endpoints } = await listWebhooks(callerOf(receiver));
+  expect(endpoints).toEqual([
+    expect.objectContaining({
+      ...{ id: idOf(receiver, HOOK.url), to: "https://hooks.example", removedAt: null, waiting: 0, givenUp: 30 },
+      circuit: expect.objectContaining({ isOpen: true, why: "it answered 503" }),
+    }),
+    expect.objectContaining({
+      ...{ id: idOf(receiver, OTHER.url), to: "https://other.example", waiting: 2, givenUp: 0, isMore: false },
+      circuit: { isOpen: false, failures: 0, since: null, nextAt: null, why: null },
+    }),
+  ]);
+  expect(JSON.stringify(endpoints)).not.toContain("token");
+  const [first] = endpoints;
+  expect(first?.notifications).toHaveLength(20);
+  expect(first?.notifications[0]).toMatchObject({ event: "run.completed", isGivenUp: true, why: "it answered 503" });
+});
+
+test("sends again all that was given up, with the IDs that it had, although the circuit was open", async () => {
+  const receiver = await givenUp(30);
+  const before = new Set(receiver.received.map(({ headers }) => headers["webhook-id"]));
+  receiver.answers = () => ({ kind: "answered", status: 200 });
+  const asked = receiver.received.length;
+  const id = idOf(receiver, HOOK.url);
+  expect(await redeliver(callerOf(receiver), { endpoint: id, ...ALL })).toEqual({
+    ...{ kind: "redelivered", endpoint: id, notifications: 30, isMore: false },
+  });
+  await sweep(receiver.harness);
+  const again = receiver.received.slice(asked).map(({ headers }) => headers["webhook-id"]);
+  expect(again).toHaveLength(30);
+  expect(new Set([...before, ...again]).size).toBe(30);
+  const { endpoints } = await listWebhooks(callerOf(receiver));
+  expect(endpoints[0]).toMatchObject({ waiting: 0, givenUp: 0, circuit: { isOpen: false } });
+});
+
+test("sends one notification by its ID, and leaves the others given up", async () => {
+  const receiver = await givenUp(3);
+  receiver.answers = () => ({ kind: "answered", status: 200 });
+  const asked = receiver.received.length;
+  const { endpoints } = await listWebhooks(callerOf(receiver));
+  const notification = endpoints[0]?.notifications[1]?.id ?? "";
+  const id = idOf(receiver, HOOK.url);
+  expect(await redeliver(callerOf(receiver), { endpoint: id, notification, to: null })).toMatchObject({
+    notifications: 1,
+  });
+  await sweep(receiver.harness);
+  expect(receiver.received.slice(asked).map(({ headers }) => headers["webhook-id"])).toEqual([notification]);
+  expect((await listWebhooks(callerOf(receiver))).endpoints[0]).toMatchObject({ givenUp: 2 });
+});
+
+test("gives what waits ten new attempts, at once", async () => {
+  const receiver = withReceiver(createSupervisedHarness(), [HOOK]);
+  receiver.answers = () => ({ kind: "answered", status: 503 });
+  await queue(receiver, { url: HOOK.url, runs: 1 });
+  await sweep(receiver.harness);
+  passTime(receiver.harness, RETRY_MS[0]);
+  await sweep(receiver.harness);
+  expect((await listWebhooks(callerOf(receiver))).endpoints[0]?.notifications[0]).toMatchObject({ attempts: 2 });
+  await redeliver(callerOf(receiver), { endpoint: idOf(receiver, HOOK.url), ...ALL });
+  await sweep(receiver.harness);
+  expect(receiver.received).toHaveLength(3);
+  expect((await listWebhooks(callerOf(receiver))).endpoints[0]?.notifications[0]).toMatchObject({ attempts: 1 });
+});
+
+test("an endpoint that the config names no longer is said once with its command, and its queue can be moved", async () => {
+  const receiver = withReceiver(createSupervisedHarness(), [OTHER]);
+  receiver.answers = () => ({ kind: "answered", status: 503 });
+  await queue(receiver, { url: OTHER.url, runs: 2 });
+  await sweep(receiver.harness);
+  const { harness } = receiver;
+  const { world } = harness;
+  const { webhooks } = world;
+  if (webhooks === undefined) throw new Error("there are no webhooks");
+  const moved = { ...world, webhooks: { ...webhooks, endpoints: [HOOK] } };
+  const [id, to] = [idOf(receiver, OTHER.url), idOf(receiver, HOOK.url)];
+  await sweep(harness, moved);
+  await sweep(harness, moved);
+  const said = harness.alarms.map(({ detail }) => String(detail["why"]));
+  expect(said).toEqual([expect.stringContaining(`cairn webhooks redeliver ${id} --to ENDPOINT`)]);
+  expect(await removedWebhooks(world, [HOOK])).toEqual([{ id, to: "https://other.example" }]);
+  expect(await redeliver(callerOf(receiver), { endpoint: id, ...ALL })).toEqual({ kind: "endpointRemoved" });
+  receiver.answers = () => ({ kind: "answered", status: 200 });
+  const asked = receiver.received.length;
+  expect(await redeliver(callerOf(receiver), { endpoint: id, notification: null, to })).toMatchObject({
+    ...{ endpoint: to, notifications: 2 },
+  });
+  await sweep(harness, moved);
+  expect(receiver.received.slice(asked).map(({ url }) => url)).toEqual([HOOK.url, HOOK.url]);
+  expect(await removedWebhooks(world, [HOOK])).toEqual([]);
+});
+
+test("shows and sends only what is of the caller's tenant, unless it is the operator of the machine", async () => {
+  const receiver = withReceiver(createSupervisedHarness(), [HOOK]);
+  await sweep(receiver.harness);
+  await queue(receiver, { url: HOOK.url, runs: 1 });
+  await queue(receiver, { url: HOOK.url, runs: 2, tenant: "acme" });
+  const waiting = async (caller: Parameters<typeof listWebhooks>[0]) =>
+    (await listWebhooks(caller)).endpoints.map((each) => each.waiting);
+  expect(await waiting(callerOf(receiver))).toEqual([1]);
+  expect(await waiting(callerOf(receiver, "acme"))).toEqual([2]);
+  expect(await waiting({ ...callerOf(receiver), isOperator: true })).toEqual([3]);
+  const asked = { endpoint: idOf(receiver, HOOK.url), ...ALL };
+  expect(await redeliver(callerOf(receiver, "acme"), asked)).toMatchObject({ notifications: 2 });
+});
+
+test("names an endpoint or a notification that is not there", async () => {
+  const receiver = withReceiver(createSupervisedHarness(), [HOOK]);
+  await sweep(receiver.harness);
+  const endpoint = idOf(receiver, HOOK.url);
+  const caller = callerOf(receiver);
+  expect(await redeliver(caller, { endpoint: "0123456789abcdef", ...ALL })).toEqual({ kind: "endpointUnknown" });
+  expect(await redeliver(caller, { endpoint, ...ALL, to: "0123456789abcdef" })).toEqual({ kind: "endpointUnknown" });
+  expect(await redeliver(caller, { endpoint, ...ALL, notification: "msg_none" })).toEqual({
+    kind: "notificationUnknown",
+  });
+});
