@@ -17,6 +17,7 @@ import { alarm } from "../history/alarm.ts";
 import { openApiDocument } from "./document.ts";
 import type { AgentCatalogue } from "../operations/agents.ts";
 import { viewOfCaller } from "../operations/caller-view.ts";
+import type { ExaminedStore } from "../operations/health.ts";
 import type { FiringsOf } from "../operations/schedules.ts";
 import type { AnyOperation } from "../operations/operation.ts";
 import { ROWS } from "../operations/table.ts";
@@ -41,6 +42,8 @@ export interface ApiOptions<From extends object> {
   readonly agents?: () => Promise<AgentCatalogue>;
   /** The next times of a schedule; default: none is listed. */
   readonly firingsOf?: FiringsOf;
+  /** Checks what runs need; default: that is not possible here. */
+  readonly examine?: () => Promise<ExaminedStore>;
   /**
    * Identifies the caller, from what the server knows about the request and from its credentials; null: unidentified, so
    * the request is refused. It may throw an `ApiProblem` that says why.

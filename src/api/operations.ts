@@ -48,16 +48,18 @@ export interface Asked {
   readonly agentOf: (name: string) => Promise<Agent | null>;
   readonly agents?: () => Promise<AgentCatalogue>;
   readonly firingsOf?: FiringsOf;
+  readonly examine?: OperationContext["examine"];
   /** What each tenant may do. */
   readonly limits?: AccessOptions["limits"];
 }
 
 export const contextOf = (
-  { world, caller, agentOf, agents, firingsOf, limits }: Asked,
+  { world, caller, agentOf, agents, firingsOf, examine, limits }: Asked,
   row: Row | null,
 ): OperationContext => ({
   ...countedIn(limits, caller),
   ...(firingsOf !== undefined && { firingsOf }),
+  ...(examine !== undefined && { examine }),
   ...(agents !== undefined && { agents: () => agents().catch(asInvalid) }),
   ...{ world, by: caller.actor, tenant: row?.tenant ?? caller.tenant, isOperator: caller.isOperator === true },
   origin: { from: caller.address ?? null, token: caller.token ?? null },

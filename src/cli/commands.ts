@@ -507,6 +507,13 @@ export const COMMANDS: readonly TypedCommand[] = [
       "\nAn agent's memory has the agent's name, unless its definition names another one (memory.scope).\nWhere all agents of cairn.config.ts share one memory, neither --agent nor --scope is needed.",
   },
   {
+    command: "health",
+    operation: "health",
+    group: "Inspecting",
+    help: "count the live runs, and show what was spent today against the caps, as JSON; doctor checks the rest",
+    flags: [],
+  },
+  {
     command: "webhooks list",
     operation: "webhooks",
     group: "Webhooks",

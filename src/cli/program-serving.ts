@@ -7,7 +7,13 @@ export function addServing(program: Command, { shell, ends }: Into): void {
     async (_, command: Command) => ends((await import("./commands/work.ts")).work(shell, command.optsWithGlobals())),
   );
   listening(program, "serve", "drive the runs of a store, and serve the HTTP API and the console").action(
-    async (_, command: Command) => ends((await import("./commands/serve.ts")).serve(shell, command.optsWithGlobals())),
+    async (_, command: Command) =>
+      ends(
+        (await import("./commands/serve.ts")).serve(shell, {
+          flags: command.optsWithGlobals(),
+          version: program.version() ?? "",
+        }),
+      ),
   );
   listening(program, "dev", "like serve, and take changed agent code without losing a run").action(
     async (_, command: Command) => ends((await import("./commands/dev.ts")).dev(shell, command.optsWithGlobals())),

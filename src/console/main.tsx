@@ -6,6 +6,7 @@ import { shortRun } from "../render/words.ts";
 import { Frame } from "./parts/frame.tsx";
 import { Empty } from "./parts/basics.tsx";
 import { Agents } from "./pages/agents.tsx";
+import { Health } from "./pages/health.tsx";
 import { Needs } from "./pages/needs.tsx";
 import { RunPage } from "./run/page.tsx";
 import { Runs } from "./pages/runs.tsx";
@@ -44,6 +45,8 @@ function Page() {
       return <Needs />;
     case "run":
       return <RunPage />;
+    case "health":
+      return <Health />;
     case "settings":
       return <Settings />;
     default:
@@ -62,6 +65,7 @@ const PAGES: Readonly<Record<string, string>> = {
   needs: "Needs me",
   schedules: "Schedules",
   agents: "Agents",
+  health: "Health",
   settings: "Settings",
 };
 

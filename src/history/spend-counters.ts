@@ -80,11 +80,13 @@ export async function reserveSpend(
   throw new StoreUnreachable(`too many starts change the counter of ${of.subject}`, { store: "the table" });
 }
 
+export interface Used {
+  readonly day: Required<PeriodLimits>;
+  readonly month: Required<PeriodLimits>;
+}
+
 /** What a subject has used. */
-export async function usedSpend(
-  world: Stores,
-  of: Pick<CountedBy, "subject">,
-): Promise<{ readonly day: Required<PeriodLimits>; readonly month: Required<PeriodLimits> }> {
+export async function usedSpend(world: Stores, of: Pick<CountedBy, "subject">): Promise<Used> {
   const now = world.clock.now();
   const found = await world.records.get(keyOf(of), now);
   const counter = await looked(world, atTime(found === null ? null : counterIn(found), now), Infinity);

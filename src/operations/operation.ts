@@ -11,6 +11,7 @@ import type { Row } from "../protocol/row.ts";
 import type { OnStep } from "../history/reader.ts";
 import type { CountedBy } from "../history/spend-counters.ts";
 import type { AgentCatalogue } from "./agents.ts";
+import type { ExaminedStore } from "./health.ts";
 import type { FiringsOf } from "./schedules.ts";
 
 /**
@@ -49,6 +50,8 @@ export interface OperationContext {
   readonly row?: Row;
   /** The next times of a schedule; absent: they are not known here. */
   readonly firingsOf?: FiringsOf;
+  /** Checks what runs need, as `cairn doctor` does; absent: that is not possible here. */
+  readonly examine?: () => Promise<ExaminedStore>;
   /** Reports the progress of a long read. */
   readonly onStep?: OnStep;
   /** Receives the lines of an export. */

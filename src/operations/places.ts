@@ -41,6 +41,7 @@ export const PLACES = {
   memoryEntry: ["get", "/memory/{scope}/{id}"],
   forgetEntry: ["delete", "/memory/{scope}/{id}"],
   forgetMemory: ["delete", "/memory/{scope}", "again"],
+  health: ["get", "/health"],
   webhooks: ["get", "/webhooks"],
   redeliver: ["post", "/webhooks/{endpoint}/redeliver", "again"],
   auditLog: ["get", "/audit-log"],

@@ -23,6 +23,7 @@ import { fileOperation } from "./file.operation.ts";
 import { forgetEntryOperation } from "./forget-entry.operation.ts";
 import { forgetMemoryOperation } from "./forget-memory.operation.ts";
 import { forkOperation } from "./fork.operation.ts";
+import { healthOperation } from "./health.operation.ts";
 import { ledgerOperation } from "./ledger.operation.ts";
 import { listOperation } from "./list.operation.ts";
 import { memoryEntryOperation } from "./memory-entry.operation.ts";
@@ -94,6 +95,7 @@ export const OPERATIONS = {
   memoryEntry: memoryEntryOperation,
   forgetEntry: forgetEntryOperation,
   forgetMemory: forgetMemoryOperation,
+  health: healthOperation,
   webhooks: webhooksOperation,
   redeliver: redeliverOperation,
   tokenCreate: tokenCreateOperation,

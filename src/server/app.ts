@@ -12,6 +12,7 @@ import type { Authenticate, Caller, Credentials } from "../api/access/caller.ts"
 import { openApiDocument } from "../api/document.ts";
 import type { ReaderOptions } from "../sdk/readers.ts";
 import type { AgentCatalogue } from "../operations/agents.ts";
+import type { ExaminedStore } from "../operations/health.ts";
 import type { FiringsOf } from "../operations/schedules.ts";
 import { runId } from "../protocol/ids.ts";
 import { addA2a } from "../integrations/a2a/routes.ts";
@@ -34,6 +35,7 @@ export interface LocalServerOptions {
   readonly agentOf: (name: string) => Promise<Agent | null>;
   readonly agents: () => Promise<AgentCatalogue>;
   readonly firingsOf: FiringsOf;
+  readonly examine?: () => Promise<ExaminedStore>;
   /** The operator of this machine, who is the caller of every request where no token is required. */
   readonly caller: Caller;
   /** Identifies the caller where a login is required; null: the server is open to this machine. */

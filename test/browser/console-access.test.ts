@@ -26,7 +26,7 @@ test.each([
     `run/${run}?tab=state`,
     `run/${run}?tab=cost`,
   ];
-  for (const place of [...places, "schedules", "agents/clerk", "settings"]) {
+  for (const place of [...places, "schedules", "agents/clerk", "health", "settings"]) {
     await page.goto(`${url}/#/${place}`);
     await expect.poll(() => page.locator("main h1, main h2").first().isVisible()).toBe(true);
     await expect.poll(() => page.locator("[aria-busy]").count()).toBe(0);

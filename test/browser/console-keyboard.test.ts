@@ -180,6 +180,7 @@ const KEYS: readonly { readonly keys: string; readonly heading: string | null }[
   { keys: "g n", heading: "Needs me" },
   { keys: "g s", heading: "Schedules" },
   { keys: "g a", heading: "Agents" },
+  { keys: "g h", heading: "Health" },
   { keys: "g c", heading: "Settings" },
   ...["/", "j", "k", "Enter", "a", "d", "?"].map((keys) => ({ keys, heading: null })),
 ];

@@ -88,6 +88,7 @@ async function typed(dir: string, words: readonly string[]) {
 const neutral = (text: string, dir: string): string =>
   text
     .replaceAll(/ --(store|api) [^\s`]+/g, "")
+    .replace("; --tenant NAME lists those of another tenant", "")
     .replaceAll(dir, "DIR")
     .replaceAll(/\d\d:\d\d:\d\d/g, "TIME")
     .replaceAll(/\bjust now\b|\b(\d+(\.\d+)?(d|h|ms|m|s))+\b( ago)?/g, "SPAN")
@@ -130,6 +131,7 @@ const SCENARIOS: readonly Scenario[] = [
   { operation: "replay", words: ["replay", RUN, "--at", "99"], exit: 3 },
   { operation: "export", words: ["export", RUN, "--out", "-"] },
   { operation: "auditLog", words: ["audit-log"] },
+  { operation: "health", words: ["health"] },
   { operation: "webhooks", words: ["webhooks", "list"] },
   { operation: "redeliver", words: ["webhooks", "redeliver", "0123456789abcdef"], exit: 3 },
   { operation: "start", words: ["start", "letter", "--input", '{"to":"Ada"}'], exit: 2 },

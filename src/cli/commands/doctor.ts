@@ -23,7 +23,9 @@ import {
   type SecretSeen,
   agentSeen,
 } from "../../doctor/agents.ts";
-import { type Judged, judgeAll } from "../../ports/diagnosis.ts";
+import { type Diagnosis, type Judged, judgeAll } from "../../ports/diagnosis.ts";
+import type { DiagnoseOptions } from "../../ports/world-provider.ts";
+import type { ExaminedStore } from "../../operations/health.ts";
 import { checkBoundary } from "../../history/check-boundary.ts";
 import { judgeBoundary } from "../../doctor/boundary.ts";
 import { judgePoints } from "../../doctor/production.ts";
@@ -55,37 +57,51 @@ export async function doctor(
   const production = flags.production === true;
   terminal.waitFor("loading the agents");
   registerResolution();
-  const seen = await lookAtAgents(shell, settings);
-  const always = seen.webhooks === undefined ? AGENT_CHECKS : [...AGENT_CHECKS, WEBHOOK_CHECK];
-  const agents = judgeAll(production ? [...always, ...AGENT_RULES] : always, { seen, production });
-  const { provider, world, limits, command } = settings;
-  const diagnosed = await world.diagnose({
-    limits,
+  const { checks: found, hints } = await checked(shell, settings, {
     production,
     whole: flags.wholeStore === true,
-    command,
-    isolated: settings.hasConfig
-      ? isolatedOf(
-          settings,
-          seen.agents.map(({ name }) => name),
-        )
-      : [],
     onLook: (what) => terminal.waitFor(what),
     // The look blocks the event loop, so the spinner cannot be drawn; a plain line is printed before it.
     onLong: (what) => terminal.err(what),
   });
   const stored = flags.run === undefined ? [] : await judgeStoredRun(shell, { run: flags.run, flags });
   terminal.waitFor(null);
-  const checks = [...agents, ...diagnosed.checks, ...stored];
+  const checks = [...found, ...stored];
   const examined: Examined = {
     cairn: version,
-    ...{ world: provider.name, production, hints: diagnosed.hints },
+    ...{ world: settings.provider.name, production, hints },
     ok: checks.every(({ status }) => status !== "fail"),
     checks: production ? [...checks, ...judgePoints(checks)] : checks,
   };
   if (shell.json) printDocument(shell, examined);
   else terminal.out(renderExamined(examined, terminal.paintOut));
   return examined.ok ? EXIT.done : EXIT.failed;
+}
+
+/** The same checks for a server: it prints nothing while it looks. */
+export async function examinedNow(
+  shell: Shell,
+  { settings, version }: { readonly settings: Settings; readonly version: string },
+): Promise<ExaminedStore> {
+  const quiet = (): void => undefined;
+  const { checks } = await checked(shell, settings, { production: false, whole: false, onLook: quiet, onLong: quiet });
+  return { cairn: version, world: settings.provider.name, checks };
+}
+
+async function checked(
+  shell: Shell,
+  settings: Settings,
+  look: Pick<DiagnoseOptions, "production" | "onLook" | "onLong"> & { readonly whole: boolean },
+): Promise<Diagnosis> {
+  const { production } = look;
+  const seen = await lookAtAgents(shell, settings);
+  const always = seen.webhooks === undefined ? AGENT_CHECKS : [...AGENT_CHECKS, WEBHOOK_CHECK];
+  const agents = judgeAll(production ? [...always, ...AGENT_RULES] : always, { seen, production });
+  const { world, limits, command } = settings;
+  const names = seen.agents.map(({ name }) => name);
+  const isolated = settings.hasConfig ? isolatedOf(settings, names) : [];
+  const diagnosed = await world.diagnose({ ...look, limits, command, isolated });
+  return { checks: [...agents, ...diagnosed.checks], hints: diagnosed.hints };
 }
 
 /** Checks the stored fields of one run against the persistence boundary. */
@@ -145,7 +161,8 @@ async function lookAtQueues(
     const { webhooks } = settings;
     return { failing: await failingWebhooks(world, webhooks), removed: await removedWebhooks(world, webhooks) };
   } catch (error) {
-    if (error instanceof StoreUnreachable || error instanceof StoreUnusable || error instanceof UserError) return unseen;
+    if (error instanceof StoreUnreachable || error instanceof StoreUnusable || error instanceof UserError)
+      return unseen;
     throw error;
   }
 }

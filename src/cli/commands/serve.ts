@@ -36,7 +36,10 @@ const LOCAL: ReadonlySet<string> = new Set(["127.0.0.1", "localhost", "::1"]);
 /** How long requests may take after the workers have finished. */
 const GRACE_MS = 2_000;
 
-export async function serve(shell: Shell, flags: ServeFlags): Promise<number> {
+export async function serve(
+  shell: Shell,
+  { flags, version }: { readonly flags: ServeFlags; readonly version: string },
+): Promise<number> {
   shell.outliveOutput();
   const stop = shell.stopSignal();
   registerResolution();
@@ -60,6 +63,7 @@ export async function serve(shell: Shell, flags: ServeFlags): Promise<number> {
     agentOf: (name) => agentToStart(shell, opened, name),
     agents: () => catalogueOf(settings),
     firingsOf: nextFirings,
+    examine: async () => (await import("./doctor.ts")).examinedNow(shell, { settings, version }),
     attendant: () => opened.attendant(),
     caller: { tenant: DEFAULT_TENANT, actor: `${shell.user()}@${shell.host()}`, scopes: SCOPES, isOperator: true },
   });

@@ -180,6 +180,21 @@ export const scheduleAction = (agent: string, word: "pause" | "resume" | "run"):
   ...requestOf(`${word}Schedule`, { agent }),
 });
 
+/** Sends a webhook endpoint again what it refused: one notification, or all; or gives it to another endpoint. */
+export const redeliverAction = (
+  endpoint: string,
+  { notification, to }: { readonly notification: string | null; readonly to: string | null },
+): Action => ({
+  words: [
+    "webhooks",
+    "redeliver",
+    endpoint,
+    ...(notification === null ? [] : [notification]),
+    ...(to === null ? [] : ["--to", to]),
+  ],
+  ...requestOf("redeliver", { endpoint, notification: notification ?? undefined, to: to ?? undefined }),
+});
+
 /** Whether the text allows the action: a purge needs the ID, a fork a version. */
 export function isReady(name: ActionName, text: string, run: Shown): boolean {
   if (name === "purge") return text.trim() === run.run;

@@ -6,7 +6,8 @@ import type { ActionName } from "./actions.ts";
 export type Offerable =
   | ActionName
   | ("start" | "decide" | "answer" | "reconcile")
-  | ("pauseSchedule" | "resumeSchedule" | "runSchedule");
+  | ("pauseSchedule" | "resumeSchedule" | "runSchedule")
+  | ("health" | "webhooks" | "redeliver");
 
 /** The operation that an action asks for, where its name is another one. */
 const OPERATION: { readonly [A in Offerable]?: string } = { message: "send", undo: "cancel" };

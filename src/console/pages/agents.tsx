@@ -1,6 +1,7 @@
 /** Agents: what each may do to the world, and a form that starts a run. */
 import { useEffect } from "preact/hooks";
 import { Empty, ShownJson, Loading, NotAllowed, Problem, Wide } from "../parts/basics.tsx";
+import { AgentFigures } from "../parts/agent-figures.tsx";
 import { StartForm } from "../parts/start-form.tsx";
 import { agents, agentsTrouble, readAgents } from "../store/agents.ts";
 import { mayDo } from "../store/caller.ts";
@@ -78,6 +79,7 @@ const Agent = ({ of }: { readonly of: DescribedAgent }) => (
       {of.schedule === null ? "" : `, starts itself: ${of.schedule.every} (${of.schedule.timezone})`}.{" "}
       <a href={hrefOf(["runs"], { agent: of.name })}>Its runs</a>
     </p>
+    <AgentFigures agent={of.name} />
     <section class="sheet card">
       <h2>Start a run</h2>
       {mayDo("start") ? <StartForm key={of.name} agent={of} /> : <NotAllowed titles={["Start"]} />}

@@ -18,6 +18,7 @@ const PAGES: readonly (readonly [path: string, word: string, icon: IconName])[] 
   ["needs", "Needs me", "inbox"],
   ["schedules", "Schedules", "schedules"],
   ["agents", "Agents", "agents"],
+  ["health", "Health", "health"],
   ["settings", "Settings", "settings"],
 ];
 

@@ -13,6 +13,7 @@ export const KEYS: readonly (readonly [keys: readonly string[], does: string])[]
   [["g", "n"], "needs me"],
   [["g", "s"], "schedules"],
   [["g", "a"], "agents"],
+  [["g", "h"], "health"],
   [["g", "c"], "settings"],
   [["/"], "filter this list"],
   [["j"], "next row, event or item"],
@@ -23,7 +24,14 @@ export const KEYS: readonly (readonly [keys: readonly string[], does: string])[]
   [["?"], "this map"],
 ];
 
-const PAGES: Readonly<Record<string, string>> = { r: "runs", n: "needs", s: "schedules", a: "agents", c: "settings" };
+const PAGES: Readonly<Record<string, string>> = {
+  r: "runs",
+  n: "needs",
+  s: "schedules",
+  a: "agents",
+  h: "health",
+  c: "settings",
+};
 
 /** When the first key of a pair was pressed; it counts for a second. */
 let begun = -Infinity;

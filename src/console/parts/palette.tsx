@@ -22,6 +22,7 @@ const PAGES: readonly Found[] = [
   { title: "Runs that outlived a process", says: "filter", path: ["runs"], query: { takenOver: "1" } },
   { title: "Schedules", says: "page", path: ["schedules"] },
   { title: "Agents", says: "page: tools, start a run", path: ["agents"] },
+  { title: "Health", says: "page: checks, spend, webhooks", path: ["health"] },
   { title: "Settings", says: "page: theme, token", path: ["settings"] },
 ];
 

@@ -1,0 +1,80 @@
+/** How a store and what works on it are: its checks, its live runs, and what was spent against the caps. */
+import { type Used, usedSpend } from "../history/spend-counters.ts";
+import { spentToday } from "../history/spend-today.ts";
+import type { Status } from "../core/phases.ts";
+import type { Judged } from "../ports/diagnosis.ts";
+import type { World } from "../ports/world.ts";
+import type { SpendLimits } from "../protocol/spend-counter.ts";
+import type { OperationContext } from "./operation.ts";
+
+/** What `cairn doctor` finds, where the server can look. */
+export interface ExaminedStore {
+  /** The version of cairn that made the checks. */
+  readonly cairn: string;
+  readonly world: string;
+  readonly checks: readonly Judged[];
+}
+
+export interface HealthShown {
+  readonly kind: "shown";
+  /** Null where the server may not look at what runs need, such as on AWS. */
+  readonly examined: ExaminedStore | null;
+  /** Live runs by status. */
+  readonly live: { readonly [S in Status]?: number };
+  /** There are more live runs than were counted. */
+  readonly isMore: boolean;
+  /** The spend of all runs of the store today (UTC); null: nothing caps it, so nothing counts it. */
+  readonly spend: { readonly todayUsd: number; readonly capUsd: number } | null;
+  /** What the caller's tenant used and may use; null: nothing limits it. */
+  readonly tenant: TenantUse | null;
+}
+
+export interface TenantUse extends Used {
+  readonly name: string;
+  readonly limits: SpendLimits;
+}
+
+const PAGE = 500;
+const COUNTED_MAX = 5_000;
+
+export async function healthOf({
+  world,
+  tenant,
+  isOperator = false,
+  counted,
+  examine,
+}: OperationContext): Promise<HealthShown> {
+  const cap = world.limits.spendMicroUsdPerDay;
+  const [examined, runs, todayMicroUsd, used] = await Promise.all([
+    examine?.() ?? null,
+    liveRuns(world, isOperator ? null : tenant),
+    cap === Number.MAX_SAFE_INTEGER ? null : spentToday(world),
+    counted === undefined ? null : usedSpend(world, counted),
+  ]);
+  return {
+    kind: "shown",
+    examined,
+    live: runs.live,
+    isMore: runs.isMore,
+    spend: todayMicroUsd === null ? null : { todayUsd: todayMicroUsd / 1e6, capUsd: cap / 1e6 },
+    tenant: used === null || counted === undefined ? null : { ...used, name: tenant, limits: counted.limits },
+  };
+}
+
+async function liveRuns(
+  { table, clock }: Pick<World, "table" | "clock">,
+  tenant: string | null,
+): Promise<Pick<HealthShown, "live" | "isMore">> {
+  const live: Partial<Record<Status, number>> = {};
+  let seen = 0;
+  let after: string | null = null;
+  do {
+    const page = await table.alive({ limit: PAGE, after, now: clock.now() });
+    seen += page.rows.length;
+    for (const row of page.rows) {
+      if (tenant === null || row.tenant === tenant) live[row.status] = (live[row.status] ?? 0) + 1;
+    }
+    after = page.next;
+  } while (after !== null && seen < COUNTED_MAX);
+  return { live, isMore: after !== null };
+}

@@ -1,0 +1,56 @@
+/** The page Health in a real Chromium: the checks of the store, and a webhook that is sent again by hand. */
+import { createServer } from "node:http";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { waitUntil } from "../support/gate/safety.ts";
+import { createCliFolder, runCairn, startQueuedRun } from "../support/processes/cli-process.ts";
+import { violationsOf } from "./axe.ts";
+import { openPage, startServer, waitForRun } from "./harness.ts";
+
+/** An endpoint that keeps the IDs of what it was sent, and answers as the test says. */
+async function receiver() {
+  const heard: string[] = [];
+  const answers = { status: 410 };
+  const server = createServer((request, response) => {
+    heard.push(String(request.headers["webhook-id"]));
+    response.writeHead(answers.status).end();
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", resolve);
+  onTestFinished(() => void server.close());
+  await promise;
+  return { heard, answers, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/cairn` };
+}
+
+test("shows the checks, and sends again what an endpoint had refused for good", async () => {
+  const hook = await receiver();
+  const at = createCliFolder({ HOOK_KEY: `whsec_${Buffer.alloc(32, 7).toString("base64")}` });
+  const webhooks = [{ url: hook.url, events: ["run.completed"], secret: "HOOK_KEY" }];
+  const config = `export const config = { agents: ["./clerk.ts"], webhooks: ${JSON.stringify(webhooks)} };\n`;
+  writeFileSync(join(at.dir, "cairn.config.ts"), config);
+  const run = await startQueuedRun(at, "note");
+  const { url } = await startServer(at);
+  await waitForRun(url, run, { status: "completed" });
+  await waitUntil(() => expect(hook.heard).toHaveLength(1));
+  const { page, troubles } = await openPage({ viewport: { width: 1280, height: 800 } });
+  await page.goto(`${url}/#/health`);
+  const checks = page.getByRole("region", { name: "Checks" }).first();
+  await expect.poll(() => checks.innerText()).toMatch(/cairn \d.*, world local/);
+  expect(await checks.getByRole("row", { name: /store-writable/ }).innerText()).toContain("ok");
+  const endpoint = page.getByRole("article", { name: new URL(hook.url).origin });
+  await expect.poll(() => endpoint.innerText()).toMatch(/0 waiting, 1 given up/);
+  expect(await endpoint.innerText()).toContain("it answered 410");
+  expect(await violationsOf(page)).toEqual([]);
+  hook.answers.status = 200;
+  await endpoint.getByRole("button", { name: "Send again", exact: true }).click();
+  await expect.poll(() => endpoint.getByRole("status").innerText()).toContain("1 notification put back");
+  // Its end begins a round of deliveries at once.
+  const next = await runCairn(at, ["start", "clerk", "--input", '{"steps":["note"]}', "--key", "second"]);
+  expect(next.exit).toBe(0);
+  await waitUntil(() => expect(new Set(hook.heard).size).toBe(2));
+  await waitUntil(() => expect(hook.heard.filter((id) => id === hook.heard[0])).toHaveLength(2));
+  await expect.poll(() => endpoint.innerText()).toMatch(/It accepts requests\.[^]*0 waiting, 0 given up/);
+  expect(troubles).toEqual([]);
+});

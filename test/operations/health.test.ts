@@ -1,0 +1,47 @@
+/** What an operator sees of the health of a store. */
+import { expect, test } from "vitest";
+import { countedBy, reserveSpend } from "../../src/history/spend-counters.ts";
+import { addSpendToday } from "../../src/history/spend-today.ts";
+import { healthOf } from "../../src/operations/health.ts";
+import { performOperation } from "../../src/operations/perform.ts";
+import { OPERATIONS } from "../../src/operations/table.ts";
+import { beginRun } from "../support/harness/drive.ts";
+import { createHarness, scriptedAgent } from "../support/harness/harness.ts";
+
+const contextOf = ({ world }: Pick<ReturnType<typeof createHarness>, "world">) => ({
+  ...{ world, by: "ada", tenant: "local", agentOf: async () => null },
+});
+
+test("counts the live runs of the caller's tenant by status, and for the operator of the machine those of all", async () => {
+  const harness = createHarness();
+  await beginRun(harness.world, scriptedAgent({}), {});
+  const context = contextOf(harness);
+  expect(await healthOf(context)).toEqual({
+    ...{ kind: "shown", examined: null, live: { queued: 1 }, isMore: false, spend: null, tenant: null },
+  });
+  expect((await healthOf({ ...context, tenant: "acme" })).live).toEqual({});
+  expect((await healthOf({ ...context, tenant: "acme", isOperator: true })).live).toEqual({ queued: 1 });
+});
+
+test("shows the spend of today against the cap of all runs, and what the tenant used of its own", async () => {
+  const { world } = createHarness();
+  const capped = { ...world, limits: { ...world.limits, spendMicroUsdPerDay: 50e6 } };
+  await addSpendToday(capped, { microUsd: 3e6, until: world.clock.now() + 1_000 });
+  const counted = countedBy("local", { day: { microUsd: 20e6 } });
+  await reserveSpend(capped, { ...counted, id: "local-1", microUsd: 2e6 });
+  const health = await healthOf({ ...contextOf({ world: capped as typeof world }), counted });
+  expect(health.spend).toEqual({ todayUsd: 3, capUsd: 50 });
+  expect(health.tenant).toMatchObject({
+    name: "local",
+    limits: { day: { microUsd: 20e6 } },
+    day: { runs: 1, microUsd: 2e6 },
+  });
+});
+
+test("has the checks of the doctor where the server can look", async () => {
+  const checks = [{ id: "store", says: "it opens", status: "ok", why: "seen", mend: null }] as const;
+  const context = { ...contextOf(createHarness()), examine: async () => ({ cairn: "1", world: "local", checks }) };
+  expect(await performOperation(OPERATIONS.health, context, {})).toMatchObject({
+    examined: { cairn: "1", world: "local", checks },
+  });
+});
