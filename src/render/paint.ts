@@ -26,7 +26,7 @@ export interface Column {
 export type Cell = string | { readonly text: string; readonly ink: Ink };
 
 /** A page with fewer columns shows a table that does not fit as a list of its rows, because wrapped rows cannot be read. */
-const TABLE_PAGE_MIN = 72;
+export const TABLE_PAGE_MIN = 72;
 
 /** A table for a page of `width` columns: on a narrow page that it does not fit, each row becomes a block of pairs. */
 export function fittedTable(

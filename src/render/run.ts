@@ -6,7 +6,7 @@ import type { Status } from "../core/phases.ts";
 import type { Damaged } from "../ports/run-table.ts";
 import type { OpenGate, Shown, Summary, UnknownCall } from "../operations/views.ts";
 import { askedFor, grantWords } from "./grants.ts";
-import { type Cell, type Column, type Ink, type Paint, type Style, fittedTable, pairs } from "./paint.ts";
+import { type Cell, type Column, type Ink, type Paint, type Style, TABLE_PAGE_MIN, fittedTable, pairs } from "./paint.ts";
 import { labelWords, noteWords } from "./outage.ts";
 import { renderChildren } from "./children.ts";
 import { renderWait } from "./input-waits.ts";
@@ -42,7 +42,7 @@ const INKS: { readonly [S in Status]: Ink } = {
 export const inked = (status: Status, paint: Paint): string => paint(INKS[status], status);
 
 /** What the other columns of a list take, about, and what a title has of a page that is narrower. */
-const BESIDE_TITLE = 100;
+const BESIDE_TITLE = 110;
 const TITLE_CHARACTERS_MIN = 32;
 
 export function renderList(runs: readonly Summary[], page: Style): string {
@@ -57,6 +57,7 @@ export function renderList(runs: readonly Summary[], page: Style): string {
     { title: "AGENT" },
     ...(hasTitles ? [{ title: "TITLE" }] : []),
     { title: "STATUS" },
+    { title: "SINCE" },
     { title: "BEATS", align: "right" },
     { title: "TAKEOVERS", align: "right" },
     { title: "SPENT", align: "right" },
@@ -69,6 +70,7 @@ export function renderList(runs: readonly Summary[], page: Style): string {
     run.agent,
     ...(hasTitles ? [short(titleWords(run), titleMax)] : []),
     statusCell(run),
+    relative(run.statusSince, now),
     String(run.beats),
     run.takeovers === 0 ? "0" : { text: String(run.takeovers), ink: "yellow" },
     spentOf(run),
@@ -76,10 +78,32 @@ export function renderList(runs: readonly Summary[], page: Style): string {
     relative(run.lastCheckpointAt, now),
     ...(hasNotes ? [noteWords(run, now) ?? ""] : []),
   ]);
-  return fittedTable(hasNotes ? [...columns, { title: "NOTE" }] : columns, rows, page).join("\n");
+  const all = hasNotes ? [...columns, { title: "NOTE" }] : columns;
+  return (compactRows(runs, { nameOf, page }) ?? fittedTable(all, rows, page)).join("\n");
 }
 
-function statusCell({ status, storeOutage, needsNewer, restored, inProgress }: Summary): Cell {
+/** On a page too narrow for the table two lines a run, and one for its title: who and what, then what it took. Null: the page is wide enough. */
+function compactRows(
+  runs: readonly Summary[],
+  { nameOf, page }: { readonly nameOf: ReadonlyMap<string, string>; readonly page: Style },
+): readonly string[] | null {
+  const { now, paint, width } = page;
+  if (width >= TABLE_PAGE_MIN) return null;
+  return runs.flatMap((run) => {
+    const { text, ink } = statusCell(run);
+    const deaths = run.takeovers === 0 ? "" : `, ${count(run.takeovers, "takeover")}`;
+    const took = `${count(run.beats, "beat")}${deaths}, ${spentOf(run)}, started ${relative(run.createdAt, now)}`;
+    const note = noteWords(run, now);
+    const title = short(titleWords(run), width - 2);
+    return [
+      `${nameOf.get(run.run) ?? run.run}  ${run.agent}  ${paint(ink, text)} since ${relative(run.statusSince, now).replace(/ ago$/, "")}`,
+      ...(title === "" ? [] : [`  ${title}`]),
+      paint("dim", `  ${took}${note === null ? "" : `; ${note}`}`),
+    ];
+  });
+}
+
+function statusCell({ status, storeOutage, needsNewer, restored, inProgress }: Summary): Exclude<Cell, string> {
   if (needsNewer === true) return { text: `${status}, needs a newer cairn`, ink: "yellow" };
   if (restored != null && inProgress) return { text: `${status}, restored`, ink: "yellow" };
   return storeOutage === null

@@ -152,10 +152,24 @@ look for that key in the external service, then type one of these:
   it("is listed by its shortest unique prefix", () => {
     const twin = { ...blocked, run: `${RUN.slice(0, 15)}2${RUN.slice(16)}`, takeovers: 0 };
     expect(renderList([blocked, twin], PAGE).split("\n")).toEqual([
-      "RUN               AGENT   STATUS   BEATS  TAKEOVERS  SPENT  STARTED    LAST CHECKPOINT",
-      "local-abcdefghij  travel  blocked      6          1  $0.17  2m05s ago  5s ago",
-      "local-abcdefghi2  travel  blocked      6          0  $0.17  2m05s ago  5s ago",
+      "RUN               AGENT   STATUS   SINCE   BEATS  TAKEOVERS  SPENT  STARTED    LAST CHECKPOINT",
+      "local-abcdefghij  travel  blocked  5s ago      6          1  $0.17  2m05s ago  5s ago",
+      "local-abcdefghi2  travel  blocked  5s ago      6          0  $0.17  2m05s ago  5s ago",
     ]);
+  });
+
+  it("is listed on two lines where the page has 60 columns", () => {
+    const lines = renderList([blocked, { ...blocked, run: `${RUN.slice(0, 15)}2${RUN.slice(16)}`, takeovers: 0 }], {
+      ...PAGE,
+      width: 60,
+    }).split("\n");
+    expect(lines).toEqual([
+      expect.stringMatching(/^local-abcdefghij {2}travel {2}blocked since /),
+      "  6 beats, 1 takeover, $0.17, started 2m05s ago",
+      expect.stringMatching(/^local-abcdefghi2 {2}travel {2}blocked since /),
+      "  6 beats, $0.17, started 2m05s ago",
+    ]);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(60);
   });
 });
 

@@ -57,11 +57,17 @@ export async function list(shell: Shell, flags: ListFlags): Promise<number> {
   const style = styleOf(shell, transport);
   if (shell.json) printLines(shell, [...runs, ...damaged.map(({ run, why }) => ({ run, damaged: why }))]);
   else if (runs.length > 0) shell.terminal.out(renderList(runs, style));
-  else if (damaged.length === 0) shell.terminal.out(`no run matches; start one: ${command("start", "AGENT")}`);
+  else if (damaged.length === 0) shell.terminal.out(nothingListed(flags, command));
   for (const each of shell.json ? [] : damaged) shell.terminal.out(renderDamaged(each, { ...style, command }));
   if (more) shell.terminal.err(`there are more; see them with --limit ${flags.limit * 10}`);
   return EXIT.done;
 }
+
+/** A store may have runs of other tenants. A server lists those of the caller alone. */
+const nothingListed = ({ api }: ListFlags, command: Transport["command"]): string => {
+  const other = api === undefined ? "; --tenant NAME lists those of another tenant" : "";
+  return `no run matches${other}; start one: ${command("start", "AGENT")}`;
+};
 
 /** The runs, in as many lists as it takes to find `limit` of them. */
 async function listed(
