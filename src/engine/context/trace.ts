@@ -169,7 +169,9 @@ export class InvocationTrace {
       ...(open?.intent ? { "cairn.effect": open.intent.effect } : {}),
       ...(open?.undoes === undefined ? {} : { "cairn.undoes": open.undoes }),
     };
-    const from = Math.min(at, this.#invokedAt.get(call) ?? at);
+    // A wait began in an earlier invocation: the state has the time.
+    const waitsFrom = open?.heldBy?.by === "wait" ? open.heldBy.from : at;
+    const from = Math.min(at, this.#invokedAt.get(call) ?? at, waitsFrom);
     return { name: `execute_tool ${tool}`, kind: "internal", from, to: at, attributes, error };
   }
 
