@@ -190,6 +190,15 @@ export const unauthenticated = (): ApiProblem =>
     headers: { "www-authenticate": "AWS4-HMAC-SHA256" },
   });
 
+/** The `auth` function of a server of one's own returned null. */
+export const notRecognised = (): ApiProblem =>
+  new ApiProblem({
+    status: 401,
+    code: "Unauthenticated",
+    detail:
+      "the caller is not known: the login of this server did not recognise the request; sign in where its users do",
+  });
+
 const TOKEN_REFUSALS = {
   absent: { code: "Unauthenticated", why: "the request has no access token" },
   unknown: { code: "TokenUnknown", why: "the access token is not known here" },

@@ -178,8 +178,9 @@ export function createServer(options: ServerOptions): Promise<ApiServer> {
 }
 
 /** A tenant is part of keys in the store, so a wrong one is an error of the server and not of the request. */
-function checkedCaller(caller: Caller | null): Caller | null {
-  if (caller === null || isTenant(caller.tenant)) return caller;
+function checkedCaller(caller: Caller | null): Caller {
+  if (caller === null) throw problems.notRecognised();
+  if (isTenant(caller.tenant)) return caller;
   throw new Error("auth returned a tenant that is not 1 to 24 lower-case letters and digits");
 }
 

@@ -62,7 +62,11 @@ test("starts a run for the tenant that the user's server names, and its location
 
 test("refuses callers that the user's server does not know, scopes they lack, and other paths", async () => {
   const server = await as(["runs:read"]);
-  expect((await ask(server, "/cairn/runs")).status).toBe(401);
+  const unknown = await ask(server, "/cairn/runs");
+  expect(unknown.status).toBe(401);
+  // Not how an unknown caller of AWS signs its request.
+  expect(await unknown.json()).toMatchObject({ detail: expect.stringContaining("the login of this server") });
+  expect(unknown.headers.get("www-authenticate")).toBeNull();
   expect((await ask(server, "/cairn/runs", start)).status).toBe(403);
   for (const path of ["/runs", "/cairnruns", "/"])
     expect(await (await ask(server, path, { headers: ANN })).json()).toMatchObject({ code: "PathUnknown" });

@@ -77,7 +77,8 @@ function tableOf({ terminal }: Shell, entries: readonly AuditEntry[], now: numbe
   return fittedTable(columns, rows, { paint: terminal.paintOut, width: terminal.width }).join("\n");
 }
 
-const detailsOf = ({ details, why, from }: AuditEntry): string =>
+/** The origin, unless it is the machine that the name of the actor ends with. */
+const detailsOf = ({ details, why, from, actor }: AuditEntry): string =>
   [
     ...(typeof details === "object" && details !== null
       ? Object.entries(details).map(
@@ -85,5 +86,5 @@ const detailsOf = ({ details, why, from }: AuditEntry): string =>
         )
       : []),
     ...(why === null ? [] : [`why: ${why}`]),
-    ...(from === null ? [] : [`from ${from}`]),
+    ...(from === null || actor.endsWith(`@${from}`) ? [] : [`from ${from}`]),
   ].join(" ");

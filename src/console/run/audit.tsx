@@ -92,7 +92,7 @@ const Entries = ({ of }: { readonly of: readonly AuditEntry[] }) =>
               </td>
               <td>{entry.why ?? "–"}</td>
               <td>{entry.outcome ?? "under way, or its process died"}</td>
-              <td class="quiet">{entry.from ?? "–"}</td>
+              <td class="quiet">{entry.from === null || entry.actor.endsWith(`@${entry.from}`) ? "–" : entry.from}</td>
             </tr>
           ))}
         </tbody>
