@@ -19,6 +19,7 @@ import type { Children, DrivenStore, Executions } from "../ports/driven-store.ts
 import { type AttemptFailure, type Execution, applyAnswer, applyFailure, taskOf } from "../protocol/execution.ts";
 import type { DrainPace, ScheduledAgent } from "../ports/supervision.ts";
 import { firingsOf } from "./firings.ts";
+import { houseHours } from "./house-hours.ts";
 import { leftBehind } from "./process-groups.ts";
 import { unusableIn } from "../ports/store-errors.ts";
 import { retentionOf } from "./retention.ts";
@@ -26,6 +27,7 @@ import { SPARE_PLACES } from "./placement.ts";
 import { type Pool, type PoolOptions, type TaskEnd, type Worker, type WorkerOptions, createPool } from "./workers.ts";
 import type { spawnWorker } from "./spawn-worker.ts";
 import type { SupervisorEvent, Attempted } from "../ports/supervisor-events.ts";
+import { sweeper } from "./sweeper.ts";
 
 export interface DriverOptions {
   readonly store: DrivenStore;
@@ -57,12 +59,6 @@ export interface Driver {
   readonly drain: (graceMs: number, pace: DrainPace) => Promise<void>;
 }
 
-const SWEEP_EVERY_MS = 60_000;
-/**
- * A supervisor that finds ready work at its start leaves its processes to that for so long: a sweep of all live runs at once
- * would need a process of its own, and a command that waits for one run would wait for the sweep too.
- */
-const BEATS_FIRST_MS = 2_000;
 /** How many ready executions one read finds. */
 const READY_MAX = 32;
 
@@ -76,7 +72,8 @@ export function createDriver(options: DriverOptions): Driver {
     onBack: () => onEvent({ kind: "storeIsBack" }),
   });
   const pool = counted(stoppedByStore(poolOf(options, { children, backlog }), backlog));
-  const attempts = attemptsOf(options, { executions, pool, backlog });
+  const hours = houseHours(clock);
+  const attempts = attemptsOf(options, { executions, pool, backlog, onBeatOver: hours.onBeatOver });
   const caps = createAgentCaps(options.concurrency);
   const sweep = sweeper(options, pool);
   const firings = firingsOf(options, pool);
@@ -85,8 +82,6 @@ export function createDriver(options: DriverOptions): Driver {
   // Each pass but the last sends tasks, or finds one more agent full, which has a process then.
   const passesMax = options.workers * options.beatsPerWorker + options.workers + SPARE_PLACES + 1;
   let [isRecovered, isDraining] = [false, false];
-  /** From when it sweeps and cleans up, epoch milliseconds; null: it has not looked for work yet. */
-  let houseFrom: number | null = null;
 
   /** A worker for a task of the house; null if it has to wait, until a run that goes on by itself is returned. */
   const takeFor = (agent: string | null): Worker | null => {
@@ -104,9 +99,9 @@ export function createDriver(options: DriverOptions): Driver {
     isRecovered ||= recover();
     if (!isRecovered || isDraining || !pool.hasJudged()) return;
     pool.beginRound();
-    houseFrom ??= executions.ready(clock.now(), 1).length > 0 ? clock.now() + BEATS_FIRST_MS : 0;
+    hours.look(() => executions.ready(clock.now(), 1).length > 0);
     fire();
-    if (clock.now() >= houseFrom) keepHouse();
+    if (clock.now() >= hours.from()) keepHouse();
     const full = new Set<string>();
     for (let passes = 0; passes < passesMax; passes += 1) {
       if (!sendReady({ executions, pool, caps, shares: options.tenants ?? {}, clock, attempts, full })) return;
@@ -136,7 +131,7 @@ export function createDriver(options: DriverOptions): Driver {
     work: () => backlog.goOn(dispatch),
     restsFor: () => {
       if (!isRecovered || pool.out() > 0) return null;
-      const houseAt = Math.max(sweep.dueAt(), houseFrom ?? 0);
+      const houseAt = Math.max(sweep.dueAt(), hours.from());
       return Math.max(0, Math.min(executions.nextReadyAt() ?? Infinity, houseAt) - clock.now());
     },
     drain: async (graceMs, pace) => {
@@ -205,9 +200,14 @@ const NO_CAP = (): void => {};
 /** Sends the attempts of executions, and stores their outcomes. */
 function attemptsOf(
   { clock, limits, onEvent, onProgress }: DriverOptions,
-  on: { readonly executions: Executions; readonly pool: Pool; readonly backlog: Backlog },
+  on: {
+    readonly executions: Executions;
+    readonly pool: Pool;
+    readonly backlog: Backlog;
+    readonly onBeatOver: () => void;
+  },
 ) {
-  const { executions, pool, backlog } = on;
+  const { executions, pool, backlog, onBeatOver } = on;
   /** Executions whose last attempt ended since a store did not answer. A new supervisor knows of none. */
   const outages = new Set<string>();
   /** Attempts that ended, whose outcome is not stored yet. */
@@ -243,11 +243,13 @@ function attemptsOf(
       const { name, payload, state, retry, attempt } = execution;
       const attempted = { execution: name, run: payload.run, state, retry, pid: worker.identity.pid };
       const onNext = (): void => {
+        onBeatOver();
         onEvent({ ...attempted, kind: "attemptAnswered", route: "beat" });
         onEvent({ kind: "moved", execution: name, run: payload.run, state, readyAt: clock.now() });
         onEvent({ ...attempted, kind: "attemptStarted" });
       };
       const onEnd = (end: TaskEnd): void => {
+        onBeatOver();
         onEvent(eventOf(attempted, end));
         if (isOutageOf(end)) outages.add(name);
         else outages.delete(name);
@@ -375,26 +377,6 @@ function counted(pool: Pool): Pool & { readonly out: () => number } {
         work.onEnd(end);
       };
       pool.run(worker, { ...work, onEnd });
-    },
-  };
-}
-
-/** Runs one sweep at a time. */
-function sweeper({ clock, onEvent, onProgress }: DriverOptions, pool: Pool) {
-  let dueAt = 0;
-  let isOut = false;
-  return {
-    isDue: (): boolean => !isOut && clock.now() >= dueAt,
-    dueAt: (): number => dueAt,
-    start: (worker: Worker): void => {
-      isOut = true;
-      dueAt = clock.now() + SWEEP_EVERY_MS;
-      const onEnd = (end: TaskEnd): void => {
-        isOut = false;
-        if (end.kind === "failed") onEvent({ kind: "sweepFailed", how: end.how, error: end.error });
-        onProgress();
-      };
-      pool.run(worker, { task: { kind: "sweep" }, onEnd });
     },
   };
 }

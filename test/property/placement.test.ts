@@ -235,6 +235,10 @@ test("a run that is ready at the start has one process, and no sweep goes before
     deaths: new Set<number>(),
   };
   expect(play(scene)).toMatchObject({ starts: 1, tasks: 1 });
-  // Without the pause a sweep would have a process of its own at once; after two seconds it has one.
+  // Without the pause a sweep would have a process of its own at once; two seconds after the first beat it has one.
   expect(play({ ...scene, agents: [[4]], beatMs: [900] })).toMatchObject({ starts: 2, tasks: 5 });
+  // Also where a process takes longer than that to start.
+  expect(play({ ...scene, startMs: [5_000] })).toMatchObject({ starts: 1, tasks: 1 });
+  // A first beat that takes long keeps no store from its sweep.
+  expect(play({ ...scene, beatMs: [25_000] })).toMatchObject({ starts: 2, tasks: 2 });
 });

@@ -2,7 +2,7 @@
 import type { ChildProcess } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
-import { type Worker, newWorker } from "../../src/workers/worker-process.ts";
+import { DRAINED, type TaskEnd, type Worker, newWorker } from "../../src/workers/worker-process.ts";
 import { createPool } from "../../src/workers/workers.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import type { WorkersUnbootable } from "../../src/ports/supervision.ts";
@@ -58,4 +58,17 @@ test("workers that the supervisor itself ended for other agents count as no fail
   }
   expect(workers).toHaveLength(20);
   expect(failures).toEqual([]);
+});
+
+test("a drain does not wait for a worker that is still starting: its task counts as not sent", async () => {
+  const { pool: places, workers } = pool();
+  const worker = places.take({ ...WISH, agent: null });
+  if (worker === null) throw new Error("the pool has no worker for the sweep");
+  const ends: TaskEnd[] = [];
+  places.run(worker, { task: { kind: "sweep" }, onEnd: (end) => ends.push(end) });
+  const drained = places.drain(8_000, "hurry");
+  expect(workers[0]?.worker.leaving).toBe(DRAINED);
+  workers[0]?.end(null, "SIGKILL");
+  await drained;
+  expect(ends).toMatchObject([{ kind: "failed", hasDied: false, isUnsent: true }]);
 });

@@ -4,6 +4,7 @@
  */
 import { StoreSupervised, type Supervision, type Supervisor } from "../../ports/supervision.ts";
 import type { SupervisorEvent } from "../../ports/supervisor-events.ts";
+import { createBell } from "../terminal/bell.ts";
 import { exitOf } from "../terminal/follow.ts";
 import { liveView } from "../terminal/live.ts";
 import type { Opened } from "../../compose/open.ts";
@@ -20,14 +21,16 @@ export async function waitForRun(
   const { opened } = transport;
   const stop = shell.stopSignal();
   const live = liveView(shell, transport);
+  const bell = createBell();
   const supervision =
     opened === null || opened.supervision === null
       ? UNATTENDED
-      : foreground(shell, { opened, supervision: opened.supervision });
+      : foreground(shell, { opened, supervision: opened.supervision, onStop: bell.ring });
   try {
     const end = await transport.follow({
       run,
       stop,
+      bell,
       onEntries: live.onEntries,
       onLost: (why) => live.onLost(run, why),
       onLook: (label) => {
@@ -67,8 +70,14 @@ const ATTEND_EVERY_MS = 500;
 
 function foreground(
   shell: Shell,
-  { opened, supervision }: { readonly opened: Opened; readonly supervision: Supervision },
+  of: {
+    readonly opened: Opened;
+    readonly supervision: Supervision;
+    /** A run ended, or goes on only later. */
+    readonly onStop: () => void;
+  },
 ): Foreground {
+  const { opened, supervision, onStop } = of;
   const { terminal, json } = shell;
   const { settings, world } = opened;
   const print = json ? terminal.err : terminal.out;
@@ -79,6 +88,7 @@ function foreground(
   let attendedAt = 0;
 
   const onEvent = (event: SupervisorEvent): void => {
+    if (event.kind === "moved" && event.state !== "Beat") onStop();
     if (!isTrouble(event)) return;
     const line = renderSupervision(event, { now: world.clock.now(), paint });
     if (line !== null) print(line);

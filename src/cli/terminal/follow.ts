@@ -2,7 +2,6 @@
  * Follows a run until it ends or needs a human. It polls the store, because the run may be driven by any process, which
  * may die at any moment.
  */
-import { setTimeout as elapse } from "node:timers/promises";
 import type { Status } from "../../core/phases.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import type { World } from "../../ports/world.ts";
@@ -14,6 +13,7 @@ import { type LiveCursor, parseCursor } from "../../operations/live-cursor.ts";
 import { type Live, cursorBehind, liveOf } from "../../operations/live-page.ts";
 import { type Shown, type TimelineEntry, readableTimeline, show } from "../../operations/views.ts";
 import { EXIT } from "../../compose/user-error.ts";
+import { type Bell, createBell } from "./bell.ts";
 
 export interface FollowOptions {
   readonly run: string;
@@ -26,6 +26,8 @@ export interface FollowOptions {
   readonly onLook: (label: string, isAttended: boolean) => void;
   /** Receives what the model is saying. Absent: its calls do not stream for this reader. */
   readonly onLive?: (live: Pick<Live, "reset" | "deltas">) => void;
+  /** Rings when the run may have ended or stopped for a human. Absent: each look is a poll. */
+  readonly bell?: Bell;
 }
 
 /**
@@ -44,7 +46,7 @@ interface Polling extends Omit<FollowOptions, "onLook"> {
 
 /** Polls a run until it ends, needs a human or is interrupted. Reports new events on the way. */
 export async function follow(world: World, options: Polling): Promise<FollowEnd> {
-  const { run, stop, lookEveryMs, onEntries, onLost, onLook, onLive } = options;
+  const { run, stop, lookEveryMs, onEntries, onLost, onLook, onLive, bell = createBell() } = options;
   let told = 0;
   let isLost = false;
   let cursor: LiveCursor = { version: 0, step: null };
@@ -78,7 +80,7 @@ export async function follow(world: World, options: Polling): Promise<FollowEnd>
     }
     const since = askingSince(row);
     onLook(since === null ? labelOfRow(row) : askingWords(since, world.clock.now()));
-    await elapse(lookEveryMs, undefined, { signal: stop }).catch(() => {});
+    await bell.wait(lookEveryMs, stop);
     if (stop.aborted) return { kind: "stopped", shown: await show(world, run) };
   }
 }
