@@ -26,10 +26,13 @@ export interface DrivenStore {
   /** Returns a function that stores what of its output that process lost, if that has grown. It does not throw. */
   lostOutputKeeper(writer: ProcessIdentity): (lost: LostLines | null) => void;
   /**
-   * Checks the file of a large store, if that is due, beside all other work. Returns how to stop it. `onDamaged` is called
-   * once at most, with the error of a damaged store.
+   * Checks the file of a large store beside all other work: now, if that is due, and from then on daily. Returns how to stop
+   * it. `onDamaged` is called once at most, with the error of a damaged store.
    */
-  checkInBackground(check: { readonly now: () => number; readonly onDamaged: (damage: Error) => void }): () => void;
+  checkInBackground(check: {
+    readonly clock: Pick<Clock, "now" | "after">;
+    readonly onDamaged: (damage: Error) => void;
+  }): () => void;
   /**
    * Calls back when a file of the store may have changed, perhaps once too often. Returns how to stop that; null if the system
    * cannot say so.

@@ -120,7 +120,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   };
   keepLostForEver();
   stopCheck = store.checkInBackground({
-    now: () => clock.now(),
+    clock,
     onDamaged: (damage) => void finish({ graceMs: 0, pace: "hurry", mistake: [damage] }),
   });
   void reportOrphans((event) => {

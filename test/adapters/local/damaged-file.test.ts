@@ -5,6 +5,8 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { atomically, openStore } from "../../../src/adapters/local/store/database.ts";
 import { checkInBackground, checkedAt } from "../../../src/adapters/local/store/background-check.ts";
+import { systemClock } from "../../../src/adapters/local/clock.ts";
+import { virtualClock } from "../../../src/adapters/memory/clock.ts";
 import { identityOf } from "../../../src/adapters/local/process-identity.ts";
 import { executionsOf } from "../../../src/adapters/local/store/executions.ts";
 import { inPlace } from "../../../src/adapters/local/store/in-place.ts";
@@ -88,7 +90,7 @@ test("the check of a large file beside the work finds its damage", async () => {
   enlarge(dir);
   const store = openStore({ dir, create: false, check: "supervisor" });
   const damage = await new Promise<Error>((resolve) => {
-    checkInBackground(store, { now: () => Date.now(), onDamaged: resolve });
+    checkInBackground(store, { clock: systemClock, onDamaged: resolve });
   });
   expect(damage).toMatchObject({ code: "StoreDamaged", message: expect.stringContaining("runsByStatus") });
   expect(checkedAt(store)).toBe(0);
@@ -115,36 +117,75 @@ test("the check beside the work says so where a page cannot be read at all", asy
   writeFileSync(file, bytes);
   const store = openStore({ dir, create: false, check: "supervisor" });
   const damage = await new Promise<Error>((resolve) => {
-    checkInBackground(store, { now: () => Date.now(), onDamaged: resolve });
+    checkInBackground(store, { clock: systemClock, onDamaged: resolve });
   });
   expect(damage).toMatchObject({ code: "StoreDamaged" });
   store.close();
 });
 
-test("the check of an undamaged file is made once a day, goes on behind the tables that are done, and is none for a small file", async () => {
+/** A clock of the test, and what comes next: the end of the check under way, when the next one is due. */
+function checkClock(startAt: number) {
+  const clock = virtualClock(startAt);
+  let heard = Promise.withResolvers<number>();
+  const after: typeof clock.after = (delayMs, call) => {
+    heard.resolve(delayMs);
+    return clock.after(delayMs, call);
+  };
+  /** How long the check then waits, in days. */
+  const pause = async (): Promise<number> => {
+    const ms = await heard.promise;
+    heard = Promise.withResolvers<number>();
+    return ms / DAY_MS;
+  };
+  return { clock: { ...clock, after }, pause, moveTo: clock.moveTo, next: clock.next };
+}
+
+const DAY_MS = 86_400_000;
+const noDamage = (damage: Error): void => {
+  throw damage;
+};
+
+test("an undamaged file is checked daily while its supervisor lives, also one that was small, and behind the tables that are done", async () => {
   const dir = temporaryDir();
   const store = openStore({ dir, create: true });
-  const checked = (from: number): Promise<string> =>
-    new Promise((resolve) => {
-      let asked = 0;
-      const now = (): number => {
-        asked += 1;
-        if (asked > 1) resolve("all");
-        return from;
-      };
-      const stop = checkInBackground(store, { now, onDamaged: ({ message }) => resolve(message) });
-      if (asked === 0 || checkedAt(store) > from - 86_400_000) resolve("none");
-      if (from < 0) stop();
-    });
-  expect(await checked(86_400_000)).toBe("none");
+  const { clock, pause, moveTo, next } = checkClock(DAY_MS);
+  const stop = checkInBackground(store, { clock, onDamaged: noDamage });
+  // It is small.
+  expect([await pause(), checkedAt(store)]).toEqual([1, 0]);
   enlarge(dir);
-  expect(await checked(86_400_000)).toBe("all");
-  expect(checkedAt(store)).toBe(86_400_000);
-  expect(await checked(86_400_001)).toBe("none");
+  for (const day of [2, 3]) {
+    moveTo(day * DAY_MS);
+    expect([await pause(), checkedAt(store)]).toEqual([1, day * DAY_MS]);
+  }
+  stop();
+  expect(next()).toBeNull();
+  // The next supervisor waits for what is left of the day.
+  const later = checkClock(3.75 * DAY_MS);
+  const stopLater = checkInBackground(store, { clock: later.clock, onDamaged: noDamage });
+  expect(await later.pause()).toBe(0.25);
+  stopLater();
   const done = store.rows.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'runs'").all();
   const plan = { at: 1, done: done.map(({ name }) => name) };
   store.rows.prepare("UPDATE meta SET value = ? WHERE name = 'checked'").run(JSON.stringify(plan));
-  expect(await checked(3 * 86_400_000)).toBe("all");
+  const last = checkClock(5 * DAY_MS);
+  const stopLast = checkInBackground(store, { clock: last.clock, onDamaged: noDamage });
+  expect([await last.pause(), checkedAt(store)]).toEqual([1, 5 * DAY_MS]);
+  stopLast();
+  store.close();
+});
+
+test("a check that cannot be stored is made again after an hour", async () => {
+  const dir = temporaryDir();
+  const store = openStore({ dir, create: true });
+  enlarge(dir);
+  store.rows.exec("CREATE TRIGGER full BEFORE INSERT ON meta BEGIN SELECT RAISE(ABORT, 'full'); END");
+  const { clock, pause, moveTo } = checkClock(2 * DAY_MS);
+  const stop = checkInBackground(store, { clock, onDamaged: noDamage });
+  expect(await pause()).toBe(1 / 24);
+  store.rows.exec("DROP TRIGGER full");
+  moveTo(clock.now() + DAY_MS / 24);
+  expect([await pause(), checkedAt(store)]).toEqual([1, 2 * DAY_MS + DAY_MS / 24]);
+  stop();
   store.close();
 });
 

@@ -1,10 +1,11 @@
 /**
  * Checks the file of a large store while its supervisor works: one table with its indexes after the other, in a thread with a
  * connection of its own. The store keeps which tables are done, so the next supervisor goes on behind them. A whole check
- * is made once a day.
+ * is made once a day, however long its supervisor lives.
  */
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
+import type { Clock } from "../../../ports/world.ts";
 import { type Store, reaching } from "./database.ts";
 import { isLarge } from "./integrity.ts";
 import { StoreDamaged } from "./store-errors.ts";
@@ -18,6 +19,8 @@ interface CheckPlan {
 }
 
 const CHECK_EVERY_MS = 24 * 3_600_000;
+/** The pause behind a check that could not be made, or whose outcome could not be stored. */
+const RETRY_MS = 3_600_000;
 
 /** When all tables were last found undamaged in the background, epoch milliseconds; 0: never. */
 export const checkedAt = (store: Store): number => planOf(store).read().at;
@@ -34,45 +37,83 @@ function planOf(store: Store) {
   };
 }
 
-/**
- * Begins the check, if it is due. Returns how to stop it. `onDamaged` is called once at most; a check that fails otherwise is
- * begun anew by the next supervisor.
- */
+/** Checks the file now, if that is due, and from then on daily. Returns how to stop it. `onDamaged` is called once at most. */
 export function checkInBackground(
   store: Store,
-  { now, onDamaged }: { readonly now: () => number; readonly onDamaged: (damage: StoreDamaged) => void },
+  { clock, onDamaged }: { readonly clock: CheckClock; readonly onDamaged: (damage: StoreDamaged) => void },
 ): () => void {
   const plan = planOf(store);
-  const { at, done } = plan.read();
-  if (!isLarge(store.rows) || now() - at < CHECK_EVERY_MS) return () => undefined;
-  const thread = new Worker(IN_THREAD, { eval: true, workerData: { file: join(store.dir, "cairn.sqlite"), done } });
+  let isStopped = false;
+  let stopPart = (): void => {};
+  const stop = (): void => {
+    isStopped = true;
+    stopPart();
+  };
+  const later = (ms: number): void => {
+    stopPart();
+    if (!isStopped) stopPart = clock.after(Math.min(ms, CHECK_EVERY_MS), check);
+  };
+  const check = (): void => {
+    try {
+      const { at, done } = plan.read();
+      const restMs = at + CHECK_EVERY_MS - clock.now();
+      if (restMs > 0) later(restMs);
+      // It may have grown by tomorrow.
+      else if (!isLarge(store.rows)) later(CHECK_EVERY_MS);
+      else begin(at, done);
+    } catch {
+      later(RETRY_MS);
+    }
+  };
+  const begin = (at: number, done: readonly string[]): void => {
+    const found: string[] = [...done];
+    const heard = ({ table, fault }: Found): void => {
+      if (fault !== null) {
+        stop();
+        onDamaged(new StoreDamaged(store.dir, fault));
+      } else if (table === null) {
+        plan.write({ at: clock.now(), done: [] });
+        later(CHECK_EVERY_MS);
+      } else {
+        found.push(table);
+        plan.write({ at, done: found });
+      }
+    };
+    stopPart = checkTables({ file: join(store.dir, "cairn.sqlite"), done, heard, onFailed: () => later(RETRY_MS) });
+  };
+  check();
+  return stop;
+}
+
+type CheckClock = Pick<Clock, "now" | "after">;
+
+/** Starts the thread. Returns how to end it; what it says after that is not heard. */
+function checkTables(of: {
+  readonly file: string;
+  readonly done: readonly string[];
+  readonly heard: (found: Found) => void;
+  /** It ended by an error, or what it found could not be stored: what is not stored is checked again. */
+  readonly onFailed: () => void;
+}): () => void {
+  const thread = new Worker(IN_THREAD, { eval: true, workerData: { file: of.file, done: of.done } });
   thread.unref();
   let isOver = false;
-  const stop = (): void => {
+  const end = (): void => {
     isOver = true;
     void thread.terminate();
   };
-  const found: string[] = [...done];
-  const heard = ({ table, fault }: Found): void => {
-    if (fault !== null) {
-      stop();
-      onDamaged(new StoreDamaged(store.dir, fault));
-    } else if (table === null) plan.write({ at: now(), done: [] });
-    else {
-      found.push(table);
-      plan.write({ at, done: found });
-    }
-  };
   thread.on("message", (message: Found) => {
+    if (isOver) return;
     try {
-      if (!isOver) heard(message);
+      of.heard(message);
     } catch {
-      // What cannot be stored now is checked again.
-      stop();
+      of.onFailed();
     }
   });
-  thread.on("error", stop);
-  return stop;
+  thread.on("error", () => {
+    if (!isOver) of.onFailed();
+  });
+  return end;
 }
 
 /** What the thread says of one table; without a table: all are done. */
