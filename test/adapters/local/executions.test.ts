@@ -169,3 +169,39 @@ test("shares the places among tenants: 150 runs of one delay no run of another t
   expect(executions.ready(NOW + 200, 1)).toMatchObject([{ name: other, tenant: "beta" }]);
   expect(tenantsIn(4, { "acme-inc": { concurrency: 6 } })).toEqual(["beta", "acme-inc"]);
 });
+
+/** Starts executions of tenants, each a millisecond later than the one before. */
+function tenantsWaiting() {
+  const executions = executionsOf(temporaryStore());
+  let count = 0;
+  const start = (tenant: string, agent = "clerk"): string => {
+    count += 1;
+    const run = `${tenant}-${String(count).padStart(26, "a")}`;
+    const name = executionName(run, "bornbornbo", 1);
+    executions.start({ name, payload: { ...payloadOf(""), run, agent }, now: NOW + count });
+    return name;
+  };
+  return { executions, start };
+}
+
+const BUSY = Array.from({ length: 70 }, (_, index) => `busy${index}`);
+
+test("many tenants at their caps hide no tenant that began to wait later", () => {
+  const { executions, start } = tenantsWaiting();
+  for (const tenant of BUSY) {
+    executions.begin(start(tenant), NOW + 1_000);
+    start(tenant);
+  }
+  const late = start("late");
+  const shares = Object.fromEntries(BUSY.map((tenant) => [tenant, { concurrency: 1 }]));
+  expect(executions.ready(NOW + 1_000, 8, [], shares)).toMatchObject([{ name: late, tenant: "late" }]);
+});
+
+test("many tenants whose runs wait for a place of their agent hide no run of another agent", () => {
+  const { executions, start } = tenantsWaiting();
+  // Each of them has waited for longest, for an agent that is full, and now waits for another one too.
+  for (const tenant of BUSY) start(tenant, "full");
+  const late = start("late");
+  for (const tenant of BUSY) start(tenant);
+  expect(executions.ready(NOW + 1_000, 8, ["full"])[0]).toMatchObject({ name: late, tenant: "late" });
+});

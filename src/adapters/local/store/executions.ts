@@ -6,7 +6,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { ChangedIntrinsic } from "../../../core/changed-intrinsic.ts";
 import { decodePayload } from "../../../codec/row.ts";
 import type { Payload } from "../../../protocol/chain.ts";
-import { type TenantShares, inFairOrder } from "../../../protocol/fair-share.ts";
+import { type TenantShare, type TenantShares, inFairOrder } from "../../../protocol/fair-share.ts";
 import { RETRY_GROUP } from "../../../protocol/entry.ts";
 import { randomHex } from "../random.ts";
 import type { Executions, Ready } from "../../../ports/driven-store.ts";
@@ -193,15 +193,21 @@ function readyIn(db: DatabaseSync) {
   const [all, some] = [select(""), select(isLeft)];
   const [allOf, someOf] = [select(isOfTenant), select(`${isLeft} ${isOfTenant}`)];
   // From one tenant to the next by the index, so that the runs between them are not read. Of many tenants those that have
-  // waited for longest, since a look serves fewer.
-  const tenants = db.prepare(
-    `WITH RECURSIVE found (tenant) AS (
-       SELECT min(${tenant}) FROM executions WHERE readyAt IS NOT NULL
-       UNION ALL SELECT (SELECT min(${tenant}) FROM executions WHERE readyAt IS NOT NULL AND ${tenant} > found.tenant)
-       FROM found WHERE found.tenant IS NOT NULL)
-     SELECT tenant, (SELECT min(readyAt) FROM executions WHERE readyAt IS NOT NULL AND ${tenant} = found.tenant) AS since
-     FROM found WHERE tenant IS NOT NULL AND since <= :now ORDER BY since LIMIT ${TENANTS_MAX}`,
-  );
+  // waited for longest, since a look serves fewer. What has to wait whatever its tenant does not count, and tenants at their
+  // caps are read by themselves: they would hide one that began to wait later for as long as they are full.
+  const tenantsBy = (isWaiting: string) =>
+    db.prepare(
+      `WITH RECURSIVE found (tenant) AS (
+         SELECT min(${tenant}) FROM executions WHERE readyAt IS NOT NULL
+         UNION ALL SELECT (SELECT min(${tenant}) FROM executions WHERE readyAt IS NOT NULL AND ${tenant} > found.tenant)
+         FROM found WHERE found.tenant IS NOT NULL)
+       SELECT tenant, (SELECT readyAt FROM executions WHERE readyAt IS NOT NULL AND ${tenant} = found.tenant ${isWaiting}
+                       ORDER BY readyAt LIMIT 1) AS since
+       FROM found
+       WHERE tenant IS NOT NULL AND since <= :now AND (tenant IN (SELECT value FROM json_each(:full))) = :isFull
+       ORDER BY since LIMIT ${TENANTS_MAX}`,
+    );
+  const [tenants, tenantsLeft] = [tenantsBy(""), tenantsBy(isLeft)];
   const beatsOut = db.prepare(
     `SELECT ${tenant} AS tenant, count(*) AS beats FROM executions
      WHERE stage = 'trying' AND ${isBeat} GROUP BY 1`,
@@ -212,26 +218,39 @@ function readyIn(db: DatabaseSync) {
     without.length === 0
       ? allOf.all({ now, max, tenant: name })
       : someOf.all({ now, max, tenant: name, without: JSON.stringify(without) });
-  const waiting = (now: number, wanted: Wanted) => {
-    const first = read(now, wanted);
-    if (first.length < wanted.max) return first;
-    // More may be ready than these, of tenants that began to wait later.
-    const found = tenants.all({ now }).flatMap((each) => readTenant(now, wanted, String(each["tenant"])));
-    return found.length === 0 ? first : found;
+  const tenantsOf = (now: number, { without }: Wanted, which: { readonly full: string; readonly isFull: 0 | 1 }) =>
+    without.length === 0
+      ? tenants.all({ now, ...which })
+      : tenantsLeft.all({ now, ...which, without: JSON.stringify(without) });
+  /** More may be ready than those that wait for longest, of tenants that began to wait later. */
+  const ofTenants = (now: number, wanted: Wanted, out: ReadonlyMap<string, number>) => {
+    const isFull = ([name, { concurrency = Infinity }]: readonly [string, TenantShare]): boolean =>
+      (out.get(name) ?? 0) >= concurrency;
+    const full = JSON.stringify(
+      Object.entries(wanted.shares)
+        .filter(isFull)
+        .map(([name]) => name),
+    );
+    const seen = ([0, 1] as const).flatMap((each) => tenantsOf(now, wanted, { full, isFull: each }));
+    return seen.flatMap((each) => readTenant(now, wanted, String(each["tenant"])));
   };
   return (now: number, wanted: Wanted): readonly Ready[] => {
-    const found = waiting(now, wanted).map(({ name, agent, state, stage, retry, cause, isBeat, tenant }) => {
-      const tries = stage === "due" ? Math.ceil(Number(retry) / (state === "Beat" ? RETRY_GROUP : 1)) : 0;
-      return {
-        name: String(name),
-        tenant: String(tenant),
-        agent: typeof agent === "string" ? agent : null,
-        failures: tries - Number(tries > 0 && cause === ENDED_WITH_SUPERVISOR),
-        isBeat: isBeat === 1,
-      };
-    });
-    if (found.length === 0) return found;
+    const first = read(now, wanted);
+    if (first.length === 0) return [];
     const out = new Map(beatsOut.all().map((each) => [String(each["tenant"]), Number(each["beats"])]));
+    const more = first.length < wanted.max ? [] : ofTenants(now, wanted, out);
+    const found = (more.length === 0 ? first : more).map(
+      ({ name, agent, state, stage, retry, cause, isBeat, tenant }) => {
+        const tries = stage === "due" ? Math.ceil(Number(retry) / (state === "Beat" ? RETRY_GROUP : 1)) : 0;
+        return {
+          name: String(name),
+          tenant: String(tenant),
+          agent: typeof agent === "string" ? agent : null,
+          failures: tries - Number(tries > 0 && cause === ENDED_WITH_SUPERVISOR),
+          isBeat: isBeat === 1,
+        };
+      },
+    );
     return inFairOrder(found, { out, shares: wanted.shares, max: wanted.max });
   };
 }
