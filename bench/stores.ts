@@ -32,6 +32,8 @@ const { values } = parseArgs({
 
 const WAITING = 0.02;
 const REMOVED = 200;
+/** As in one task of a supervisor. */
+const AT_ONCE = 50;
 const ROUNDS = 3;
 const ALL = {
   ...ANY_RUN,
@@ -58,10 +60,11 @@ const OPERATIONS: Readonly<Record<string, (on: On) => Promise<unknown>>> = {
   "`doctor --whole-store`, the same": async ({ store }) => inspectStore(store, { overdueBefore: 0, whole: true }),
   [`clean-up of ${REMOVED} runs`]: async ({ store, world }) => {
     const removals = removalsOf(store);
-    for (let due = removals.firstDue(Date.now()), left = REMOVED; due !== null && left > 0; left -= 1) {
-      await cleanUp(world, due);
+    for (let left = REMOVED; left > 0;) {
+      const due = removals.due(Date.now(), Math.min(left, AT_ONCE));
+      for (const each of due) await cleanUp(world, each);
       removals.finish(due);
-      due = removals.firstDue(Date.now());
+      left -= due.length;
     }
   },
 };

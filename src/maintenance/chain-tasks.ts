@@ -8,6 +8,7 @@ import { beat } from "../engine/loop/beat.ts";
 import { askInTime } from "../engine/tools/ask-in-time.ts";
 import { StoreTime } from "../engine/context/store-time.ts";
 import { cleanUp } from "../history/clean-up.ts";
+import type { Incarnation } from "../protocol/row.ts";
 import { fire } from "./firing.ts";
 import { collectOrphans } from "./orphans.ts";
 import { park, renew } from "../engine/loop/park.ts";
@@ -36,13 +37,28 @@ export function runTask(runner: Runner): RunTask {
       case "sweep":
         return withDeliveries(runner.world, invocation, sweep(runner.world, invocation));
       case "cleanUp":
-        return cleanUp(world, task).then(() => ({ kind: "cleanUp" }));
+        return cleanUpAll(world, task.removed, invocation);
       case "orphans":
         return collectOrphans(world, task.after).then((next) => ({ kind: "orphans", next }));
       case "firing":
         return firing({ ...runner, world }, task, invocation);
     }
   };
+}
+
+/** One after the other, as long as the invocation has time for the next. What is left is due again. */
+async function cleanUpAll(
+  world: Runner["world"],
+  removed: readonly Incarnation[],
+  { deadline, drain }: Invocation,
+): Promise<TaskResult> {
+  let done = 0;
+  for (const incarnation of removed) {
+    if (done > 0 && (drain.aborted || world.clock.now() >= deadline - world.limits.drainMs)) break;
+    await cleanUp(world, incarnation);
+    done += 1;
+  }
+  return { kind: "cleanUp", done };
 }
 
 async function firing(

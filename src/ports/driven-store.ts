@@ -116,15 +116,15 @@ export interface Removals {
   expire(now: number, limit: number): boolean;
   /** Removes expired archives, as the lifecycle rule of a bucket does. It reports nothing. */
   expireArchives(now: number): void;
-  /** The incarnation that has been due for longest, or null. */
-  firstDue(now: number): Incarnation | null;
+  /** The incarnations that have been due for longest, `limit` at most. */
+  due(now: number, limit: number): readonly Incarnation[];
   /** Delays a clean-up that failed until that time. */
   postpone(of: Incarnation, until: number): void;
   /**
-   * Deletes the entry and the executions of an incarnation, once all else is gone. Its run is gone too, so a live
-   * execution has nothing to drive, and the answer of its attempt changes nothing.
+   * Deletes the entries and the executions of these incarnations, once all else is gone, in one transaction. Their runs are
+   * gone too, so a live execution has nothing to drive, and the answer of its attempt changes nothing.
    */
-  finish(of: Incarnation): void;
+  finish(removed: readonly Incarnation[]): void;
 }
 
 /** When the next search for orphans is due, and from which key on. */

@@ -5,6 +5,7 @@
 import type { ChangedIntrinsic } from "../core/changed-intrinsic.ts";
 import type { FiringOutcome } from "./firing.ts";
 import type { Entry } from "./entry.ts";
+import type { Incarnation } from "./row.ts";
 
 /** What a chain carries from state to state. It never holds the state of the run. */
 export interface Payload {
@@ -86,8 +87,8 @@ export type Task =
   | { readonly kind: "rescue"; readonly payload: Payload; readonly dead?: Entry | null; readonly cause?: string }
   /** Find the runs that no execution drives, and recover them. */
   | { readonly kind: "sweep" }
-  /** The row of that incarnation was removed: delete what it left behind. */
-  | { readonly kind: "cleanUp"; readonly run: string; readonly born: string }
+  /** The rows of these incarnations were removed: delete what they left behind. */
+  | { readonly kind: "cleanUp"; readonly removed: readonly Incarnation[] }
   /** Find objects that no row names, from the key `after` on; null starts at the first key. */
   | { readonly kind: "orphans"; readonly after: string | null }
   /** The schedule of that agent fires for the time `at`; `watched` as in `firing.ts`. */
@@ -106,7 +107,8 @@ export type TaskResult =
   /** `until`: an owner whose lease ends then holds the run; null: the run has a successor. */
   | { readonly kind: "rescue"; readonly until: number | null }
   | { readonly kind: "sweep" }
-  | { readonly kind: "cleanUp" }
+  /** What the first `done` of them left behind is gone. */
+  | { readonly kind: "cleanUp"; readonly done: number }
   /** `next`: the key at which the next search goes on, or null after the last key. */
   | { readonly kind: "orphans"; readonly next: string | null }
   | { readonly kind: "firing"; readonly outcome: FiringOutcome }

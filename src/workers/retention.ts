@@ -26,8 +26,8 @@ export interface Retention {
 
 const EXPIRE_EVERY_MS = 60_000;
 const EXPIRED_AT_ONCE = 100;
-/** So many clean-ups follow each other. Then a pause leaves the store to the beats, as after each other task. */
-const CLEAN_UPS_IN_A_ROW = 50;
+/** The clean-ups of one task. Then a pause leaves the store to the beats, as after each other task. */
+const CLEAN_UPS_AT_ONCE = 50;
 const BREATH_MS = 20;
 /** How often it polls for removed rows when there were none. */
 const LOOK_EVERY_MS = 1_000;
@@ -50,17 +50,20 @@ export function retentionOf(
   let expireAt = 0;
   let lookAt = 0;
   let isOut = false;
-  let inARow = 0;
+  let atOnce = CLEAN_UPS_AT_ONCE;
 
   const cleanUp = (): Upkeep | null => {
-    const due = removals.firstDue(clock.now());
-    if (due === null) return null;
-    const { run, born } = due;
+    const removed = removals.due(clock.now(), atOnce);
+    const [first] = removed;
+    if (first === undefined) return null;
     const settle = (end: TaskEnd): void => {
-      if (end.kind === "answered") removals.finish(due);
-      else removals.postpone(due, clock.now() + RETRY_MS);
+      const isDone = end.kind === "answered" && end.answer.kind === "cleanUp";
+      if (isDone) removals.finish(removed.slice(0, end.answer.done));
+      // Which of several failed is not known, so each is tried alone, and the others do not wait for it.
+      else if (removed.length === 1) removals.postpone(first, clock.now() + RETRY_MS);
+      atOnce = isDone ? Math.min(2 * atOnce, CLEAN_UPS_AT_ONCE) : 1;
     };
-    return { task: { kind: "cleanUp", run, born }, settle };
+    return { task: { kind: "cleanUp", removed }, settle };
   };
   const orphans = (): Upkeep | null => {
     const { dueAt, after } = plan.read();
@@ -89,11 +92,10 @@ export function retentionOf(
     start: (worker, { task, settle }) => {
       isOut = true;
       const onEnd = (end: TaskEnd): void => {
-        onEvent(eventOf(task, end));
+        for (const event of eventsOf(task, end)) onEvent(event);
         of.backlog.keep(() => {
           settle(end);
-          inARow = task.kind === "cleanUp" && end.kind === "answered" ? (inARow + 1) % CLEAN_UPS_IN_A_ROW : 0;
-          lookAt = clock.now() + (inARow === 0 ? BREATH_MS : 0);
+          lookAt = clock.now() + BREATH_MS;
           isOut = false;
         });
         onProgress();
@@ -103,10 +105,14 @@ export function retentionOf(
   };
 }
 
-function eventOf(task: Upkeep["task"], end: TaskEnd): SupervisorEvent {
-  const run = task.kind === "cleanUp" ? task.run : null;
-  if (end.kind === "answered") return { kind: "upkeepDone", task: task.kind, run };
-  return { kind: "upkeepFailed", task: task.kind, run, how: end.how, error: end.error };
+/** One event for each run whose clean-up is over, or failed. */
+function eventsOf(task: Upkeep["task"], end: TaskEnd): readonly SupervisorEvent[] {
+  const { kind } = task;
+  const runs = task.kind === "cleanUp" ? task.removed.map(({ run }) => run) : [null];
+  if (end.kind === "failed")
+    return runs.map((run) => ({ kind: "upkeepFailed", task: kind, run, how: end.how, error: end.error }));
+  const done = end.answer.kind === "cleanUp" ? end.answer.done : runs.length;
+  return runs.slice(0, done).map((run) => ({ kind: "upkeepDone", task: kind, run }));
 }
 
 /** In a store without a plan no object is old enough yet. */

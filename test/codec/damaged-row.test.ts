@@ -128,7 +128,7 @@ describe("the data of a run whose row is damaged", () => {
     const kept = [...harness.world.store.objects.keys()].filter((key) => key !== orphan);
     harness.clock.moveTo(harness.clock.now() + 2 * TIMES.orphanAgeMs);
     expect(await perform(harness, { kind: "orphans", after: null })).toEqual({ kind: "orphans", next: null });
-    await perform(harness, { kind: "cleanUp", run, born: incarnation });
+    await perform(harness, { kind: "cleanUp", removed: [{ run, born: incarnation }] });
     expect([...harness.world.store.objects.keys()]).toEqual(kept);
     expect(harness.alarms).toMatchObject([{ what: "NotRemoved", run }]);
   });
@@ -137,7 +137,7 @@ describe("the data of a run whose row is damaged", () => {
     const harness = createSupervisedHarness();
     const { run, born: incarnation } = await endedRun(harness, "key");
     harness.world.store.rows.delete(run);
-    await perform(harness, { kind: "cleanUp", run, born: incarnation });
+    await perform(harness, { kind: "cleanUp", removed: [{ run, born: incarnation }] });
     expect(harness.world.store.objects.size).toBe(0);
   });
 });

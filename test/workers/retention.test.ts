@@ -68,7 +68,7 @@ describe("expiry", () => {
       await ended(store, letter, after);
     }
     expect(removals.expire(NOW + 999, 2)).toBe(false);
-    expect(removals.firstDue(NOW)).toBeNull();
+    expect(removals.due(NOW, 9)).toEqual([]);
     expect(removals.expire(NOW + 5_000, 2)).toBe(true);
     const told = () =>
       store.rows
@@ -95,17 +95,18 @@ describe("expiry", () => {
     }
     for (const letter of ["a", "b"]) await ended(store, letter, 1_000);
     removals.expire(NOW + 1_000, 9);
-    const first = removals.firstDue(NOW + 1_000) ?? { run: "", born: "" };
+    const [first = { run: "", born: "" }] = removals.due(NOW + 1_000, 1);
     expect(first).toEqual({ run: runOf("a"), born: BORN });
+    expect(removals.due(NOW + 1_000, 9)).toHaveLength(2);
     removals.postpone(first, NOW + 5_000);
-    expect(removals.firstDue(NOW + 1_000)).toEqual({ run: runOf("b"), born: BORN });
-    removals.finish({ run: runOf("b"), born: BORN });
-    expect(removals.firstDue(NOW + 4_999)).toBeNull();
+    expect(removals.due(NOW + 1_000, 9)).toEqual([{ run: runOf("b"), born: BORN }]);
+    removals.finish([{ run: runOf("b"), born: BORN }]);
+    expect(removals.due(NOW + 4_999, 9)).toEqual([]);
     // Another process sees it, too.
-    expect(removalsOf(open(store.dir)).firstDue(NOW + 5_000)).toEqual(first);
-    removals.finish(first);
-    removals.finish(first);
-    expect(removals.firstDue(NOW + 5_000)).toBeNull();
+    expect(removalsOf(open(store.dir)).due(NOW + 5_000, 9)).toEqual([first]);
+    removals.finish([first]);
+    removals.finish([first]);
+    expect(removals.due(NOW + 5_000, 9)).toEqual([]);
     const names = store.rows
       .prepare("SELECT name FROM executions")
       .all()
@@ -135,7 +136,7 @@ describe("keys", () => {
         .all()
         .map(({ run }) => run);
     expect(removals.expire(NOW + 1_000, 2)).toBe(false);
-    expect(removals.firstDue(NOW + 1_000)).toMatchObject({ run: runOf("a") });
+    expect(removals.due(NOW + 1_000, 9)).toMatchObject([{ run: runOf("a") }]);
     expect(kept()).toEqual(["a", "b", "c", "d"].map(runOf));
     expect(removals.expire(NOW + 5_000, 2)).toBe(true);
     expect(kept()).toEqual([runOf("a"), runOf("d")]);

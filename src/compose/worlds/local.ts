@@ -126,7 +126,7 @@ function openedWorld(
       remember: (of) => rememberAgentFile(store, of),
     },
     // A supervisor would delete it too, but possibly none is running.
-    finishRemoval: (of) => removalsOf(store).finish(of),
+    finishRemoval: (removed) => removalsOf(store).finish([removed]),
     close: () => store.close(),
   };
 }

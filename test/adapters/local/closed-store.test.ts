@@ -13,7 +13,7 @@ import {
   reaching,
 } from "../../../src/adapters/local/store/database.ts";
 import { executionsOf } from "../../../src/adapters/local/store/executions.ts";
-import { giveBackRoom } from "../../../src/adapters/local/store/give-back-room.ts";
+import { roomGiver } from "../../../src/adapters/local/store/give-back-room.ts";
 import { removalsOf } from "../../../src/adapters/local/store/removals.ts";
 import { agentFileOf, rememberAgentFile } from "../../../src/adapters/local/store/agent-files.ts";
 import { childrenOf, supervisorOf, takeSupervision } from "../../../src/adapters/local/store/processes.ts";
@@ -153,7 +153,7 @@ const USES: readonly (readonly [string, (store: Store) => () => unknown])[] = [
       )(executionsOf(store)),
   ],
   ["a new world over it", (store) => () => worldOf(store)],
-  ["removals", (store) => () => removalsOf(store).finish(OF)],
+  ["removals", (store) => () => removalsOf(store).finish([OF])],
   [
     "secrets",
     (store) =>
@@ -175,7 +175,7 @@ const USES: readonly (readonly [string, (store: Store) => () => unknown])[] = [
       )(childrenOf(store)),
   ],
   ["its inspection", (store) => () => inspectStore(store, { overdueBefore: 0 })],
-  ["room that is given back", (store) => () => giveBackRoom(store, systemClock)],
+  ["room that is given back", (store) => () => roomGiver(store, systemClock)()],
 ];
 
 it.each(USES)("refuses %s after the close, and says what to do", async (_, prepare) => {

@@ -14,7 +14,9 @@ import { ANY_RUN, listRuns } from "../../../src/operations/list.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
+import { cleanUp } from "../../../src/history/clean-up.ts";
 import { bytesRead } from "../../support/values/bytes-read.ts";
+import { countStatements } from "../../support/values/count-statements.ts";
 
 const SIZES = [100, 1_000, 10_000] as const;
 const TENANT = "default";
@@ -109,11 +111,27 @@ test("the doctor reads the rows of the runs that have not ended, unless it is to
 test("the clean-up of a removed run reads as much, however many others wait for theirs", async () => {
   const read = await readIn(({ store }) => {
     const removals = removalsOf(store);
-    const due = removals.firstDue(Date.now());
-    if (due === null) throw new Error("no run is due");
+    const due = removals.due(Date.now(), 1);
+    expect(due).toHaveLength(1);
     removals.finish(due);
   });
   expectSteady(read, 64 * 1_024);
+});
+
+test("the clean-ups of one task wait for no disk, and take at most 25 statements a run", async () => {
+  const store = openStore({ dir: dirOf(1_000), create: false, check: "worker" });
+  const world = localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => undefined } });
+  const removals = removalsOf(store);
+  const due = removals.due(Date.now(), 50);
+  expect(due).toHaveLength(50);
+  const { statements, syncs } = await countStatements(store, async () => {
+    for (const each of due) await cleanUp(world, each);
+    removals.finish(due);
+  });
+  expect(syncs).toBe(0);
+  expect(statements / due.length).toBeLessThanOrEqual(25);
+  expect(removals.due(Date.now(), 1_000).some(({ run }) => run === due[0]?.run)).toBe(false);
+  store.close();
 });
 
 test("a beat writes one page and none of an index, and a change of status at most nine", async () => {

@@ -132,7 +132,7 @@ async function oneBeat(runner: Runner, payload: Payload): Promise<Reply> {
 export async function cleanUpRemovedRuns({ store, clock, limits }: MemoryWorld, perform: RunTask): Promise<void> {
   for (let [of] = store.removed; of !== undefined; [of] = store.removed) {
     const invocation = { deadline: clock.now() + limits.beatMs, drain: new AbortController().signal };
-    await perform({ kind: "cleanUp", ...of }, invocation);
+    await perform({ kind: "cleanUp", removed: [of] }, invocation);
     store.removed.shift();
   }
 }

@@ -22,27 +22,29 @@ const PAGES_AT_ONCE = 1_024;
  * sees that the log has grown and does not shorten the file, and it reports all of what it had begun with as written
  * back (`shrinks although another process wrote meanwhile`, in the same file). So the length of the file decides.
  */
-export async function giveBackRoom({ dir, rows }: Store, { after }: Pick<Clock, "after">): Promise<void> {
+export function roomGiver({ dir, rows }: Store, { after }: Pick<Clock, "after">): () => Promise<void> {
   const countFree = rows.prepare("PRAGMA freelist_count");
   const writeBack = rows.prepare("PRAGMA wal_checkpoint(PASSIVE)");
   const measure = rows.prepare("SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size");
   const free = (): number => (countFree.get() as { freelist_count: number }).freelist_count;
   const isShort = (): boolean => statSync(join(dir, "cairn.sqlite")).size <= Number(measure.get()?.["bytes"]);
-  try {
-    if (free() <= FREE_PAGES_KEPT + FREE_PAGES_MORE && isShort()) return;
-    let before = Infinity;
-    for (let left = free(); left > FREE_PAGES_KEPT && left < before; left = free()) {
-      before = left;
-      rows.exec(`PRAGMA incremental_vacuum(${Math.min(PAGES_AT_ONCE, left - FREE_PAGES_KEPT)})`);
+  return async () => {
+    try {
+      if (free() <= FREE_PAGES_KEPT + FREE_PAGES_MORE && isShort()) return;
+      let before = Infinity;
+      for (let left = free(); left > FREE_PAGES_KEPT && left < before; left = free()) {
+        before = left;
+        rows.exec(`PRAGMA incremental_vacuum(${Math.min(PAGES_AT_ONCE, left - FREE_PAGES_KEPT)})`);
+      }
+      for (const pauseMs of WRITE_BACK_PAUSES_MS) {
+        if (pauseMs > 0) await new Promise<void>((resolve) => void after(pauseMs, resolve));
+        writeBack.get();
+        if (isShort()) return;
+      }
+    } catch (error) {
+      throw failureOf(error, { rows, dir });
     }
-    for (const pauseMs of WRITE_BACK_PAUSES_MS) {
-      if (pauseMs > 0) await new Promise<void>((resolve) => void after(pauseMs, resolve));
-      writeBack.get();
-      if (isShort()) return;
-    }
-  } catch (error) {
-    throw failureOf(error, { rows, dir });
-  }
+  };
 }
 
 /** Before each attempt, two seconds in all. A process reads for milliseconds, unless it is stopped meanwhile. */

@@ -6,7 +6,7 @@ import type { FoundKey, ObjectStore } from "../../../ports/object-store.ts";
 import type { Clock } from "../../../ports/world.ts";
 import { systemClock } from "../clock.ts";
 import { type Store, atomically, reaching } from "./database.ts";
-import { giveBackRoom } from "./give-back-room.ts";
+import { roomGiver } from "./give-back-room.ts";
 
 export function sqliteObjectStore(store: Store, clock: Pick<Clock, "now" | "after"> = systemClock): ObjectStore {
   const insert = store.rows.prepare(
@@ -15,6 +15,7 @@ export function sqliteObjectStore(store: Store, clock: Pick<Clock, "now" | "afte
   const select = store.rows.prepare("SELECT bytes FROM objects WHERE key = ?");
   const page = store.rows.prepare("SELECT key, putAt FROM objects WHERE key > ? ORDER BY key LIMIT ?");
   const removeSome = removerOf(store);
+  const giveBackRoom = roomGiver(store, clock);
   return {
     put: async (key, bytes, durable = "later") => {
       // By default the commit that names it makes it durable.
@@ -31,7 +32,7 @@ export function sqliteObjectStore(store: Store, clock: Pick<Clock, "now" | "afte
     },
     removeUnder: async (prefix) => {
       while (removeSome(prefix) === REMOVED_AT_ONCE);
-      await giveBackRoom(store, clock);
+      await giveBackRoom();
     },
     storeId: async () => store.id,
   };
@@ -42,15 +43,14 @@ const REMOVED_AT_ONCE = 100;
 
 /** Deletes a bounded number of objects below a prefix and returns how many. */
 function removerOf(store: Store): (prefix: string) => number {
-  const from = store.rows.prepare("SELECT key FROM objects WHERE key >= ? ORDER BY key LIMIT ?");
+  const below = store.rows.prepare("SELECT key FROM objects WHERE key >= ? AND key < ? LIMIT ?");
   const remove = store.rows.prepare("DELETE FROM objects WHERE key = ?");
   return (prefix) => {
     const access = (): number => {
-      const found = from.all(prefix, REMOVED_AT_ONCE) as unknown as readonly { readonly key: string }[];
-      // Keys with one prefix are adjacent, right after the prefix itself.
-      const below = found.filter(({ key }) => key.startsWith(prefix));
-      for (const { key } of below) remove.run(key);
-      return below.length;
+      // Keys with one prefix are adjacent, and no character sorts after this one.
+      const found = below.all(prefix, `${prefix}\u{10FFFF}`, REMOVED_AT_ONCE);
+      for (const { key } of found) remove.run(String(key));
+      return found.length;
     };
     // The entry of the removed run goes after its objects, so a power loss that takes this back leaves the entry too.
     return atomically(store, access, "later");

@@ -37,7 +37,7 @@ export function removalsOf(store: Store): Removals {
        WHERE expiresAtSec <= ?
      ) WHERE typeof(born) = 'text' ORDER BY expiresAtSec LIMIT ?`,
   );
-  const firstDue = db.prepare("SELECT run, born FROM removed WHERE dueAt <= ? ORDER BY dueAt, removedAt LIMIT 1");
+  const dueFirst = db.prepare("SELECT run, born FROM removed WHERE dueAt <= ? ORDER BY dueAt, removedAt LIMIT ?");
   const postpone = db.prepare("UPDATE removed SET dueAt = ? WHERE run = ? AND born = ?");
   const endExecutions = db.prepare("DELETE FROM executions WHERE name > ? AND name < ?");
   const finish = db.prepare("DELETE FROM removed WHERE run = ? AND born = ?");
@@ -65,18 +65,20 @@ export function removalsOf(store: Store): Removals {
         return areMore || found.length === limit;
       });
     },
-    firstDue: (now) => {
-      const found = reaching(store, () => firstDue.get(now)) as Incarnation | undefined;
-      return found === undefined ? null : { ...found };
+    due: (now, limit) => {
+      const found = reaching(store, () => dueFirst.all(now, limit)) as unknown as readonly Incarnation[];
+      return found.map((each) => ({ ...each }));
     },
     postpone: ({ run, born }, until) => void reaching(store, () => postpone.run(until, run, born)),
-    finish: ({ run, born }) => {
+    finish: (removed) => {
       const access = (): void => {
-        // `.` sorts right after `-`, so all names with the incarnation's prefix are in between.
-        endExecutions.run(`${run}-${born}-`, `${run}-${born}.`);
-        finish.run(run, born);
+        for (const { run, born } of removed) {
+          // `.` sorts right after `-`, so all names with the incarnation's prefix are in between.
+          endExecutions.run(`${run}-${born}-`, `${run}-${born}.`);
+          finish.run(run, born);
+        }
       };
-      // If a power loss takes it back, the entry is back too, and the clean-up is repeated.
+      // If a power loss takes it back, the entries are back too, and the clean-ups are repeated.
       atomically(store, access, "later");
     },
   };

@@ -107,7 +107,8 @@ export function sqliteInbox(store: Store): Inbox {
       atomically(store, () => {
         for (const id of of.ids) messages.clear(of, id);
       }),
-    forget: async (of) => atomically(store, () => messages.forget(of)),
+    // The entry of the removed run goes after its messages, so a power loss that takes this back leaves the entry too.
+    forget: async (of) => atomically(store, () => messages.forget(of), "later"),
   };
 }
 
