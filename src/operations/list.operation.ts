@@ -14,6 +14,7 @@ export const listOperation = operation({
   help: "list runs, newest first",
   input: z.strictObject({
     status: z.enum(statuses).nullable().default(null),
+    begins: z.string().min(1).nullable().default(null),
     agent: z.string().nullable().default(null),
     agentVersion: z.string().nullable().default(null),
     phase: z.enum(PHASE_NAMES).nullable().default(null),

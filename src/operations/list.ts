@@ -23,6 +23,8 @@ export interface Listed {
 /** What a run has to be; null: anything. A world finds runs by status itself; by the others, cairn looks at each row. */
 export interface RunFilter {
   readonly status: Status | null;
+  /** What its ID begins with, its tenant included. */
+  readonly begins: string | null;
   readonly agent: string | null;
   readonly agentVersion: string | null;
   readonly phase: Phase | null;
@@ -45,6 +47,7 @@ export interface RunFilter {
 /** The filter that every run passes. */
 export const ANY_RUN: RunFilter = {
   status: null,
+  begins: null,
   agent: null,
   agentVersion: null,
   phase: null,
@@ -78,11 +81,10 @@ export async function listRuns(
     readonly after: string | null;
   },
 ): Promise<Listed> {
-  const { tenant, status, limit, since } = of;
+  const { tenant, status, limit, since, begins } = of;
   const isFiltered = LOOKED_AT.some((name) => of[name] !== null);
-  // A world may find the runs of an agent by themselves. The run of a schedule is one of its agent.
-  const agent = of.agent ?? of.schedule;
-  const only: ListedOnly = agent === null ? {} : { agent };
+  const only = foundByWorld(of);
+  const isFound = only.agent !== undefined || only.beginsWith !== undefined;
   const runs: Summary[] = [];
   const damaged: Damaged[] = [];
   let { after } = of;
@@ -90,7 +92,7 @@ export async function listRuns(
   let lookedAt = 0;
   do {
     const now = world.clock.now();
-    const isLarge = isFiltered && (lookedAt > 0 || agent === null);
+    const isLarge = isFiltered && (lookedAt > 0 || !isFound);
     const pageSize = isLarge ? Math.max(limit + 1, FILTERED_PAGE) : limit + 1;
     const page = await world.table.list({ tenant, status, limit: pageSize, after, now, only });
     damaged.push(...page.damaged);
@@ -112,7 +114,15 @@ export async function listRuns(
   return { kind: "listed", runs, damaged, more: false, next: null };
 }
 
+/** A world may find by themselves the runs whose IDs begin so, or those of an agent. The run of a schedule is one of its agent. */
+function foundByWorld({ begins, status, agent, schedule }: RunFilter): ListedOnly {
+  if (begins !== null && status === null) return { beginsWith: begins };
+  const name = agent ?? schedule;
+  return name === null ? {} : { agent: name };
+}
+
 const LOOKED_AT = [
+  "begins",
   "agent",
   "agentVersion",
   "phase",
@@ -140,8 +150,9 @@ function isNamed(world: Pick<World, "hash">, row: ListedRow, text: string): bool
 }
 
 function matches(world: Pick<World, "hash">, row: ListedRow, of: RunFilter): boolean {
-  const { agent, agentVersion, phase, schedule, key, named, parent, crack, since, usdAbove } = of;
+  const { begins, agent, agentVersion, phase, schedule, key, named, parent, crack, since, usdAbove } = of;
   return (
+    (begins === null || row.run.startsWith(begins)) &&
     (agent === null || row.agent === agent) &&
     (agentVersion === null || row.agentVersion === agentVersion) &&
     (phase === null || row.phase === phase) &&

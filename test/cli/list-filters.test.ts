@@ -63,6 +63,19 @@ test.each(["a store", "HTTP"])("finds the same runs over %s", async (over) => {
   else expect((await type(store.dir, "list", "--tenant", "x")).err).toContain("--tenant cannot be used with --api");
 });
 
+test("over HTTP a part of a run's ID is found in one list by the world, and not by reading all runs", async () => {
+  const { byHand, dir, world } = await filled();
+  const asked: unknown[] = [];
+  const list: typeof world.table.list = async (query) => {
+    asked.push(query.only);
+    return world.table.list(query);
+  };
+  const type = await overHttp({ dir, world: { ...world, table: { ...world.table, list } } });
+  const begins = byHand.slice(0, -8);
+  expect((await type(dir, "show", begins)).out).toContain(byHand);
+  expect(asked).toEqual([{ beginsWith: begins }]);
+});
+
 test("a wrong filter is refused with what fits", async () => {
   const { dir } = await filled();
   for (const [words, what] of [

@@ -40,6 +40,23 @@ describe("a list", () => {
     expect(await runsOf(listed(world, { key: "order-1" }))).toEqual([]);
   });
 
+  test("has the runs whose ID begins so, found by the world where no status is asked for", async () => {
+    const { world } = createHarness();
+    const [run, other] = [await begin(world, "1"), await begin(world, "2")];
+    const asked: unknown[] = [];
+    const list: World["table"]["list"] = async (query) => {
+      asked.push(query.only);
+      return world.table.list(query);
+    };
+    const watched = { ...world, table: { ...world.table, list } };
+    const begins = run.slice(0, -4);
+    expect(await runsOf(listed(watched, { begins }))).toEqual([run]);
+    expect(await runsOf(listed(watched, { begins, status: "queued" }))).toEqual([run]);
+    expect(await runsOf(listed(watched, { begins, status: "completed" }))).toEqual([]);
+    expect(await runsOf(listed(watched, { begins: "local-" }))).toEqual(expect.arrayContaining([run, other]));
+    expect(asked).toEqual([{ beginsWith: begins }, {}, {}, { beginsWith: "local-" }]);
+  });
+
   test("has the runs of one phase", async () => {
     const { world } = createHarness();
     const run = await begin(world, "1");

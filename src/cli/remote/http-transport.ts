@@ -65,11 +65,11 @@ export function httpTransport(shell: Shell, typed: string): Transport {
 const pagesOf =
   (perform: Requested) =>
   async (
-    { tenant, key }: RunsSought,
+    { tenant, prefix, key }: RunsSought,
     after: string | null,
   ): Promise<{ runs: readonly string[]; next: string | null }> => {
     const asked = tenant === DEFAULT_TENANT ? {} : { tenant };
-    const page = await perform("list", { ...asked, after, key, limit: LISTED_MAX });
+    const page = await perform("list", { ...asked, after, begins: prefix, key, limit: LISTED_MAX });
     if (page.kind === "tenantForeign") return { runs: [], next: null };
     // A damaged row matches every filter, and nothing says that it has this key.
     const damaged = key === null ? page.damaged : [];
