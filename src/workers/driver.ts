@@ -19,7 +19,7 @@ import type { Children, DrivenStore, Executions } from "../ports/driven-store.ts
 import { type AttemptFailure, type Execution, applyAnswer, applyFailure, taskOf } from "../protocol/execution.ts";
 import type { DrainPace, ScheduledAgent } from "../ports/supervision.ts";
 import { firingsOf } from "./firings.ts";
-import { houseHours } from "./house-hours.ts";
+import { houseHours, sweeper } from "./looks.ts";
 import { leftBehind } from "./process-groups.ts";
 import { unusableIn } from "../ports/store-errors.ts";
 import { retentionOf } from "./retention.ts";
@@ -27,7 +27,6 @@ import { SPARE_PLACES } from "./placement.ts";
 import { type Pool, type PoolOptions, type TaskEnd, type Worker, type WorkerOptions, createPool } from "./workers.ts";
 import type { spawnWorker } from "./spawn-worker.ts";
 import type { SupervisorEvent, Attempted } from "../ports/supervisor-events.ts";
-import { sweeper } from "./sweeper.ts";
 
 export interface DriverOptions {
   readonly store: DrivenStore;

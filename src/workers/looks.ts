@@ -1,9 +1,12 @@
 /**
- * When a supervisor looks for work. While there is work it polls, so that it needs no word of what other processes write. Once
+ * When a supervisor looks for work, and when it sweeps. While there is work it polls, so that it needs no word of what other processes write. Once
  * nothing was out and nothing was due for a while, it sleeps until the next thing is due, and wakes when the store says
  * that a file of it changed. What such a word misses, the next look finds.
  */
+import type { SupervisorEvent } from "../ports/supervisor-events.ts";
 import type { Clock } from "../ports/world.ts";
+import type { TaskEnd } from "./worker-process.ts";
+import type { Pool, Worker } from "./workers.ts";
 
 /** How often it polls for ready executions. A poll is an indexed read of some microseconds. */
 const LOOK_EVERY_MS = 25;
@@ -80,6 +83,68 @@ export function beginLooks({
       isStopped = true;
       takeBack();
       unwatch?.();
+    },
+  };
+}
+
+/**
+ * From when a supervisor sweeps and cleans up. One that finds ready work at its start leaves its processes to that first: a
+ * sweep of all live runs at once would need a process of its own, and a command that waits for one run would wait for the sweep
+ * too. So it begins some time after a first beat is over, however long a process takes to start on this machine.
+ */
+export interface HouseHours {
+  /** The supervisor looks for work. The first look counts. */
+  readonly look: (isWorkReady: () => boolean) => void;
+  /** A beat is over, or its process. */
+  readonly onBeatOver: () => void;
+  /** Epoch milliseconds; 0: now. */
+  readonly from: () => number;
+}
+
+/** How long after the first beat. */
+export const BEATS_FIRST_MS = 2_000;
+/** The latest, after the first look: the first beat may wait for its model. */
+export const FIRST_BEAT_MS = 20_000;
+
+export function houseHours(clock: Pick<Clock, "now">): HouseHours {
+  let from: number | null = null;
+  let isBeatOver = false;
+  return {
+    look: (isWorkReady) => {
+      from ??= isWorkReady() ? clock.now() + FIRST_BEAT_MS : 0;
+    },
+    onBeatOver: () => {
+      if (!isBeatOver) from = Math.min(from ?? 0, clock.now() + BEATS_FIRST_MS);
+      isBeatOver = true;
+    },
+    from: () => from ?? 0,
+  };
+}
+
+const SWEEP_EVERY_MS = 60_000;
+
+interface SweeperOptions {
+  readonly clock: Pick<Clock, "now">;
+  readonly onEvent: (event: SupervisorEvent) => void;
+  /** A sweep ended, so there may be work. */
+  readonly onProgress: () => void;
+}
+
+export function sweeper({ clock, onEvent, onProgress }: SweeperOptions, pool: Pick<Pool, "run">) {
+  let dueAt = 0;
+  let isOut = false;
+  return {
+    isDue: (): boolean => !isOut && clock.now() >= dueAt,
+    dueAt: (): number => dueAt,
+    start: (worker: Worker): void => {
+      isOut = true;
+      dueAt = clock.now() + SWEEP_EVERY_MS;
+      const onEnd = (end: TaskEnd): void => {
+        isOut = false;
+        if (end.kind === "failed") onEvent({ kind: "sweepFailed", how: end.how, error: end.error });
+        onProgress();
+      };
+      pool.run(worker, { task: { kind: "sweep" }, onEnd });
     },
   };
 }

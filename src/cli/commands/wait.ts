@@ -70,14 +70,14 @@ const ATTEND_EVERY_MS = 500;
 
 function foreground(
   shell: Shell,
-  of: {
+  driven: {
     readonly opened: Opened;
     readonly supervision: Supervision;
     /** A run ended, or goes on only later. */
     readonly onStop: () => void;
   },
 ): Foreground {
-  const { opened, supervision, onStop } = of;
+  const { opened, supervision, onStop } = driven;
   const { terminal, json } = shell;
   const { settings, world } = opened;
   const print = json ? terminal.err : terminal.out;

@@ -88,14 +88,14 @@ export function checkInBackground(
 type CheckClock = Pick<Clock, "now" | "after">;
 
 /** Starts the thread. Returns how to end it; what it says after that is not heard. */
-function checkTables(of: {
+function checkTables(part: {
   readonly file: string;
   readonly done: readonly string[];
   readonly heard: (found: Found) => void;
   /** It ended by an error, or what it found could not be stored: what is not stored is checked again. */
   readonly onFailed: () => void;
 }): () => void {
-  const thread = new Worker(IN_THREAD, { eval: true, workerData: { file: of.file, done: of.done } });
+  const thread = new Worker(IN_THREAD, { eval: true, workerData: { file: part.file, done: part.done } });
   thread.unref();
   let isOver = false;
   const end = (): void => {
@@ -105,13 +105,13 @@ function checkTables(of: {
   thread.on("message", (message: Found) => {
     if (isOver) return;
     try {
-      of.heard(message);
+      part.heard(message);
     } catch {
-      of.onFailed();
+      part.onFailed();
     }
   });
   thread.on("error", () => {
-    if (!isOver) of.onFailed();
+    if (!isOver) part.onFailed();
   });
   return end;
 }
