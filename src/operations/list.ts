@@ -81,7 +81,7 @@ export async function listRuns(
     readonly after: string | null;
   },
 ): Promise<Listed> {
-  const { tenant, status, limit, since, begins } = of;
+  const { tenant, status, limit, since } = of;
   const isFiltered = LOOKED_AT.some((name) => of[name] !== null);
   const only = foundByWorld(of);
   const isFound = only.agent !== undefined || only.beginsWith !== undefined;
