@@ -4,6 +4,9 @@
  *
  * Schedule 260: a stage books, its gate refuses, and the stage books the same again. A second call has a key of its own,
  * so no service could see that it is the same booking. It is undone before the stage begins again, or a human is asked.
+ *
+ * Schedule 217: a fork runs a stage again that handed out work before the fork. What children did is listed with the run
+ * that made them, so the fork takes each of those hand-offs for one that acted.
  */
 import type { Agent, Tool } from "../../ports/agent.ts";
 import { digestOf } from "../../codec/canonical.ts";
@@ -70,11 +73,12 @@ function isEffectOfEarlier({ messages }: State, { call, under }: Result): boolea
 }
 
 /** The call acted outside, or may have. What a child run did is known only for a hand-off that failed. */
-function standsOutside(state: State, agent: Agent, { tool, outcome, outside }: Result): boolean {
+function standsOutside(state: State, agent: Agent, { call, tool, outcome, outside }: Result): boolean {
   if (outside !== undefined) return true;
   if (outcome === "failed") return false;
   const declared = toolNamed(agent, tool);
-  if (declared?.child !== undefined) return childrenActed(state);
+  // Schedule 217: a fork does not know what the children of its original did.
+  if (declared?.child !== undefined) return isOfFork(state, call) || childrenActed(state);
   // The agent may have lost the tool since the call.
   return declared === null || EFFECTS[declared.effect].actsOutside;
 }
