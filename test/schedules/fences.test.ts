@@ -7,8 +7,15 @@ import { sendRequest } from "../../src/engine/loop/request.ts";
 import { Till, payer, payingBoss } from "../support/agents/payers.ts";
 import { INPUT } from "../support/agents/workers.ts";
 import { assertSafety } from "../support/gate/safety.ts";
+import { storeOutage } from "../support/faults/store-outages.ts";
 import { advanceUntilSettled, rowOf } from "../support/harness/harness.ts";
-import { crashAfterCall, endAttempt, freezeBeforeCall, performTask } from "../support/harness/chain-steps.ts";
+import {
+  crashAfterCall,
+  endAttempt,
+  freezeBeforeCall,
+  performTask,
+  wrapTableCall,
+} from "../support/harness/chain-steps.ts";
 import {
   CHILD,
   LATE_MS,
@@ -175,4 +182,37 @@ test("schedule 269: a fence lands and its answer is lost; the execution that wai
   await playAll(house);
   assertSafety("paid once", () => expect(till.effectsOf(PART, "keyed")).toBe(1));
   expect(rowOf(harness, run).status).toBe("completed");
+});
+
+test("schedule 218: a fence lands, and the store is away before its answer comes; the next process of the boss starts the child", async () => {
+  const till = new Till();
+  const house = await waiting({ effect: "keyed", till, fate: (number) => (number === 0 ? "hangs" : "returns") });
+  const { harness, agents, run } = house;
+  const die = await hangs(house);
+  harness.clock.moveTo(harness.clock.now() + LATE_MS);
+  const outage = storeOutage(harness.world, "table");
+  const world = wrapTableCall(outage.world, "fenceChild", (call) => async (fence) => {
+    if (!outage.isAway) await call(fence);
+    outage.isAway = true;
+    return call(fence);
+  });
+  const out = leaveOf(house, run);
+  const taking = performTask(out.task, { world, agent: agents });
+  await expect(advanceUntilSettled(harness, taking)).rejects.toThrow("does not answer");
+  endAttempt(harness, out, null);
+  expect(dispatchIn(childOf(house))).toBe(2);
+  const fenced = childOf(house);
+  outage.isAway = false;
+  die();
+  const executionsOf = (): readonly string[] =>
+    [...harness.world.chain.executions.keys()].filter((name) => name.startsWith(house.child));
+  const before = executionsOf();
+  await beatOf(house, run);
+  assertSafety("the child was taken once", () =>
+    expect(childOf(house)).toMatchObject({ dispatch: 2, epoch: fenced.epoch }),
+  );
+  expect(executionsOf()).toHaveLength(before.length + 1);
+  await playAll(house);
+  assertOnce(house, till, "keyed");
+  expect(await resultOf(house)).toEqual(SUCCEEDED);
 });

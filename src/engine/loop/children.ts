@@ -184,7 +184,12 @@ async function parkOf({ table, clock }: World, run: string): Promise<string | nu
   }
 }
 
-/** The fence names this epoch of the parent, so a process that lost the parent takes no child from its successor. */
+/**
+ * The fence names this epoch of the parent, so a process that lost the parent takes no child from its successor.
+ *
+ * Schedule 218: a fence lands, and the store is away before its answer comes. The next process finds the number of its fence
+ * in the row, and starts the execution that the first one did not start.
+ */
 async function fence(run: ActiveRun, request: Pick<ChildFence, "child" | "dispatch">): Promise<FenceAnswer> {
   const { world, row, invocation } = run;
   const { clock, random, limits, table } = world;
