@@ -115,8 +115,8 @@ async function playThese(families: FamilyReach, names: readonly string[], failed
   let failed = 0;
   for (const seed of names) {
     if (failedBefore + failed > 0 && values.first) break;
-    const { history, violations } = await families.play(seed);
-    const isSame = !values.twice || isEqual(history.lines, (await new FamilyReach().play(seed)).history.lines);
+    const { history, violations } = await families.play(seed, isPlain);
+    const isSame = !values.twice || isEqual(history.lines, (await new FamilyReach().play(seed, isPlain)).history.lines);
     const wrong = isSame ? violations : [...violations, "twice: the same seed gave another history"];
     if (wrong.length === 0) continue;
     failed += 1;
@@ -128,7 +128,7 @@ async function playThese(families: FamilyReach, names: readonly string[], failed
 const isEqual = (one: readonly string[], other: readonly string[]): boolean => one.join("\n") === other.join("\n");
 
 async function playOneFamily(seed: string): Promise<boolean> {
-  const { history, violations } = await new FamilyReach().play(seed);
+  const { history, violations } = await new FamilyReach().play(seed, isPlain);
   for (const line of history.lines) console.log(line);
   console.log(`\n${seed}: ${JSON.stringify(history.plan)}`);
   console.log(violations.length === 0 ? "no guarantee is broken" : violations.join("\n"));

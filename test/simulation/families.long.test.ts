@@ -12,7 +12,8 @@ import { familyCells } from "./family-cells.ts";
 import { wrongInFamily } from "./family-checkers.ts";
 import type { PlantedFence } from "./family-fences.ts";
 import { told } from "./family-history.ts";
-import type { FamilyPlan } from "./family-plan.ts";
+import { type FamilyPlan, PLAIN } from "./family-plan.ts";
+import { REPEATING } from "./family-topologies.ts";
 import { isFamilySeed, pinnedSeeds } from "./seeds.ts";
 
 const SEEDS = 100;
@@ -52,8 +53,8 @@ test(
 
 test.each(pinnedSeeds().filter(({ seed }) => isFamilySeed(seed)))(
   "pinned: $seed, which once broke a guarantee, does not",
-  async ({ seed }) => {
-    assertNoViolations((await played([seed])).found);
+  async ({ seed, isPlain }) => {
+    assertNoViolations((await played([seed], isPlain ? PLAIN : {})).found);
   },
 );
 
@@ -127,6 +128,36 @@ test("a root that failed and is redriven makes no effect of its workers again", 
   assertNoViolations(found);
   expect(met).toContain("family redrive root redriven");
 });
+
+test.each([...REPEATING])(
+  "a %s that repeats its hand-offs, and its forks: each task has one effect, or a human wanted it again",
+  ENUMERATION_TIMEOUT,
+  async (kind) => {
+    const found: string[] = [];
+    const met = new Set<string>();
+    for (const effect of ["keyed", "unsafe"] as const) {
+      const { found: wrong, cells } = await played(seedsFrom(10, `repeats-${kind}-${effect}-`), {
+        ...{
+          effect,
+          widths: [3],
+          bosses: [kind],
+          leaves: true,
+          isTwice: false,
+          restarts: 0,
+          beats: null,
+          failsAt: null,
+        },
+        ...{ deadlineMs: 600_000, takeovers: 1_000, takeoversOfWorker: 1_000, wishes: ["send"], forkOneIn: 200 },
+      });
+      found.push(...wrong);
+      for (const cell of cells) met.add(cell);
+    }
+    assertNoViolations(found);
+    for (const cell of [`equal work of ${kind} refused or asked about`, "fork with hand-offs behind it"]) {
+      expect(met).toContain(`family ${cell}`);
+    }
+  },
+);
 
 test.each([
   ["a fence in any epoch", "keyed", 200],

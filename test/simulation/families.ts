@@ -6,6 +6,7 @@
 import { seededRandom, virtualClock } from "../../src/adapters/memory/clock.ts";
 import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
 import { LEVEL } from "../../src/core/levels.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import type { Task } from "../../src/protocol/chain.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { hasEnded } from "../../src/protocol/row.ts";
@@ -18,10 +19,12 @@ import { type SeededChoices, seededChoices } from "./seeded-choices.ts";
 import { sizesOf } from "./sizes.ts";
 import { agentsOf } from "./family-agents.ts";
 import { childrenOut, disturb } from "./family-disturbances.ts";
+import { forkSomewhere } from "./family-forks.ts";
 import { withJudgedFences } from "./family-fences.ts";
 import { type FamilyHistory, recordRows } from "./family-history.ts";
 import { type FamilyPlan, familyPlan } from "./family-plan.ts";
-import { FamilyService, reconcileBlocked } from "./family-service.ts";
+import { answerBlocked } from "./family-operator.ts";
+import { FamilyService } from "./family-service.ts";
 import { type Heard, Process } from "./family-process.ts";
 
 const START = 1_700_000_000_000;
@@ -62,12 +65,16 @@ class Family {
   step = 0;
   root = "";
   redrivesLeft: number;
+  readonly forking: SeededChoices;
+  readonly deciding: SeededChoices;
   nextSweep = START + SWEEP_MS;
 
   constructor(seed: string, change: Partial<FamilyPlan>) {
     this.chance = seededChoices(seed);
     this.plan = { ...familyPlan(this.chance.child("plan")), ...change };
     this.redrivesLeft = this.plan.redrives;
+    this.forking = this.chance.child("forking");
+    this.deciding = this.chance.child("deciding");
     this.service = new FamilyService(this.plan.effect);
     const bounds = { settleMs: 300, skewMs: 200, rescueMs: 1_000, overdueMs: 5_000, backoffMsMax: 4_000 };
     const limits = limitsFor(BEAT_MS, { ...bounds, entryAttemptsMax: 6 });
@@ -162,6 +169,18 @@ class Family {
     else if (fault !== "freeze") victim.giveUpOn(false);
   }
 
+  /** The agents as that process has them; null: they are only read. */
+  agentsIn(process: Process | null): readonly Agent[] {
+    return agentsOf(this.plan, {
+      isCalm: () => this.isCalm,
+      chance: this.chance,
+      service: this.service,
+      pause: () => (process === null ? Promise.resolve() : this.#pause(process)),
+      sleep: (ms) => new Promise((go) => void this.clock.after(ms, go)),
+      dispatchOf: (of) => this.world.store.rows.get(of)?.dispatch ?? 1,
+    });
+  }
+
   /** One task in a process of its own. */
   give(task: Task, heard: Heard): void {
     this.born += 1;
@@ -176,15 +195,7 @@ class Family {
     };
     process.giveUpOn = (isDeath) => end(null, isDeath);
     this.clock.after(BEAT_MS + 100 + this.chance.below(100), () => this.#timeOut(process));
-    const agents = agentsOf(this.plan, {
-      isCalm: () => this.isCalm,
-      chance: this.chance,
-      service: this.service,
-      pause: () => this.#pause(process),
-      sleep: (ms) => new Promise((go) => void this.clock.after(ms, go)),
-      dispatchOf: (of) => this.world.store.rows.get(of)?.dispatch ?? 1,
-    });
-    const runner = { ...runnerOf(this.worldOf(process), agents), level: LEVEL };
+    const runner = { ...runnerOf(this.worldOf(process), this.agentsIn(process)), level: LEVEL };
     const invocation = { deadline: this.clock.now() + BEAT_MS, drain: new AbortController().signal };
     runTask(runner)(task, invocation).then(
       (result) => {
@@ -248,6 +259,24 @@ class Family {
     return kind === "redriven";
   }
 
+  /** A person forks one of the runs, in a process that may die meanwhile. */
+  #fork(): void {
+    const row = this.forking.pick([...this.world.store.rows.values()]);
+    const agent = this.agentsIn(null).find(({ name }) => name === row.agent);
+    if (agent === undefined) return;
+    this.born += 1;
+    const process = new Process(`p${this.born} person`, "");
+    this.processes.push(process);
+    forkSomewhere(this.worldOf(process), { row, agent, chance: this.forking }).then(
+      (kind) => {
+        this.note(process.name, `fork of ${row.agent} ${row.run.slice(-4)}: ${kind}`);
+        this.reached.add(`fork of ${row.agent} ${kind}`);
+        this.kill(process);
+      },
+      () => this.kill(process),
+    );
+  }
+
   /** One thing happens, or time passes. */
   move(): void {
     const { clock, chance, world } = this;
@@ -255,10 +284,11 @@ class Family {
     else {
       if (chance.oneIn(this.plan.disturbOneIn)) this.#disturb();
       if (chance.oneIn(this.plan.strikeOneIn)) this.strike();
+      if (this.plan.forkOneIn > 0 && this.forking.oneIn(this.plan.forkOneIn)) this.#fork();
     }
     if (clock.now() >= this.nextSweep) {
       this.nextSweep = clock.now() + SWEEP_MS;
-      void reconcileBlocked(world, this.service);
+      void answerBlocked(world, this);
       return this.give({ kind: "sweep" }, () => undefined);
     }
     const moves: (() => void)[] = [
@@ -294,14 +324,7 @@ const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolv
 export async function simulateFamily(seed: string, change: Partial<FamilyPlan> = {}): Promise<FamilyHistory> {
   const family = new Family(seed, change);
   const { world, plan } = family;
-  const [root] = agentsOf(plan, {
-    isCalm: () => true,
-    chance: family.chance,
-    service: family.service,
-    pause: async () => undefined,
-    sleep: async () => undefined,
-    dispatchOf: () => 1,
-  });
+  const [root] = family.agentsIn(null);
   if (root === undefined) throw new Error("a family has a root");
   family.root = (await beginRun(world, root, {})).run;
   for (family.step = 1; family.step < STEPS_MAX; family.step += 1) {

@@ -2,16 +2,9 @@
 import { z } from "zod";
 import type { Json } from "../../src/core/json.ts";
 import type { Agent, ToolContext } from "../../src/ports/agent.ts";
-import {
-  type Conversation,
-  type ScriptedReply,
-  childTool,
-  defineAgent,
-  react,
-  scriptedModel,
-  tool,
-} from "../../src/index.ts";
+import { type Conversation, type ScriptedReply, childTool, defineAgent, scriptedModel, tool } from "../../src/index.ts";
 import type { FamilyService } from "./family-service.ts";
+import { roundOf, topologyOfBoss } from "./family-topologies.ts";
 import { BOSSES, type FamilyPlan, grantAt } from "./family-plan.ts";
 import type { SeededChoices } from "./seeded-choices.ts";
 
@@ -51,14 +44,17 @@ function bossOf(plan: FamilyPlan, around: Around, level: number): Agent {
     tokensOut: 1,
   });
   const rounds = plan.isTwice ? 2 : 1;
-  const reply = ({ calls }: Conversation): ScriptedReply => {
-    const round = Math.floor(calls.length / (width + 1));
-    if (round < rounds) return asked(round * 10);
+  const kind = plan.bosses[level] ?? "react";
+  const reply = (conversation: Conversation): ScriptedReply => {
+    const round = roundOf(kind, { conversation, width, rounds });
+    if (typeof round === "number") return asked(round * 10);
+    if (round !== "over") return round;
     return plan.failsAt === level ? { tokensIn: 1, tokensOut: 0 } : { text: "over", tokensIn: 1, tokensOut: 1 };
   };
   const shared = { agent: child, description: "a child", input: PART, budget: { beats: grant }, tries: plan.tries };
   return defineAgent({
-    ...{ name, version: "1", instructions: "", task: z.object({}).loose(), topology: react({ maxBeats: 4_000 }) },
+    ...{ name, version: "1", instructions: "", task: z.object({}).loose() },
+    topology: topologyOfBoss(kind, { rounds, tools: ["act", "leave"] }),
     ...{
       loops: "ignore",
       budget: {

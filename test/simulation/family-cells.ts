@@ -1,5 +1,7 @@
 /** What of families a set of histories met, for the reach table: who died, restarted or was forced at which level. */
 import type { TimelineEntry } from "../../src/operations/views.ts";
+import { BOSSES, type FamilyPlan } from "./family-plan.ts";
+import { BOSS_KINDS } from "./family-topologies.ts";
 import { type FamilyHistory, type Told, reportedIn } from "./family-history.ts";
 
 const LEVELS = ["root", "middle", "worker"] as const;
@@ -39,13 +41,20 @@ export const FAMILY_CELLS: readonly string[] = [
     "child left alone",
   ],
   REPORTS_AT_ONCE,
+  ...[...new Set(BOSS_KINDS)].flatMap((kind) => [`boss ${kind}`, `takeover of boss ${kind}`]),
+  ...["pipeline", "plan-execute"].map((kind) => `equal work of ${kind} refused or asked about`),
+  ...["equal work let through", "equal work denied", "roll-back asks a human", "roll-back undoes"],
+  ...["root", "middle", "worker"].map((agent) => `fork of ${agent} started`),
+  "fork of root notConfirmed",
+  ...["fork made", "fork hands out", "fork with hand-offs behind it"],
 ].map((cell) => `family ${cell}`);
 
 /** What the runs of one history met. */
-export function familyCells({ reached }: FamilyHistory, all: readonly Told[]): readonly string[] {
+export function familyCells({ reached, plan }: FamilyHistory, all: readonly Told[]): readonly string[] {
   const cells = new Set(reached);
-  for (const { row, events, isForced } of all) {
+  for (const { row, state, events, isForced } of all) {
     if (row.takeovers > 0) cells.add(`takeover of ${row.agent}`);
+    for (const cell of bossCells({ row, state, events }, plan)) cells.add(cell);
     if (isForced) cells.add(`forced end of ${row.agent}`);
     if (events.some((event) => event.kind === "RecoveryDecided" && event.action.kind === "restart"))
       cells.add(`restart of ${row.agent}`);
@@ -55,6 +64,36 @@ export function familyCells({ reached }: FamilyHistory, all: readonly Told[]): r
     if (row.status === "completed") cells.add("answer given back and completed");
   }
   return [...cells].map((cell) => `family ${cell}`);
+}
+
+/** What the topology of a boss met. */
+function bossCells(
+  { row, state, events }: Pick<Told, "row" | "state" | "events">,
+  plan: FamilyPlan,
+): readonly string[] {
+  const kind = plan.bosses[BOSSES.findIndex((name) => name === row.agent)];
+  const isStopped = events.some(
+    (event) =>
+      event.kind === "ApprovalRequested" ||
+      (event.kind === "ToolResultRecorded" && JSON.stringify(event.value).includes("AlreadyActed")),
+  );
+  const decided = events.flatMap((event) => (event.kind === "HumanApprovalReceived" ? [event.decision.as] : []));
+  const undo = events.filter((event) => event.kind === "TopologyMoved" && (event.repeats?.undo?.length ?? 0) > 0);
+  const byHand = events.some((event) => event.kind === "ToolOutcomeUnknown" && event.call.startsWith("undo-"));
+  const hasHandedOut = events.some((event) => event.kind === "ChildDispatched");
+  const met: Readonly<Record<string, boolean>> = {
+    [`boss ${kind}`]: kind !== undefined,
+    [`takeover of boss ${kind}`]: kind !== undefined && row.takeovers > 0,
+    [`equal work of ${kind} refused or asked about`]: isStopped,
+    "equal work let through": decided.includes("approve"),
+    "equal work denied": decided.includes("deny"),
+    "roll-back asks a human": undo.length > 0 && byHand,
+    "roll-back undoes": undo.length > 0,
+    "fork made": state.forked !== undefined,
+    "fork hands out": state.forked !== undefined && hasHandedOut,
+    "fork with hand-offs behind it": (state.forked?.calls ?? 0) > 0,
+  };
+  return Object.entries(met).flatMap(([cell, isMet]) => (isMet ? [cell] : []));
 }
 
 function childCells(events: readonly TimelineEntry[]): readonly string[] {

@@ -19,10 +19,12 @@ export async function wrongInFamily(history: FamilyRecord, all: readonly Told[])
   const twice = [...births].filter(([, count]) => count > 1).map(([run]) => `the row of ${run} was made twice`);
   const each = await Promise.all(all.map((of) => wrongIn(of, all)));
   const known = new Set(all.flatMap(({ events }) => dispatchesIn(events).map(({ child }) => child)));
+  const forks = new Set(all.flatMap(({ row, state }) => (state.forked === undefined ? [] : [row.run])));
   // A child that is left alone does not name the run that made it, which may be one that was removed.
   const orphans = rows.filter(
     ({ run, parent }) =>
-      run !== history.root && !known.has(run) && (parent === null ? removed.size === 0 : !isBelowRemoved(history, run)),
+      ![history.root, ...known, ...forks].includes(run) &&
+      (parent === null ? removed.size === 0 : !isBelowRemoved(history, run)),
   );
   return [
     ...twice,

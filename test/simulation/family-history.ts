@@ -87,7 +87,7 @@ export function endOf({ stored }: FamilyRecord, run: string): number {
 }
 
 /** Every run below that one which reports to its parent. */
-export function descendantsOf({ stored }: FamilyRecord, run: string): readonly string[] {
+export function descendantsOf({ stored }: Pick<FamilyRecord, "stored">, run: string): readonly string[] {
   const parents = new Map(
     stored.flatMap(({ row }) => (row.parent === null ? [] : [[row.run, row.parent.run] as const])),
   );

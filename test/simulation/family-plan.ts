@@ -1,5 +1,6 @@
 /** What a history of a family is: its levels, how each of its runs fails, and what is done to it. Drawn once. */
 import { type Effect, EFFECT_NAMES } from "../../src/core/calls/effects.ts";
+import { BOSS_KINDS, type BossKind, REPEATING } from "./family-topologies.ts";
 import type { PlantedFence } from "./family-fences.ts";
 import type { SeededChoices } from "./seeded-choices.ts";
 
@@ -9,6 +10,8 @@ export type Disturbance = "cancel" | "undo" | "restart" | "pause" | "send" | "re
 export interface FamilyPlan {
   /** How many children each boss of a level dispatches at once, from the root down. The workers are below them. */
   readonly widths: readonly number[];
+  /** The topologies of the bosses, from the root down. */
+  readonly bosses: readonly BossKind[];
   /** Each boss dispatches its children twice. */
   readonly isTwice: boolean;
   readonly deadlineMs: number;
@@ -32,6 +35,8 @@ export interface FamilyPlan {
   /** The effect class of the workers' calls. */
   readonly effect: Effect;
   readonly faultOneIn: number;
+  /** How often a person forks a run of the family, in steps; 0: never. */
+  readonly forkOneIn: number;
   /** How often a process is killed, frozen or presumed dead, in steps. */
   readonly strikeOneIn: number;
   readonly disturbOneIn: number;
@@ -46,8 +51,11 @@ export interface FamilyPlan {
 export const BOSSES = ["root", "middle", "lower"] as const;
 
 export function familyPlan(chance: SeededChoices): FamilyPlan {
+  const kinds = chance.child("bosses");
+  const widths = widthsOf(chance);
   return {
-    widths: widthsOf(chance),
+    widths,
+    bosses: widths.map(() => kinds.pick(BOSS_KINDS)),
     isTwice: chance.oneIn(4),
     deadlineMs: chance.pick([600, 4_000, 30_000, 600_000]),
     tries: 1 + chance.below(3),
@@ -62,6 +70,7 @@ export function familyPlan(chance: SeededChoices): FamilyPlan {
     liesOneIn: 20,
     effect: chance.child("effect").pick(["none", ...EFFECT_NAMES]),
     faultOneIn: chance.pick([25, 60, 200]),
+    forkOneIn: chance.child("forks").pick([0, 0, 300, 900]),
     strikeOneIn: chance.pick([40, 150, 600]),
     disturbOneIn: chance.pick([60, 200, 900]),
     wishes: chance.pick([
@@ -83,8 +92,13 @@ function widthsOf(chance: SeededChoices): readonly number[] {
 }
 
 /** The beats that a boss of that level grants each child: enough for all that the child may dispatch in turn. */
-export function grantAt({ widths, isTwice }: FamilyPlan, level: number): number {
-  const below = widths[level + 1];
+export function grantAt(of: Pick<FamilyPlan, "widths" | "isTwice" | "bosses">, level: number): number {
+  const below = of.widths[level + 1];
   if (below === undefined) return 4;
-  return 6 + (isTwice ? 2 : 1) * below * grantAt({ widths, isTwice } as FamilyPlan, level + 1);
+  const kind = of.bosses[level + 1] ?? "react";
+  const rounds = (of.isTwice ? 2 : 1) * (REPEATING.has(kind) ? 2 : 1);
+  return (kind === "react" ? 6 : 24) + rounds * below * grantAt(of, level + 1);
 }
+
+/** Without what was added to the plan later: bosses of one topology, and no forks. */
+export const PLAIN: Partial<FamilyPlan> = { bosses: [], forkOneIn: 0 };

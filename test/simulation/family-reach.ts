@@ -3,6 +3,7 @@ import { simulateFamily } from "./families.ts";
 import { FAMILY_CELLS, familyCells } from "./family-cells.ts";
 import { wrongInFamily } from "./family-checkers.ts";
 import { type FamilyHistory, told } from "./family-history.ts";
+import { PLAIN } from "./family-plan.ts";
 import { seedName } from "./seeds.ts";
 
 /** One family for so many histories of one run: then a simulation takes about 15 % longer. */
@@ -24,8 +25,11 @@ export class FamilyReach {
   histories = 0;
 
   /** Plays the history of that seed, and adds what it met. Returns it with everything that is wrong with it. */
-  async play(seed: string): Promise<{ readonly history: FamilyHistory; readonly violations: readonly string[] }> {
-    const history = await simulateFamily(seed);
+  async play(
+    seed: string,
+    isPlain = false,
+  ): Promise<{ readonly history: FamilyHistory; readonly violations: readonly string[] }> {
+    const history = await simulateFamily(seed, isPlain ? PLAIN : {});
     const all = await told(history);
     this.histories += 1;
     for (const cell of familyCells(history, all)) this.#counts.set(cell, (this.#counts.get(cell) ?? 0) + 1);

@@ -1,13 +1,13 @@
 /**
- * The external service of the workers of a family, and the operator who reconciles what it knows. It counts effects by
+ * The external service of the workers of a family. It counts effects by
  * what they are for: the call of a boss that handed the work out. Two children of one call that both act have different
  * keys, so a count by keys would take their effects for two wanted ones.
  */
-import type { MemoryWorld } from "../../src/adapters/memory/world.ts";
+import { canonical } from "../../src/codec/canonical.ts";
 import type { Effect } from "../../src/core/calls/effects.ts";
-import { reconcile } from "../../src/operations/reconcile.ts";
-import { show } from "../../src/operations/views.ts";
-import type { Told } from "./family-history.ts";
+import type { EventOf } from "../../src/core/event.ts";
+import type { State } from "../../src/core/state.ts";
+import { type FamilyRecord, type Told, descendantsOf } from "./family-history.ts";
 
 /** An effect. `restart`: which attempt of its run made it. */
 interface Made {
@@ -34,6 +34,11 @@ export class FamilyService {
     this.#undone.add(key);
   }
 
+  /** A human takes back what that run did. */
+  undoAllOf(run: string): void {
+    for (const each of this.#effects) if (each.run === run) this.undo(each.key);
+  }
+
   has(key: string): boolean {
     return this.#effects.some((each) => each.key === key);
   }
@@ -49,36 +54,58 @@ export class FamilyService {
   }
 }
 
-/** An operator says of each call what the service knows, and that a hand-off with an unknown outcome failed. */
-export async function reconcileBlocked(world: MemoryWorld, service: FamilyService): Promise<void> {
-  for (const { run, status } of [...world.store.rows.values()]) {
-    if (status !== "blocked") continue;
-    const shown = await show(world, run);
-    for (const { call, key, reconcilableFrom, answered } of shown?.unknown ?? []) {
-      if (answered || world.clock.now() < reconcilableFrom) continue;
-      const as = service.has(key) ? "succeeded" : "failed";
-      await reconcile(world, { run, call, as, result: null, by: "ann", note: null });
-    }
+/** An effect that stands below that run, or of itself. */
+const standsBelow = (history: Pick<FamilyRecord, "stored" | "service">, run: string): boolean =>
+  [run, ...descendantsOf(history, run)].some((each) => (history.service?.standingOf(each) ?? 0) > 0);
+
+/**
+ * One task that a boss hands out has one effect, whichever of its children had it, and under whichever of its calls: unless
+ * a restart began the work again, or a human let an equal hand-off through.
+ */
+export function actsOnce(of: Told, all: readonly Told[]): readonly string[] {
+  const { history } = of;
+  if (history.service === undefined) return [];
+  const byTask = new Map<string, { children: string[]; most: number }>();
+  for (const { task, child, isWanted } of handOffsOf(of, all)) {
+    const known = byTask.get(task) ?? { children: [], most: 1 };
+    if (child !== null) known.children.push(child);
+    if (isWanted) known.most += 1;
+    byTask.set(task, known);
   }
+  return [...byTask].flatMap(([task, { children, most }]) => {
+    const acted = children.filter((child) => standsBelow(history, child));
+    const sum = acted.reduce((count, child) => count + Math.max(1, history.service?.standingOf(child) ?? 0), 0);
+    return sum > most ? [`${task} had ${sum} effects in ${acted.length} of ${children.length} children`] : [];
+  });
 }
 
-/** One hand-off has one effect, whichever of its children had it, unless a restart began the work again. */
-export function actsOnce({ history, events }: Told): readonly string[] {
-  const { service } = history;
-  if (service === undefined) return [];
+interface HandedOut {
+  /** What it is for, in one attempt of its boss. */
+  readonly task: string;
+  /** Null: a human decided about the call. */
+  readonly child: string | null;
+  readonly isWanted: boolean;
+}
+
+/** The hand-offs of a boss in order; of a fork, also those that it has in common with the run that it comes from. */
+function handOffsOf({ state, events }: Told, all: readonly Told[]): readonly HandedOut[] {
+  const { forked } = state;
+  const from = all.find(({ row }) => row.run === forked?.run);
+  const before = from === undefined ? [] : from.events.filter(({ version }) => version <= (forked?.version ?? 0));
   let attempt = 1;
-  const byCall = new Map<string, string[]>();
-  for (const event of events) {
+  return [...before, ...events].flatMap((event): HandedOut[] => {
     if (event.kind === "RecoveryDecided" && event.action.kind === "restart") attempt += 1;
-    if (event.kind !== "ChildDispatched") continue;
-    const name = `${event.call} of attempt ${attempt}`;
-    byCall.set(name, [...(byCall.get(name) ?? []), event.child]);
-  }
-  return [...byCall].flatMap(([call, children]) => {
-    const acted = children.map((child) => service.standingOf(child)).filter((count) => count > 0);
-    const sum = acted.reduce((all, count) => all + count, 0);
-    return sum > 1 ? [`${call} had ${sum} effects in ${acted.length} of ${children.length} children`] : [];
+    const isApproved = event.kind === "HumanApprovalReceived" && event.decision.as === "approve";
+    if (!isApproved && event.kind !== "ChildDispatched") return [];
+    const task = `${taskOf(state, event.call)} of attempt ${attempt}`;
+    return [{ task, child: isApproved ? null : (event as EventOf<"ChildDispatched">).child, isWanted: isApproved }];
   });
+}
+
+function taskOf(state: State, call: string): string {
+  const parts = state.messages.flatMap((message) => message.parts);
+  const asked = parts.find((part) => part.kind === "call" && part.call === call);
+  return asked?.kind === "call" && asked.args.kind === "inline" ? `${asked.tool} ${canonical(asked.args.json)}` : call;
 }
 
 /** An effect that a child left unknown is asked about at its parent, or its parent was to end. */
