@@ -4,11 +4,13 @@ import type { Deadline } from "../core/deadline.ts";
 import type { Grant } from "../core/policy/budget.ts";
 import type { CommitRecord, OnUnknown } from "../core/event.ts";
 import { BUDGET, extensionOf } from "../core/policy/extension.ts";
-import { decisionId, executionName, reconcileId } from "../protocol/ids.ts";
+import { childRunId, decisionId, executionName, reconcileId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
 import { gateIn } from "../core/calls/gates.ts";
 import { leftStanding } from "../core/calls/repeats.ts";
 import { workLines } from "../core/calls/outside.ts";
+import { BOUNDS } from "../core/limits.ts";
+import type { OutsideWork } from "../core/outside.ts";
 import { callOf } from "../core/calls/ignored-decisions.ts";
 import { argsOf } from "../core/calls/ledger.ts";
 import { waitIn } from "../core/calls/waits.ts";
@@ -69,7 +71,7 @@ export interface UnknownCall {
   readonly lostTime: boolean;
   /** Why its tool needs approval, where this one question asks for that as well: `retry` approves it. */
   readonly approval?: string;
-  /** What its child runs did outside, one line for each call. Empty where it is no hand-off. */
+  /** What its child runs did outside, one line for each call; of an undo, those of the hand-off that it undoes. */
   readonly did: readonly string[];
   /** What follows at `reconcilableFrom` without an answer. `ask`: it keeps waiting. */
   readonly otherwise: OnUnknown;
@@ -239,7 +241,7 @@ async function shownOf(
         toolGone: marks.toolGone ?? false,
         unbegun: marks.unbegun ?? null,
         lostTime: marks.restored !== undefined && marks.releasedBy === null,
-        did: marks.outside === undefined ? [] : workLines(marks.outside),
+        did: workLines(marks.outside ?? workUndone(world, row, state, marks.undoes)),
         otherwise: marks.onUnknown ?? "ask",
         reconcilableFrom: reconcilableFrom ?? 0,
       },
@@ -311,6 +313,14 @@ const undoMarks = ({ undo = [] }: State, undoes: string | undefined): Pick<Unkno
 /** The key under which the effect is to be found that a human is to undo. */
 const keyUndone = ({ outside }: State, undoes: string | undefined): string =>
   outside?.calls.find(({ run, call }) => run === undefined && call === undoes)?.key ?? "";
+
+/** What the child of a hand-off did that a human is to undo. What runs below that child did, its own ledger says. */
+function workUndone({ hash }: World, { tenant, run, born }: Row, state: State, undoes = ""): OutsideWork {
+  const { outside, restart: attempt } = state;
+  const tries = Array.from({ length: BOUNDS.callTriesMax }, (_, index) => index + 1);
+  const made = tries.map((number) => childRunId(hash, { tenant, run, born, attempt, call: undoes, try: number }));
+  return { calls: outside?.calls.filter((each) => each.run !== undefined && made.includes(each.run)) ?? [] };
+}
 
 function standingIn(state: State): readonly string[] {
   const calls = leftStanding(state);
