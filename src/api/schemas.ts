@@ -122,7 +122,8 @@ const unknownCall: z.ZodType<UnknownCall> = z.object({
     description: "Why its tool needs approval, where this question asks for that as well: `retry` approves it.",
   }),
   did: z.array(z.string()).openapi({
-    description: "What its child runs did outside, one line for each call. Empty where it is no hand-off.",
+    description:
+      "What its child runs did outside, one line for each call; of an undo, those of the hand-off that it undoes. Empty where it is no hand-off.",
   }),
   otherwise: z
     .enum(["ask", "tell", "fail", "compensate"])
