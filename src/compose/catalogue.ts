@@ -14,6 +14,7 @@ import { sentenceOf } from "../codec/value.ts";
 import { UserError, EXIT } from "./user-error.ts";
 import type { Settings } from "./settings.ts";
 import { commandLine } from "../render/words.ts";
+import { nearest } from "../sdk/nearest.ts";
 
 /** An agent and the file that exports it. */
 export interface Located {
@@ -170,25 +171,4 @@ export function agentClash(of: {
     why: "a run stores only the name of its agent, so it could continue with the wrong code; rename one agent, or use two stores",
     next,
   });
-}
-
-/** The closest known name, or null if none is close enough to be a typing mistake. */
-export function nearest(name: string, known: readonly string[]): string | null {
-  const ranked = known.map((each) => ({ each, distance: distance(name.toLowerCase(), each.toLowerCase()) }));
-  const [best] = ranked.toSorted((one, other) => one.distance - other.distance);
-  return best !== undefined && best.distance <= Math.max(2, best.each.length / 2) ? best.each : null;
-}
-
-/** The Levenshtein distance: how many letters have to be changed, added or removed. */
-function distance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (const [i, letter] of [...one].entries()) {
-    const next = [i + 1];
-    for (const [j, against] of [...other].entries()) {
-      const changed = (row[j] ?? 0) + (letter === against ? 0 : 1);
-      next.push(Math.min(changed, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[other.length] ?? 0;
 }

@@ -1,7 +1,7 @@
 /** The options of `createServer` and `driveStore`, which may be called from JavaScript: a wrong one is refused by name. */
-import { nearest } from "../compose/catalogue.ts";
 import { CairnError } from "../client/errors.ts";
 import { type OptionForm, type Forms, checkForms } from "../sdk/option-forms.ts";
+import { insteadOf } from "../sdk/nearest.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 
 export type FormsOf<Options> = { readonly [Option in keyof Required<Options>]: OptionForm };
@@ -15,12 +15,10 @@ export const MODULE: OptionForm = {
 
 /** @throws CairnError `OptionInvalid` for an option that there is not, or that is of another type */
 export function checkEmbeddingOptions(whose: string, options: object, forms: Forms): void {
-  const known = Object.keys(forms).toSorted();
+  const known = Object.keys(forms);
   const unknown = Object.keys(options).find((option) => !Object.hasOwn(forms, option));
   if (unknown !== undefined) {
-    const meant = nearest(unknown, known);
-    const next = meant === null ? `take it out, or write one of ${known.join(", ")}` : `did you mean ${meant}?`;
-    throw invalid(`${whose} has no option ${JSON.stringify(unknown)}: ${next}`);
+    throw invalid(`${whose} has no option ${JSON.stringify(unknown)}: ${insteadOf(unknown, known)}`);
   }
   try {
     checkForms(whose, options, forms);

@@ -32,6 +32,7 @@ import { addUiRoutes } from "../integrations/chat/routes.ts";
 import { OpenStreams, type UnreadStream } from "../api/streams/open-streams.ts";
 import { Turns, worldInTurns } from "../api/streams/turns.ts";
 import { closeIfUnread } from "../server/unread.ts";
+import { parsedOption } from "../sdk/issues.ts";
 import { type ReaderOptions, readersSchema } from "../sdk/readers.ts";
 import { addMcp } from "../integrations/mcp/routes.ts";
 import { type ApiCalls, credentialsIn } from "../integrations/protocol-calls.ts";
@@ -186,7 +187,7 @@ function checkedCaller(caller: Caller | null): Caller {
 
 function checkedReaders(readers: ReaderOptions | undefined): ReaderOptions | null {
   if (readers === undefined) return null;
-  const checked = readersSchema.safeParse(readers);
+  const checked = parsedOption(readersSchema, readers);
   if (checked.success) return checked.data;
   const why = checked.error.issues.map(({ path, message }) => `readers.${path.join(".")}: ${message}`).join("; ");
   throw Object.assign(new Error(`the option readers is not understood: ${why}`), { code: "ReadersInvalid" });

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { EFFECTS, EFFECT_NAMES, type Effect } from "../core/calls/effects.ts";
 import type { ToolSecrets } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
+import { firstIssue, parsedOption } from "../sdk/issues.ts";
 
 /** Names with values, or a function that reads them from the secrets of the agent. */
 export type NamedValues =
@@ -115,11 +116,8 @@ export type Options = z.output<typeof OPTIONS>;
 
 /** Throws `AgentInvalid` with the first wrong option. */
 export function checkOptions(options: McpServerOptions): Options {
-  const parsed = OPTIONS.safeParse(options);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new AgentInvalid(`an mcpServer is wrong: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`);
-  }
+  const parsed = parsedOption(OPTIONS, options);
+  if (!parsed.success) throw new AgentInvalid(`an mcpServer is wrong: ${firstIssue(parsed.error)}`);
   const { name, command, url } = parsed.data;
   if ((command === undefined) === (url === undefined)) {
     throw new AgentInvalid(`the mcpServer ${name} needs either a command or a url`);

@@ -1,7 +1,7 @@
 /** The function with which users declare that an agent dispatches child runs of another agent. */
 import { DEFINITIONS } from "./definition-forms.ts";
 import { checkDefined } from "./option-forms.ts";
-import { firstIssue } from "./issues.ts";
+import { firstIssue, parsedOption } from "./issues.ts";
 import * as z from "zod";
 import { CHILD_EFFECT } from "../core/calls/effects.ts";
 import { BOUNDS } from "../core/limits.ts";
@@ -119,7 +119,7 @@ export function childTool<Schema extends z.ZodType, Output extends z.ZodType = z
   if (options.onRollBack !== undefined && options.onRollBack !== "keep") {
     throw new AgentInvalid(`a child tool for agent ${String(agent)}: onRollBack is "keep", or absent`);
   }
-  const budget = budgetSchema.safeParse(options.budget);
+  const budget = parsedOption(budgetSchema, options.budget);
   if (!budget.success) {
     throw new AgentInvalid(`the budget of a child tool for agent ${String(agent)}: ${firstIssue(budget.error)}`);
   }

@@ -11,6 +11,7 @@ import { type Limits, TIMES } from "../protocol/limits.ts";
 import type { ModelRates } from "../protocol/model-rate.ts";
 import { type AccessOptions, accessSchema } from "./access.ts";
 import { importFile } from "./import-file.ts";
+import { parsedOption } from "./issues.ts";
 import { PRICE, type Prices } from "./prices.ts";
 import { type ReaderOptions, readersSchema } from "./readers.ts";
 import type { Webhook } from "../ports/webhooks.ts";
@@ -298,7 +299,7 @@ export async function loadConfig(dir: string): Promise<Config | null> {
   if (!("config" in imported.exported)) {
     throw new ConfigInvalid(`${file} exports no config: write export const config = { agents: ["./agent.ts"] };`);
   }
-  const checked = schema.safeParse(imported.exported["config"]);
+  const checked = parsedOption(schema, imported.exported["config"]);
   if (!checked.success) throw new ConfigInvalid(`${file}:\n${checked.error.issues.map(lineOf).join("\n")}`);
   const { agents, store, ...rest } = checked.data;
   return {

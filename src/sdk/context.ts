@@ -1,5 +1,5 @@
 /** The context options of an agent: how much of its transcript its model may be shown, and what writes summaries of it. */
-import { firstIssue } from "./issues.ts";
+import { firstIssue, parsedOption } from "./issues.ts";
 import * as z from "zod";
 import type { Agent, Fallback, ModelChoice } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
@@ -41,7 +41,7 @@ export function contextOf(
   options: ContextOptions | undefined,
   models: Readonly<Record<string, Fallback>>,
 ): Required<Pick<Agent, "contextTokensMax" | "models">> & Pick<Agent, "summaries"> {
-  const parsed = contextSchema.safeParse(options ?? {});
+  const parsed = parsedOption(contextSchema, options ?? {});
   if (!parsed.success) {
     throw new AgentInvalid(`the context of agent ${name}: ${firstIssue(parsed.error)}`);
   }

@@ -1,5 +1,5 @@
 /** The deadline option of an agent: when each of its runs must be over, and what happens to the effects of a late run. */
-import { firstIssue } from "./issues.ts";
+import { firstIssue, parsedOption } from "./issues.ts";
 import * as z from "zod";
 import type { Agent } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
@@ -26,7 +26,7 @@ const schema = z.strictObject({
 /** The deadline with its defaults. Throws `AgentInvalid`. */
 export function deadlineOf(agent: string, deadline: DeadlineOptions | undefined): Pick<Agent, "deadline"> {
   if (deadline === undefined) return {};
-  const parsed = schema.safeParse(deadline);
+  const parsed = parsedOption(schema, deadline);
   if (!parsed.success) {
     throw new AgentInvalid(`the deadline of agent ${agent}: ${firstIssue(parsed.error)}`);
   }

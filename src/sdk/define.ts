@@ -25,7 +25,7 @@ import { refuseUnknown } from "./known-options.ts";
 import { FUNCTION, TEXT, checkForms, refuseNoOptions, shown } from "./option-forms.ts";
 import { type OutageOptions, outagePolicyOf } from "./outage.ts";
 import { parseSchedule } from "./schedule/firing-times.ts";
-import { firstIssue } from "./issues.ts";
+import { firstIssue, parsedOption } from "./issues.ts";
 import { type Remembering, memoryPolicyOf } from "./memory.ts";
 import { modelOptionsOf, resultOf } from "./model-options.ts";
 import { PRICE, listPriceOf } from "./prices.ts";
@@ -210,7 +210,7 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
   refuse(typeof options.version !== "string" || options.version === "", `agent ${name} has no version`);
   validateTools(name, options.tools);
   const { tools, topology } = chatOf<AnyTool>(options);
-  const budget = budgetSchema.safeParse(options.budget ?? {});
+  const budget = parsedOption(budgetSchema, options.budget ?? {});
   refuse(!budget.success, `the budget of agent ${name}: ${firstIssue(budget.error)}`);
   const secrets = secretNames.safeParse(options.secrets ?? []);
   refuse(!secrets.success, `the secrets of agent ${name}: ${firstIssue(secrets.error)}`);
@@ -321,7 +321,7 @@ function priceOf({
   model,
 }: Pick<AgentOptions<z.ZodType>, "name" | "price"> & Pick<Agent, "model">): Priced {
   if (price === undefined) return listPriceOf(model);
-  const parsed = z.strictObject(PRICE).safeParse(price);
+  const parsed = parsedOption(z.strictObject(PRICE), price);
   refuse(!parsed.success, `the price of agent ${name}: ${firstIssue(parsed.error)}`);
   return { price, priceFrom: { kind: "agent" } };
 }

@@ -1,5 +1,6 @@
 /** Options that do not exist. Agent files run without a type check, and an option that is passed over has no effect. */
 import { AgentInvalid } from "../ports/agent-invalid.ts";
+import { insteadOf } from "./nearest.ts";
 
 /**
  * Throws `AgentInvalid` for the first option that is none of `known`.
@@ -10,6 +11,6 @@ export function refuseUnknown(whose: string, given: object, known: Readonly<Reco
   const unknown = Object.keys(given).find((option) => !Object.hasOwn(known, option));
   if (unknown === undefined) return;
   throw new AgentInvalid(
-    `${whose} has no option ${JSON.stringify(unknown)}: take it out, or write one of ${Object.keys(known).toSorted().join(", ")}`,
+    `${whose} has no option ${JSON.stringify(unknown)}: ${insteadOf(unknown, Object.keys(known))}`,
   );
 }

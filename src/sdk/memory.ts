@@ -1,5 +1,5 @@
 /** The memory options of an agent: what its runs recall when they begin, and what they leave when they are done. */
-import { firstIssue } from "./issues.ts";
+import { firstIssue, parsedOption } from "./issues.ts";
 import * as z from "zod";
 import { isName } from "../core/ids.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
@@ -46,7 +46,7 @@ export function memoryPolicyOf<Task>(
   options: MemoryOptions<Task> | undefined,
 ): { readonly memory?: MemoryPolicy } {
   if (options === undefined) return {};
-  const parsed = schema.safeParse(options);
+  const parsed = parsedOption(schema, options);
   if (!parsed.success) {
     throw new AgentInvalid(`the memory of agent ${name}: ${firstIssue(parsed.error)}`);
   }

@@ -1,5 +1,5 @@
 /** What an agent may set of its model requests, and the result in a declared form. */
-import { firstIssue } from "./issues.ts";
+import { firstIssue, parsedOption } from "./issues.ts";
 import * as z from "zod";
 import { fit } from "../codec/fit.ts";
 import { objectIn } from "../core/topologies/json-in.ts";
@@ -35,7 +35,7 @@ const SCHEMA: z.ZodType<ModelOptions> = z.strictObject({
 /** Throws `AgentInvalid` for options that the AI SDK does not know. */
 export function modelOptionsOf(name: string, options: ModelOptions | undefined): Pick<Agent, "modelOptions"> {
   if (options === undefined) return {};
-  const parsed = SCHEMA.safeParse(options);
+  const parsed = parsedOption(SCHEMA, options);
   if (parsed.success) return { modelOptions: parsed.data };
   throw new AgentInvalid(`the modelOptions of agent ${name}: ${firstIssue(parsed.error)}`);
 }

@@ -2,7 +2,7 @@
  * The outage options of an agent: how long a run waits while its model's provider is unavailable, and which fallback
  * models answer meanwhile.
  */
-import { firstIssue } from "./issues.ts";
+import { firstIssue, parsedOption } from "./issues.ts";
 import * as z from "zod";
 import { TIMES } from "../protocol/limits.ts";
 import { wallMsSchema } from "./budget.ts";
@@ -49,7 +49,7 @@ const schema = z.strictObject({
 
 /** The outage policy with its defaults. Throws `AgentInvalid`. */
 export function outagePolicyOf(agent: string, { outageMax, fallbacks }: OutageOptions): OutagePolicy {
-  const parsed = schema.safeParse({ outageMax, fallbacks });
+  const parsed = parsedOption(schema, { outageMax, fallbacks });
   if (!parsed.success) {
     throw new AgentInvalid(`agent ${agent} has ${firstIssue(parsed.error)}`);
   }

@@ -1,5 +1,5 @@
 /** The retention options of an agent: how long its ended runs are kept. */
-import { firstIssue } from "./issues.ts";
+import { firstIssue, parsedOption } from "./issues.ts";
 import * as z from "zod";
 import { TIMES } from "../protocol/limits.ts";
 import { ARCHIVE_TIERS, type ArchiveTier, type Retention } from "../core/policy/retention.ts";
@@ -23,7 +23,7 @@ const schema = z.strictObject({ hotDays, archive: z.enum(ARCHIVE_TIERS).nullish(
 /** The retention; null without options; or a text that says what is wrong. */
 export function retentionOf(options: RetentionOptions | undefined): Retention | string | null {
   if (options === undefined) return null;
-  const parsed = schema.safeParse(options);
+  const parsed = parsedOption(schema, options);
   if (!parsed.success) return firstIssue(parsed.error);
   const { hotDays: days, archive = null } = options;
   return { hotMs: days === undefined ? null : Math.round(days * DAY_MS), archive };

@@ -1,7 +1,7 @@
 /**
  * The saga options of an agent (seed 4: compensation): what happens to the effects of a run that fails.
  */
-import { issuesIn } from "./issues.ts";
+import { issuesIn, parsedOption } from "./issues.ts";
 import type { Saga } from "../ports/agent.ts";
 import * as z from "zod";
 
@@ -31,7 +31,7 @@ const schema = z.strictObject({
 
 /** The saga with its defaults, or a text that says what is wrong with the options. */
 export function sagaOf(options: SagaOptions = {}): Saga | string {
-  const parsed = schema.safeParse(options);
+  const parsed = parsedOption(schema, options);
   if (parsed.success) return parsed.data;
   return issuesIn(parsed.error).join("; ");
 }

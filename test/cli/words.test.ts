@@ -6,7 +6,8 @@ import { StoreSupervised, WorkersUnbootable } from "../../src/ports/supervision.
 import { ConfigInvalid } from "../../src/sdk/config.ts";
 import { StoreForeign, StoreInvalid } from "../../src/ports/store-errors.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
-import { agentNamed, isFileName, nearest } from "../../src/compose/catalogue.ts";
+import { agentNamed, isFileName } from "../../src/compose/catalogue.ts";
+import { nearest } from "../../src/sdk/nearest.ts";
 import { UserError } from "../../src/compose/user-error.ts";
 import { errorDocument, renderError } from "../../src/cli/errors.ts";
 import { asUserError } from "../../src/cli/thrown-errors.ts";

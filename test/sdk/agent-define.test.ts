@@ -169,7 +169,7 @@ describe("an agent", () => {
 
 test("a tool with an option that no tool has is refused, since nothing would obey it", () => {
   const cautious = { input: z.object({}), effect: "unsafe", run: () => null, approved: "always" } as const;
-  expect(() => tool(cautious)).toThrow(/^a tool has no option "approved": take it out, or write one of approval, /);
+  expect(() => tool(cautious)).toThrow(/^a tool has no option "approved": did you mean approval\?$/);
 });
 
 describe("the topology of an agent", () => {

@@ -154,7 +154,7 @@ test.for<[string, () => unknown, string | RegExp]>([
   [
     "an unknown field of the budget",
     () => cairn.defineAgent({ ...valid, budget: { euro: 1 } as never }),
-    /^the budget of agent a: Unrecognized key/,
+    /^the budget of agent a: there is no "euro": take it out, or write one of beats, /,
   ],
   [
     "an unknown field of chat",
@@ -184,7 +184,7 @@ test.for<[string, () => unknown, string | RegExp]>([
   [
     "an unknown option of react",
     () => cairn.react({ maxBeats: 4, beats: 4 } as never),
-    /^react has no option "beats": take it out, or write one of maxBeats, onContradiction/,
+    'react has no option "beats": did you mean maxBeats?',
   ],
   ["a pipeline without stages", () => cairn.pipeline({} as never), "pipeline has no stages: write a list of stages"],
   [

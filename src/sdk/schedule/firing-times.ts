@@ -3,7 +3,7 @@
  * that the zone's clocks skip does not fire; a time that they show twice fires once. Rates have no zone and count from
  * the epoch, so that all processes compute the same times. (On AWS they count from the creation of the schedule.)
  */
-import { issuesIn } from "../issues.ts";
+import { issuesIn, parsedOption } from "../issues.ts";
 import { asJson } from "../../codec/value.ts";
 import { parseCron } from "./cron.ts";
 import type { Schedule } from "../../ports/agent.ts";
@@ -54,7 +54,7 @@ const optionsSchema = z.strictObject({
 
 /** Parses the schedule options of an agent with this task schema. A returned text says what is wrong with them. */
 export function parseSchedule(options: ScheduleOptions, task: z.ZodType): Schedule | string {
-  const checked = optionsSchema.safeParse(options);
+  const checked = parsedOption(optionsSchema, options);
   if (!checked.success) return issuesIn(checked.error).join("; ");
   const { every, timezone = "UTC", overlap = "skip", missed = "latest" } = checked.data;
   const times = parsed({ every, timezone });

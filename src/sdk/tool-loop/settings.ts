@@ -3,6 +3,7 @@
  * `ai`, and `docs/agents.md` shows it. A setting that is not here is refused by name.
  */
 import { AgentInvalid } from "../../ports/agent-invalid.ts";
+import { nearest } from "../nearest.ts";
 
 /**
  * `used`: it means the same here. `moot`: what it is for does not arise here, so it is accepted and has no effect.
@@ -141,8 +142,9 @@ export function refuseIn(what: string, given: ToolLoopSettings, table: Readonly<
   for (const key of Object.keys(given).filter((each) => isGiven(given, each))) {
     const handling = Object.hasOwn(table, key) ? table[key] : undefined;
     if (handling === undefined) {
+      const meant = nearest(key, Object.keys(table));
       throw new AgentInvalid(
-        `${what} ${key} is not known to this version of cairn, which would run without it: leave it out`,
+        `${what} ${key} is not known to this version of cairn, which would run without it: leave it out${meant === null ? "" : `, or write ${meant}`}`,
       );
     }
     if (handling.as === "refused") throw new AgentInvalid(`${what} ${key} cannot be used: ${handling.says}`);
