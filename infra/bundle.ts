@@ -26,8 +26,9 @@ export interface Bundle {
   readonly name: DeployedFunction;
   /** The folder. It holds `index.mjs`, which exports `handler`, and the files that it imports on use. */
   readonly folder: string;
-  /** The bytes that a cold start reads. */
+  /** The bytes that a cold start reads, and those of all files. */
   readonly startBytes: number;
+  readonly bytes: number;
   readonly files: readonly string[];
   /** A digest of the names and contents of all files. */
   readonly digest: string;
@@ -139,7 +140,8 @@ async function bundle(name: DeployedFunction, { folder, entry, project, ...made 
   const start = startOf(outputs);
   const sources = { startSources: sourcesIn(outputs, start), sources: sourcesIn(outputs, Object.keys(outputs)) };
   const startBytes = start.reduce((sum, file) => sum + statSync(join(root, file)).size, 0);
-  return { name, folder, startBytes, files, digest: digestOf(folder, files), ...sources };
+  const bytes = files.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
+  return { name, folder, startBytes, bytes, files, digest: digestOf(folder, files), ...sources };
 }
 
 function digestOf(folder: string, files: readonly string[]): string {

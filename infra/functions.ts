@@ -18,15 +18,13 @@ import {
   type LettersOf,
   kindOf,
 } from "./names.ts";
-import { type Options, type Plan, agentFunctionsOf, secondsOf, secretsOf } from "./plan.ts";
+import { agentFunctionsOf, memoryOf, reservedFor, secondsOf, secretsOf } from "./plan.ts";
 import type { Site } from "./site.ts";
 import { FUNCTION_TRACES, TRACED_FUNCTION, isTraced } from "./tracing.ts";
 import { trustOf } from "./trust.ts";
 
 export type Functions = Readonly<Record<FunctionName, sst.aws.Function>>;
 
-/** Enough for a function that loads no agent. More memory also means more CPU. */
-const SMALL_MB = 512;
 /** Attempts for a record of the stream. What they leave behind, the search for orphans finds. */
 const STREAM_TRIES_MAX = 10;
 /** Removals per invocation, which has one minute. No process waits for a removal, so the stream collects a batch. */
@@ -57,7 +55,7 @@ function createFunction(site: Site, fn: DeployedFunction): sst.aws.Function {
   const { options } = plan;
   const isBeat = kindOf(fn) === "beat";
   const reserved = reservedFor(fn, plan);
-  const { memoryMb = options.memoryMb, layers = [], permissions = [], vpc } = agentOptionsOf(fn, site.options, plan);
+  const { memoryMb, layers = [], permissions = [], vpc } = agentOptionsOf(fn, site.options, plan);
   const keys = { sealKey: options.seal?.kmsKey ?? null, storeKey: site.options.kmsKey };
   const grants = { secrets: secretsOf(fn, plan), ...keys, hasWebhooks: plan.webhooks.length > 0 };
   return new sst.aws.Function(called(componentOf(fn)), {
@@ -68,7 +66,7 @@ function createFunction(site: Site, fn: DeployedFunction): sst.aws.Function {
     runtime: "nodejs24.x",
     architecture: "arm64",
     timeout: `${secondsOf(fn, plan)} seconds`,
-    memory: `${isBeat ? memoryMb : SMALL_MB} MB`,
+    memory: `${memoryOf(fn, plan, memoryMb)} MB`,
     logging: { retention: options.logRetention, format: "json" },
     dev: false,
     // An execution calls the same version for its whole life, so versions of earlier deployments are kept.
@@ -116,13 +114,6 @@ function variablesOf(fn: DeployedFunction, site: Site): Record<string, $util.Inp
   const own = LOADS_AGENTS.has(kindOf(fn)) ? { ...options.env, ...agentOptionsOf(fn, options, plan).env } : {};
   const access = CALLED_OVER_HTTP.has(kindOf(fn)) ? accessVariable(options, plan) : {};
   return { ...environmentOf(fn, site), ...(access as object), ...(own as Record<string, $util.Input<string>>) };
-}
-
-/** A reservation guarantees this concurrency to a function, and is also its limit. */
-function reservedFor(fn: DeployedFunction, { options, concurrency }: Plan): number | undefined {
-  const { concurrencyMax, concurrencyReserved } = options;
-  if (kindOf(fn) === "beat") return concurrency[fn] ?? concurrencyMax ?? undefined;
-  return concurrencyReserved[fn as keyof Options["concurrencyReserved"]];
 }
 
 /**

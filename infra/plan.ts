@@ -75,6 +75,30 @@ export const secondsOf = (fn: DeployedFunction, { beatSeconds }: Pick<Plan, "bea
   return kind === "beat" ? beatSeconds : SECONDS[kind];
 };
 
+/** Enough for a function that loads no agent. More memory also means more CPU. */
+const SMALL_MB = 512;
+
+/** The memory of a function, in MB. `ofAgent`: what `cairn()` says for its agent. */
+export const memoryOf = (
+  fn: DeployedFunction,
+  { options }: Pick<Plan, "options">,
+  ofAgent: number = options.memoryMb,
+): number => (kindOf(fn) === "beat" ? ofAgent : SMALL_MB);
+
+/** A reservation guarantees this concurrency to a function, and is also its limit. */
+export function reservedFor(fn: DeployedFunction, { options, concurrency }: Plan): number | undefined {
+  const { concurrencyMax, concurrencyReserved } = options;
+  if (kindOf(fn) === "beat") return concurrency[fn] ?? concurrencyMax ?? undefined;
+  return concurrencyReserved[fn as keyof Options["concurrencyReserved"]];
+}
+
+/** A pass begins once a day, and each event goes on with the one that is under way. */
+export const ORPHANS_RATE = "rate(10 minutes)";
+
+/** How often the sweeper runs, in the format of EventBridge Scheduler. */
+export const sweepRateOf = ({ options: { sweepMinutes } }: Pick<Plan, "options">): string =>
+  `rate(${sweepMinutes} minute${sweepMinutes === 1 ? "" : "s"})`;
+
 /** Every function of a deployment, those of isolated agents included. */
 export const functionsOf = ({ isolated, options }: Pick<Plan, "isolated" | "options">): readonly DeployedFunction[] => [
   ...FUNCTIONS,

@@ -4,6 +4,7 @@
  * one run.
  */
 import { createLetters, type Functions } from "./functions.ts";
+import { ORPHANS_RATE, sweepRateOf } from "./plan.ts";
 import type { Site } from "./site.ts";
 import { trustOf } from "./trust.ts";
 
@@ -74,11 +75,8 @@ export function createSchedules(site: Site, { sweep, start }: Functions): void {
     });
   }
   const own = { group: sweeps, fn: sweep, ageSeconds: SWEEP_AGE_SECONDS };
-  const { sweepMinutes } = plan.options;
-  const every = `rate(${sweepMinutes} minute${sweepMinutes === 1 ? "" : "s"})`;
-  schedule("Sweep", { ...own, expression: every, input: { kind: "sweep" } });
-  // A pass begins once a day, and each event goes on with the one that is under way.
-  schedule("Orphans", { ...own, expression: "rate(10 minutes)", input: { kind: "orphans" } });
+  schedule("Sweep", { ...own, expression: sweepRateOf(plan), input: { kind: "sweep" } });
+  schedule("Orphans", { ...own, expression: ORPHANS_RATE, input: { kind: "orphans" } });
   for (const { agent, expression, timezone, maximumEventAgeSec, event } of plan.schedules) {
     schedule(agent, { group: firings, expression, timezone, fn: start, ageSeconds: maximumEventAgeSec, input: event });
   }

@@ -65,6 +65,7 @@ const PROCESSES = [
   ...["compose/workers/worker", "compose/workers/held-worker", "chaos/chaos-worker", "chaos/loop-worker"].map(
     (name) => `src/${name}.ts`,
   ),
+  "infra/dry-run-process.ts",
   "infra/plan-process.ts",
 ];
 

@@ -52,6 +52,13 @@ export function addChecking(program: Command, { shell, ends }: Into): void {
         }),
       ),
     );
+  program
+    .command("infra")
+    .description("on AWS: list what a deployment of this project would make, without an account")
+    .option("--dry-run", "bundle the functions, and say how large they are and what is missing")
+    .action(async (_, command: Command) =>
+      ends((await import("./commands/infra.ts")).infra(shell, command.optsWithGlobals())),
+    );
   addChaos(program, { shell, ends });
 }
 

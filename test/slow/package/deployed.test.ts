@@ -3,11 +3,12 @@
  * entry point that a function can use; what they lack is named before anything is deployed.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AWS_PACKAGES } from "../../../src/ports/aws-packages.ts";
+import type { PlannedDeployment } from "../../../src/ports/planned-deployment.ts";
 import { EVERY_ENTRY_POINT, ONE_LIBRARY, definitionsIn, seenByApi } from "../../support/bundles/every-entry-point.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
@@ -47,6 +48,18 @@ test("without the clients of AWS nothing is bundled, and the command to type is 
   expect(stderr).toContain(`PackageMissing: a deployment to AWS needs ${AWS_PACKAGES.length} clients of AWS`);
   expect(stderr).toContain(`type: npm install ${AWS_PACKAGES.join(" ")}`);
   npm("install", ...AWS_PACKAGES);
+});
+
+test("a dry run needs no account, and has the sizes of the functions", () => {
+  write("agent.ts", WITHOUT_PACKAGES);
+  mkdirSync(join(dir, ".sst", "platform"), { recursive: true });
+  symlinkSync(join(ROOT, "node_modules"), join(dir, ".sst", "platform", "node_modules"));
+  const words = [join(dir, "node_modules", "cairn-run", "dist", "cli", "main.js"), "infra", "--dry-run", "--json"];
+  const { status, stdout } = spawnSync(process.execPath, words, { cwd: dir, encoding: "utf8" });
+  const { functions, missing } = JSON.parse(stdout) as PlannedDeployment;
+  expect(missing.map(({ code }) => code)).toEqual(["DescriptionMissing", "PackageMissing"]);
+  expect(functions.map(({ bundle }) => (bundle?.startBytes ?? 0) > 100_000)).toEqual(functions.map(() => true));
+  expect(status).toBe(1);
 });
 
 test("an agent is bundled without the optional packages that it does not use", () => {
