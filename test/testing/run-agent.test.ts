@@ -74,6 +74,10 @@ describe("the operator", () => {
     const options = { input: INPUT, services: [post], killAt: "after:effect:send" } as const;
     const run = runAgent(clerk, { ...options, reconcile: () => null });
     await expect(run).rejects.toThrow(/the outcome of call c1 of send is unknown.+pass the service/);
+    for (const wrong of [true, { kind: "yes" }, undefined])
+      await expect(runAgent(clerk, { ...options, reconcile: () => wrong as never })).rejects.toThrow(
+        /^reconcile returned .+ for a call of send: return \{ kind: "happened", result \}, \{ kind: "absent" \} or null/,
+      );
     const said = { kind: "happened", result: "by hand" } as const;
     const told = await runAgent(clerk, { ...options, reconcile: () => said });
     expect(told).toMatchObject({ status: "completed", decided: ["confirmed"] });
@@ -92,6 +96,16 @@ describe("the operator", () => {
     });
     expect(denied).toMatchObject({ result: "Denied.", decided: ["denied"], effects: [] });
   });
+});
+
+test.each([
+  ["true", () => true, /^decide returned true for a call of send: return "approve" or "deny", at once$/],
+  ["a promise", async () => "approve", /^decide returned \(an object of Promise\) for a call of send/],
+  ["nothing", () => undefined, /^decide returned undefined for a call of send/],
+])("a decision that is %s is refused with what to return", async (_, decide, says) => {
+  const { clerk, post } = lettersAgent({ approval: "always", letters: 1 });
+  const run = runAgent(clerk, { input: INPUT, services: [post], decide: decide as never });
+  await expect(run).rejects.toMatchObject({ code: "DecisionInvalid", message: expect.stringMatching(says) });
 });
 
 test("retries a call whose answer was lost, and takes a failure as no effect", async () => {

@@ -9,6 +9,7 @@ import { reconcile } from "../../operations/reconcile.ts";
 import { signal } from "../../operations/signal.ts";
 import { type OpenGate, type UnknownCall, show } from "../../operations/views.ts";
 import type { OpenWait } from "../../operations/wait-views.ts";
+import { shown } from "../../sdk/option-forms.ts";
 import type { Agent } from "../../ports/agent.ts";
 import type { World } from "../../ports/world.ts";
 
@@ -45,24 +46,36 @@ export interface Answers {
   readonly reconcilableFrom: number | null;
 }
 
+const DECISIONS: readonly unknown[] = ["approve", "deny"];
+const TRUTHS: readonly unknown[] = ["happened", "absent"];
+
+/** Tests may be JavaScript: what is neither would be taken for the one or the other. */
+const invalid = (why: string): Error => Object.assign(new TypeError(why), { code: "DecisionInvalid" });
+
 /** Decides about all open gates and unknown outcomes of a run, and gives what its calls wait for. */
 export async function answer(world: World, run: string, { by, ...operator }: Operator): Promise<Answers> {
-  const shown = await show(world, run);
+  const seenRun = await show(world, run);
   const decided: Decided[] = [];
   const unanswered: UnknownCall[] = [];
   const early: number[] = [];
-  for (const gate of shown?.gates ?? []) {
+  for (const gate of seenRun?.gates ?? []) {
     const as = gate.decided ? null : operator.decide(gate);
     if (as === null) continue;
+    if (!DECISIONS.includes(as))
+      throw invalid(`decide returned ${shown(as)} for a call of ${gate.tool}: return "approve" or "deny", at once`);
     const outcome = await decide(world, { run, gate: gate.gate, as, args: null, by, note: null });
     if (outcome.kind === "accepted") decided.push(as === "approve" ? "approved" : "denied");
   }
-  for (const call of shown?.unknown ?? []) {
+  for (const call of seenRun?.unknown ?? []) {
     const seen = call.answered ? null : operator.truth(call);
     if (seen === null) {
       if (!call.answered) unanswered.push(call);
       continue;
     }
+    if (!TRUTHS.includes((seen as Truth | undefined)?.kind))
+      throw invalid(
+        `reconcile returned ${shown(seen)} for a call of ${call.tool}: return { kind: "happened", result }, { kind: "absent" } or null, at once`,
+      );
     const as = seen.kind === "happened" ? "succeeded" : "retry";
     if (as === "retry" && world.clock.now() < call.reconcilableFrom) {
       early.push(call.reconcilableFrom);
@@ -72,7 +85,7 @@ export async function answer(world: World, run: string, { by, ...operator }: Ope
     const outcome = await reconcile(world, { run, call: call.call, as, result, by, note: null });
     if (outcome.kind === "accepted") decided.push(as === "succeeded" ? "confirmed" : "repeated");
   }
-  const waiting = await giveInputs(world, { run, by, operator, waits: shown?.waits ?? [], decided });
+  const waiting = await giveInputs(world, { run, by, operator, waits: seenRun?.waits ?? [], decided });
   return { decided, unanswered, waiting, reconcilableFrom: early.length === 0 ? null : Math.min(...early) };
 }
 
