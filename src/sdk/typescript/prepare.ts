@@ -3,7 +3,7 @@
  * is. Imports of types that are not marked as such are taken out in place. Only the rest needs a transformer.
  */
 import { readFileSync } from "node:fs";
-import { stripTypeScriptTypes } from "node:module";
+import nodeModule from "node:module";
 import { dirname, extname, join } from "node:path";
 import { type Prepared, cached, keep, cacheKeyOf } from "./cache.ts";
 import { type Reexport, blank, reexportsIn, undeclaredExports, unusedImports } from "./imports.ts";
@@ -94,7 +94,7 @@ type Stripped =
 
 function withoutTypes(file: string, source: string): Stripped {
   try {
-    return { kind: "stripped", code: withoutWarning(() => stripTypeScriptTypes(source)) };
+    return { kind: "stripped", code: withoutWarning(() => nodeModule.stripTypeScriptTypes(source)) };
   } catch (error) {
     if (!(error instanceof Error) || !("code" in error)) throw error;
     const line = Number(/^[^\n]*?:(\d+)\n/.exec(error.stack ?? "")?.[1] ?? Number.NaN);

@@ -2,7 +2,7 @@
  * Transforms TypeScript that Node cannot run by taking off the types: enums, decorators, JSX and others. esbuild does it,
  * which is an optional package: it is loaded at the first file that needs it, from the project or beside cairn.
  */
-import { createRequire, setSourceMapsSupport } from "node:module";
+import nodeModule, { createRequire } from "node:module";
 
 /** A file needs esbuild, which is not installed. */
 export class TransformerMissing extends Error {
@@ -80,8 +80,12 @@ function transformerFor(file: string, { syntax, line }: Unsupported): Transforme
   throw new TransformerMissing(place, syntax);
 }
 
-/** Maps places in transformed code to the lines of the user. Files that are loaded before keep their places anyway. */
-export const mapPlaces = (): void => setSourceMapsSupport(true, { nodeModules: true, generatedCode: false });
+/**
+ * Maps places in transformed code to the lines of the user. Files that are loaded before keep their places anyway. Other
+ * runtimes than Node transform TypeScript, and map its places, by themselves.
+ */
+export const mapPlaces = (): void =>
+  (nodeModule as Partial<typeof nodeModule>).setSourceMapsSupport?.(true, { nodeModules: true, generatedCode: false });
 
 function required(from: string): Transformer | undefined {
   try {

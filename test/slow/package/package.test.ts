@@ -13,7 +13,17 @@ import { LIMITS } from "../../support/gate/limits.ts";
 import { sampled } from "../../support/gate/stride.ts";
 import { envWith, startDev } from "./dev-server.ts";
 import { officeIn, warehouseIn } from "./template-effects.ts";
-import { AGENT, AGENT_TEST, CLIENT_PROGRAM, EVERY_EXPORT, SERVER, TYPED, WRITER, importedIn } from "./project-files.ts";
+import {
+  AGENT,
+  AGENT_TEST,
+  CLIENT_PROGRAM,
+  EVERY_EXPORT,
+  SERVED_ANYWHERE,
+  SERVER,
+  TYPED,
+  WRITER,
+  importedIn,
+} from "./project-files.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 interface Exporting {
@@ -38,6 +48,7 @@ beforeAll(() => {
   write("server.ts", SERVER);
   write("writer.ts", WRITER);
   write("client.ts", CLIENT_PROGRAM);
+  write("served.mjs", SERVED_ANYWHERE);
   write("cairn.config.ts", 'export const config = { agents: ["./agent.ts"] };\n');
   const nodes = Object.entries(NODES).map(([name, version]) => `${name}@npm:node@${version}`);
   npm("install", `./${tarball}`, "zod", "@types/node", ...nodes);
@@ -263,12 +274,36 @@ test.each(sampled([NODE], [NODE, ["Bun", bun]]))("the client starts and follows 
   }
 });
 
-/** The program of Bun, which its package for this system has. */
+/** The program of Bun, which its package for this system has; some versions name it as on Windows. */
 function bun(): string {
   npm("install", "bun", "--ignore-scripts");
   const packages = join(dir, "node_modules", "@oven");
-  return join(packages, readdirSync(packages)[0] ?? "", "bin", "bun");
+  const folder = join(packages, readdirSync(packages)[0] ?? "", "bin");
+  return join(folder, existsSync(join(folder, "bun")) ? "bun" : "bun.exe");
 }
+
+/** The program of Deno, which its package for this system has. */
+function deno(): string {
+  npm("install", "deno", "--ignore-scripts");
+  const packages = join(dir, "node_modules", "@deno");
+  return join(packages, readdirSync(packages)[0] ?? "", "deno");
+}
+
+const RUNTIMES: readonly (readonly [string, () => readonly string[]])[] = [
+  ["Node", () => [process.execPath]],
+  ["Bun", () => [bun(), "run"]],
+  ["Deno", () => [deno(), "run", "--allow-all", "--node-modules-dir=manual"]],
+];
+
+test.each(sampled(RUNTIMES.slice(0, 1), RUNTIMES))("the API of a store is served in %s", (name, wordsOf) => {
+  const [program = "", ...words] = wordsOf();
+  const { stdout, stderr } = spawnSync(program, [...words, "served.mjs"], { cwd: dir, encoding: "utf8" });
+  const drives = name === "Node" ? "drives" : "NodeNeeded";
+  expect({ stdout, stderr }).toEqual({
+    stdout: `${JSON.stringify({ started: 202, shown: "queued", drives })}\n`,
+    stderr: "",
+  });
+});
 
 const REFUND = { order: "A-2", complaint: "There was no lamp." };
 

@@ -181,3 +181,30 @@ export async function start(cairn: client.Client): Promise<string> {
 /** The entry points that `EVERY_EXPORT` imports. */
 export const importedIn = (text: string): readonly string[] =>
   [...text.matchAll(/from "cairn-run(\/[^"]+)?"/g)].map(([, path = ""]) => `.${path}`);
+
+/** Serves the API of a store with agents as objects, and asks it. Where it cannot drive the store, it says the code. */
+export const SERVED_ANYWHERE = `
+import { rmSync } from "node:fs";
+import { defineAgent, scriptedModel } from "cairn-run";
+import { SCOPES, createServer } from "cairn-run/server";
+import { driveStore } from "cairn-run/worker";
+import { z } from "zod";
+
+rmSync("served", { recursive: true, force: true });
+const model = scriptedModel({ name: "m", reply: () => ({ text: "done" }) });
+const clerk = defineAgent({ name: "clerk", version: "1", model, instructions: "", task: z.object({}), tools: {} });
+const auth = () => ({ tenant: "local", actor: "ann", scopes: SCOPES });
+const api = await createServer({ agents: [clerk], store: "served", console: false, auth });
+const headers = { "content-type": "application/json", "idempotency-key": "one" };
+const body = JSON.stringify({ agent: "clerk", input: {} });
+const started = await api.fetch(new Request("http://localhost/runs", { method: "POST", headers, body }));
+const { run } = await started.json();
+const { status: shown } = await (await api.fetch(new Request("http://localhost/runs/" + run))).json();
+api.close();
+const drives = await driveStore({ store: "driven" }).then(
+  async (driving) => (await driving.stop(), "drives"),
+  (error) => error.code,
+);
+console.log(JSON.stringify({ started: started.status, shown, drives }));
+process.exit();
+`;
