@@ -52,21 +52,15 @@ async function choose(choosing: Choosing, view: ChoiceView): Promise<ChoiceMade>
       ? {}
       : (view.previous ?? (await prepared(choosing, prepareCall as Ask, view.task)));
   const initial = typeof prepareCall === "function" ? called.instructions : undefined;
+  const given = {
+    ...{ steps, stepNumber: steps.length, ...messages, ...about },
+    instructions: view.previous?.instructions ?? initial ?? choosing.instructions,
+    initialInstructions: initial ?? choosing.instructions,
+  };
   const stepped =
     typeof prepareStep !== "function"
       ? {}
-      : read(
-          choosing,
-          "prepareStep",
-          (await (prepareStep as Ask)({
-            steps,
-            stepNumber: steps.length,
-            ...messages,
-            ...about,
-            instructions: view.previous?.instructions ?? initial ?? choosing.instructions,
-            initialInstructions: initial ?? choosing.instructions,
-          })) ?? {},
-        );
+      : read(choosing, "prepareStep", changedIn(given, await (prepareStep as Ask)(given)));
   await callBack(settings, ON_STEP_START, { ...base, steps, stepNumber: steps.length });
   // Instructions carry forward to later steps, and the rest does not.
   const carried = view.previous?.instructions === undefined ? {} : { instructions: view.previous.instructions };
@@ -76,14 +70,16 @@ async function choose(choosing: Choosing, view: ChoiceView): Promise<ChoiceMade>
 
 type Ask = (of: object) => unknown;
 
+/** What a function changed of what it was given: many return all of it. */
+const changedIn = (given: ToolLoopSettings, returned: unknown): ToolLoopSettings =>
+  Object.fromEntries(Object.entries(returned ?? {}).filter(([key, value]) => value !== given[key]));
+
 /** The settings that `prepareCall` changes. It gets the task as `options`. */
 async function prepared(choosing: Choosing, prepareCall: Ask, task: Json): Promise<ChoiceMade> {
   const { prepareCall: _, callOptionsSchema: _1, id: _2, output: _3, ...settings } = choosing.settings;
   const given = { ...settings, prompt: textOfTask(task), options: task } as ToolLoopSettings;
-  const returned = ((await prepareCall(given)) ?? {}) as ToolLoopSettings;
-  const { options: _4, ...rest } = returned;
-  const changed = Object.entries(rest).filter(([key, value]) => value !== given[key]);
-  return read(choosing, "prepareCall", Object.fromEntries(changed));
+  const { options: _4, ...changed } = changedIn(given, await prepareCall(given));
+  return read(choosing, "prepareCall", changed);
 }
 
 const OPTIONS: ReadonlySet<string> = new Set([
