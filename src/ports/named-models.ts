@@ -68,12 +68,20 @@ function compatibleModel(choice: string): NamedModel {
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== "") {
     const hosted = Object.keys(PROVIDERS).filter(isHosted);
     throw new AgentInvalid(
-      `the model ${JSON.stringify(choice)} is not understood. As a string cairn understands ` +
+      `the model ${JSON.stringify(choice)} is not understood${meantBy(choice)} As a string cairn understands ` +
         `${hosted.join(":MODEL, ")}:MODEL and openai-compatible:http://HOST[:PORT]/v1#MODEL; for any other ` +
         'provider pass its AI SDK model object, for example mistral("mistral-large-latest") of @ai-sdk/mistral',
     );
   }
   return { provider, modelId, baseURL: url.href, name: `${provider}:${modelId}`, ...PROVIDERS[provider] };
+}
+
+/** Texts of the AI SDK name the provider before a slash. */
+function meantBy(choice: string): string {
+  const [, provider = "", modelId = ""] = /^([a-z][a-z-]*)\/([^\s/#]+)$/.exec(choice) ?? [];
+  if (modelId === "") return ".";
+  const own = isHosted(provider) ? `"${provider}:${modelId}", or ` : "";
+  return `: did you mean ${own}"gateway:${choice}", which the AI Gateway calls?`;
 }
 
 interface Choosing {

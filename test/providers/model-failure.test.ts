@@ -372,6 +372,12 @@ describe("a model choice", () => {
       "mistral:large",
       /"mistral:large" is not understood.*anthropic:MODEL, .*openai-compatible:http:\/\/HOST/,
     ],
+    [
+      "a text of the AI SDK",
+      "anthropic/claude-opus-4-5",
+      /did you mean "anthropic:claude-opus-4-5", or "gateway:anthropic\/claude-opus-4-5", which the AI Gateway calls\?/,
+    ],
+    ["one of another provider", "xai/grok-4", /is not understood: did you mean "gateway:xai\/grok-4", which/],
     ["a provider without a model", "openai:", /not understood/],
     ["an inherited name", "constructor:m", /not understood/],
     ["no model", "openai-compatible:http://127.0.0.1:1/v1", /not understood/],
