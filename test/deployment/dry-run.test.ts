@@ -26,7 +26,7 @@ describe.each(STAGES)("the dry run of the stage %s", (stage) => {
     const listed = resources.filter((each) => each.kind === kind).map(({ name }) => real(name));
     expect(listed.toSorted()).toEqual(
       all(type)
-        .map(({ inputs }) => inputs[input])
+        .map(({ inputs }) => String(inputs[input]))
         .toSorted(),
     );
   });

@@ -46,8 +46,8 @@ export interface Answers {
   readonly reconcilableFrom: number | null;
 }
 
-const DECISIONS: readonly unknown[] = ["approve", "deny"];
-const TRUTHS: readonly unknown[] = ["happened", "absent"];
+const DECISIONS: ReadonlySet<unknown> = new Set(["approve", "deny"]);
+const TRUTHS: ReadonlySet<unknown> = new Set(["happened", "absent"]);
 
 /** Tests may be JavaScript: what is neither would be taken for the one or the other. */
 const invalid = (why: string): Error => Object.assign(new TypeError(why), { code: "DecisionInvalid" });
@@ -61,7 +61,7 @@ export async function answer(world: World, run: string, { by, ...operator }: Ope
   for (const gate of seenRun?.gates ?? []) {
     const as = gate.decided ? null : operator.decide(gate);
     if (as === null) continue;
-    if (!DECISIONS.includes(as))
+    if (!DECISIONS.has(as))
       throw invalid(`decide returned ${shown(as)} for a call of ${gate.tool}: return "approve" or "deny", at once`);
     const outcome = await decide(world, { run, gate: gate.gate, as, args: null, by, note: null });
     if (outcome.kind === "accepted") decided.push(as === "approve" ? "approved" : "denied");
@@ -72,7 +72,7 @@ export async function answer(world: World, run: string, { by, ...operator }: Ope
       if (!call.answered) unanswered.push(call);
       continue;
     }
-    if (!TRUTHS.includes((seen as Truth | undefined)?.kind))
+    if (!TRUTHS.has((seen as Truth | undefined)?.kind))
       throw invalid(
         `reconcile returned ${shown(seen)} for a call of ${call.tool}: return { kind: "happened", result }, { kind: "absent" } or null, at once`,
       );
