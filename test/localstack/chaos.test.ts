@@ -12,6 +12,7 @@ import type { Agent } from "../../src/ports/agent.ts";
 import { hasEnded } from "../../src/protocol/row.ts";
 import { LIMITS } from "../support/gate/limits.ts";
 import { ended, laneOf, rowOf, started, until } from "./lane.ts";
+import { requireEvent } from "../support/gate/safety.ts";
 import { seedFor } from "../support/gate/draws.ts";
 
 const lane = laneOf("lane");
@@ -40,17 +41,32 @@ function environOf(pid: string): readonly string[] {
   }
 }
 
+/** Sends the signal, and says whether the process was there. */
+function signal(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
+  }
+}
+
 /** Kills one of them, if there is any, and says whether there was. */
 function killOne(draw: () => number): boolean {
   const pids = beatProcesses();
   const pid = pids[draw() % Math.max(1, pids.length)];
-  if (pid === undefined) return false;
-  try {
-    process.kill(pid, "SIGKILL");
-    return true;
-  } catch {
-    return false;
-  }
+  return pid !== undefined && signal(pid, "SIGKILL");
+}
+
+/**
+ * Stops all of them and looks which runs they hold. If they hold any, all are killed, so each of these runs is taken over;
+ * if not, all go on. So at least this kill meets a beat at work, whatever the others meet.
+ */
+async function killHolders(runs: readonly string[]): Promise<readonly string[]> {
+  const pids = beatProcesses().filter((pid) => signal(pid, "SIGSTOP"));
+  const held: string[] = [];
+  for (const run of runs) if ((await rowOf(lane, run)).owner !== null) held.push(run);
+  for (const pid of pids) signal(pid, held.length > 0 ? "SIGKILL" : "SIGCONT");
+  return held;
 }
 
 test("trips survive random kills of their functions' processes, and each is booked once", async () => {
@@ -59,7 +75,13 @@ test("trips survive random kills of their functions' processes, and each is book
   const rows = await Promise.all(travellers.map(start));
   const random = seededRandom(seedFor("chaos"));
   const draw = (): number => Number.parseInt(random.hex().slice(0, 8), 16);
-  let [kills, claimsAtKill] = [0, 0];
+  const runsOf = rows.map(({ run }) => run);
+  const held = await until(async () => {
+    const found = await killHolders(runsOf);
+    if (found.length === 0) throw new Error("no process holds a run yet");
+    return found;
+  });
+  let [kills, claimsAtKill] = [1, 0];
   await until(async () => {
     const now = await Promise.all(rows.map(({ run }) => rowOf(lane, run)));
     const claims = now.reduce((sum, { epoch }) => sum + epoch, 0);
@@ -73,9 +95,10 @@ test("trips survive random kills of their functions' processes, and each is book
   expect(runs.map(({ status }) => status)).toEqual(travellers.map(() => "completed"));
   const cost = ({ result }: (typeof runs)[number]) => (result as { readonly totalUsd: number }).totalUsd;
   expect(runs.map(cost)).toEqual(travellers.map(() => cost(calm)));
-  const takeovers = await Promise.all(rows.map(async ({ run }) => (await rowOf(lane, run)).takeovers));
-  expect(kills).toBeGreaterThan(2);
-  expect(Math.max(...takeovers)).toBeGreaterThan(0);
+  const takenOver = await Promise.all(held.map(async (run) => (await rowOf(lane, run)).takeovers > 0));
+  // A write that was under way when its process was stopped may have given a run back.
+  requireEvent("the first kill met a beat at work", takenOver.includes(true));
+  requireEvent("three kills met a process", kills > 2);
   for (const service of SOLD) {
     const booked = bookingsIn(inject("stacks").services, service).map(({ traveller }) => traveller);
     for (const traveller of travellers) {

@@ -23,6 +23,18 @@ function isOpen(dir: string): boolean {
   return !existsSync(gate) || fetchesOf(dir).length < Number(readFileSync(gate, "utf8"));
 }
 
+/** The process whose call waits at the gate; null if none has waited yet. */
+export function waitingAt(dir: string): number | null {
+  const mark = join(dir, "waits");
+  return existsSync(mark) ? Number(readFileSync(mark, "utf8")) || null : null;
+}
+
+async function pass(dir: string, signal: AbortSignal): Promise<void> {
+  if (isOpen(dir)) return;
+  writeFileSync(join(dir, "waits"), String(process.pid));
+  while (!isOpen(dir)) await elapse(LOOK_MS, undefined, { signal });
+}
+
 const { tools, ...rest } = literatureReview as Agent;
 const fetchSection = tools["fetchSection"] as Tool;
 
@@ -34,7 +46,7 @@ export const gatedReview: Agent = {
     fetchSection: {
       ...fetchSection,
       run: async (context) => {
-        while (!isOpen(process.env["LIBRARY"] ?? "")) await elapse(LOOK_MS, undefined, { signal: context.signal });
+        await pass(process.env["LIBRARY"] ?? "", context.signal);
         return fetchSection.run(context);
       },
     },

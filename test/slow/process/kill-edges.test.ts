@@ -15,12 +15,13 @@ import { ledger, show } from "../../../src/operations/views.ts";
 import { startRun } from "../../../src/operations/start.ts";
 import { STRIDE, sampled } from "../../support/gate/stride.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
-import { assertSafety, waitForCount } from "../../support/gate/safety.ts";
+import { assertSafety, waitForCount, waitUntil } from "../../support/gate/safety.ts";
 import { beginRun, createLocalHarness, drive, runnerOf } from "../../support/harness/drive.ts";
 import {
   type ProcessHarness,
   killIfThere,
   killPausedProcesses,
+  pausedProcesses,
   startSupervisorProcess,
   createProcessHarness,
 } from "../../support/processes/supervisor-process.ts";
@@ -144,18 +145,26 @@ test(
       TRAVEL_PACE: "0.1",
       CAIRN_LIMITS: JSON.stringify({ rescueMs: 50 }),
     });
-    const runs: string[] = [];
+    const held = await start(harness, "Ada");
+    const runs: string[] = [held];
     const { events } = startSupervisorProcess(harness, {
-      env: { TRAVEL_SERVICES: join(harness.dir, "services") },
+      env: { CAIRN_HOLD: `${held}=after:claim:0`, TRAVEL_SERVICES: join(harness.dir, "services") },
       workers: 2,
     });
-    const pids = new Set<number>();
+    // The first kill meets a beat at work, whatever the others meet: its process pauses after the claim.
+    const pid = await waitUntil(() => {
+      const paused = pausedProcesses(harness.dir).get(held);
+      if (paused === undefined) throw new Error("no process pauses yet");
+      return paused;
+    });
+    const pids = new Set([pid]);
     let kills = 0;
-    let planned = 0;
+    let planned = 1;
     const kill = (pid: number): void => {
       if (killIfThere(pid)) kills += 1;
       else planned -= 1;
     };
+    kill(pid);
     /** There are open runs until the last kill, however long the kills take. */
     const isOver = async (): Promise<boolean> => {
       const open = await openRuns(harness);

@@ -15,7 +15,7 @@ import { show, timeline } from "../../../src/operations/views.ts";
 import { rememberAgentFile } from "../../../src/adapters/local/store/agent-files.ts";
 import { hasEnded } from "../../../src/protocol/row.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
-import { assertSafety } from "../../support/gate/safety.ts";
+import { assertSafety, requireEvent, waitUntil } from "../../support/gate/safety.ts";
 import { sampled } from "../../support/gate/stride.ts";
 import {
   type SupervisorProcess,
@@ -24,7 +24,7 @@ import {
   startSupervisorProcess,
 } from "../../support/processes/supervisor-process.ts";
 import { playRun } from "../../support/runs/topology-run.ts";
-import { fetchesOf, gatedReview as agent, openGate } from "./gated-review.ts";
+import { fetchesOf, gatedReview as agent, openGate, waitingAt } from "./gated-review.ts";
 
 const FILE = join(import.meta.dirname, "gated-review.ts");
 const SECTIONS = 5 * PAPERS.length;
@@ -75,10 +75,18 @@ test(
 
     const draw = drawsOf(20);
     const begin = (): SupervisorProcess => startSupervisorProcess(harness, { env: { LIBRARY: library }, workers: 1 });
+    openGate(library, 1);
     let supervisor = begin();
     const killed = { workers: 0, supervisors: 0, drains: 0 };
     const total = (): number => killed.workers + killed.supervisors;
     let isKilling = false;
+    // The first kill meets a beat at work, whatever the others meet: a call of its process waits at the gate.
+    const first = await waitUntil(() => {
+      const pid = waitingAt(library);
+      if (pid === null) throw new Error("no call waits at the gate yet");
+      return pid;
+    });
+    if (killIfThere(first)) killed.workers += 1;
     /** One kill, at a random moment after the review has come a part of its way further. */
     const disturb = async (): Promise<void> => {
       const pid = supervisor.events.findLast(({ kind }) => kind === "attemptStarted")?.pid;
@@ -116,7 +124,7 @@ test(
 
     const shown = await show(harness.world, run);
     assertSafety("the review is not lost", () => expect(shown?.status).toBe("completed"));
-    expect(shown?.takeovers).toBeGreaterThan(0);
+    expect(shown?.takeovers).toBeGreaterThanOrEqual(1);
     expect(shown?.result).toEqual(calm.result);
     const [review, ...more] = reviewsIn(library);
     expect([review?.body, more]).toEqual([calm.body, []]);
@@ -169,5 +177,5 @@ function expectExactBudget(events: readonly Event[], usd: number): void {
   const replies = events.filter(({ kind }) => kind === "ModelCallCompleted" || kind === "Compacted").length;
   expect(ofModel.filter(({ for: what }) => !what.startsWith("lost"))).toHaveLength(replies);
   // Of twenty kills some fall into a call of the model; of a few, perhaps none.
-  expect(ofModel.length).toBeGreaterThanOrEqual(sampled(replies, replies + 1));
+  requireEvent("a kill fell into a call of the model", ofModel.length > sampled(replies - 1, replies));
 }

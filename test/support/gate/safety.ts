@@ -18,6 +18,14 @@ export class MissingEvent extends Error {
   override readonly name = "MissingEvent";
 }
 
+/**
+ * Throws a `MissingEvent` unless what the test needs came about, such as a kill that met a beat at work. Without it the
+ * test shows nothing: that is no defect of what it tests, and no success either.
+ */
+export function requireEvent(what: string, cameAbout: boolean): void {
+  if (!cameAbout) throw new MissingEvent(`it did not come about that ${what}`);
+}
+
 /** Throws a `SafetyViolation` that lists what a checker found, if it found anything. */
 export function assertNoViolations(violations: readonly string[]): void {
   if (violations.length > 0) throw new SafetyViolation(violations.join("\n"));
