@@ -124,7 +124,7 @@ test(
 
     const shown = await show(harness.world, run);
     assertSafety("the review is not lost", () => expect(shown?.status).toBe("completed"));
-    expect(shown?.takeovers).toBeGreaterThanOrEqual(1);
+    requireEvent("a kill met a beat at work", (shown?.takeovers ?? 0) > 0);
     expect(shown?.result).toEqual(calm.result);
     const [review, ...more] = reviewsIn(library);
     expect([review?.body, more]).toEqual([calm.body, []]);

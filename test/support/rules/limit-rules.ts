@@ -63,9 +63,39 @@ function valueOf(name: string, from: Node): Node | null {
   return null;
 }
 
+/** What random kills of processes may bring about, or not. */
+const BY_CHANCE = /\b(takeovers|attemptFailed|kills)\b/;
+
+/** `expect(TAKEOVERS).toBeGreaterThan(0)` and its like. */
+const luckyClaim: Check = {
+  node: (node, { text }) => {
+    const callee = node["callee"] as Node | undefined;
+    if (callee?.type !== "MemberExpression" || !/^toBeGreaterThan(OrEqual)?$/.test(nameOf(callee["property"])))
+      return false;
+    const claim = callee["object"] as Node;
+    return nameOf(claim["callee"]) === "expect" && BY_CHANCE.test(text.slice(claim.start, claim.end));
+  },
+};
+
 const TEST = "test/core/x.test.ts";
+const KILLING = "test/slow/process/x.test.ts";
 
 export const LIMIT_RULES: readonly Rule[] = [
+  {
+    says: "no claim about kills of processes needs luck",
+    todo: "arrange the moment of one kill, and claim that it met something by requireEvent (docs/adr/0160-kills-that-meet-something.md)",
+    where: /^test\/(process|slow\/(process|campaign)|localstack)\//,
+    check: luckyClaim,
+    bites: [
+      [KILLING, "expect(shown?.takeovers).toBeGreaterThan(0);"],
+      [KILLING, 'expect(ofKind("attemptFailed").length, "why").toBeGreaterThanOrEqual(1);'],
+      ["test/localstack/x.test.ts", "expect(kills).toBeGreaterThan(2);"],
+    ],
+    spares: [
+      [KILLING, 'requireEvent("a run was taken over", shown.takeovers > 0); expect(shown.takeovers).toBeLessThan(2);'],
+      [KILLING, "expect(row.takeovers).toBe(1); await expect.poll(() => kills).toBeGreaterThan(0);"],
+    ],
+  },
   {
     says: "a test has no limit of its own",
     todo: "leave it out, or take one of LIMITS (test/support/gate/limits.ts), which is scaled to the machine",
