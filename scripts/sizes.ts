@@ -12,8 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { rolldown } from "rolldown";
-
-const ROOT = join(import.meta.dirname, "..");
+import { builtPackages } from "./built.ts";
 
 /** Kilobytes (1,000 bytes). */
 const BOUNDS = { packed: 2_160, unpacked: 7_750, client: 3.5, console: 80 } as const;
@@ -62,8 +61,7 @@ function installedBytes(tarball: string, folder: string): number {
 
 const folder = mkdtempSync(join(tmpdir(), "cairn-sizes-"));
 try {
-  execFileSync(process.execPath, ["scripts/package.ts", join(folder, "build")], { cwd: ROOT });
-  const built = join(folder, "build", "cairn-run");
+  const built = join(builtPackages(), "cairn-run");
   const { filename, size, unpackedSize } = pack(built, folder);
   const sizes = {
     packed: size,

@@ -126,7 +126,11 @@ export const TABLE: readonly Row[] = [
     steps: [],
   },
   { name: "helpers of effects", paths: ["test/support/services/"], steps: ["browser"] },
-  { name: "gate", paths: ["test/support/gate/", "scripts/verify", "vitest.config.ts", ".ci/run"], steps: "everything" },
+  {
+    name: "gate",
+    paths: ["test/support/gate/", "scripts/verify", "scripts/built.ts", "vitest.config.ts", ".ci/run"],
+    steps: "everything",
+  },
   { name: "helpers of the kernel's tests", paths: ["test/support/"], steps: ["crash", "simulation", "processes"] },
   { name: "fast tests", paths: ["test/"], steps: [] },
 

@@ -24,6 +24,9 @@ const LOCALSTACK = "vitest.localstack.config.ts";
 /** The lint reads the types of infra, which come with the platform. */
 const PLATFORM = download("platform of SST", "scripts/platform.ts");
 
+/** What users install, once for all steps that need it. */
+const PACKAGES = script("packages built", "scripts/built.ts");
+
 const ALWAYS: readonly Step[] = [
   command("format", "oxfmt", "--check"),
   script("diagram", "scripts/diagram.ts", "--check", "docs/protocol.md"),
@@ -111,6 +114,7 @@ const OPTIONAL: Readonly<Record<Exclude<OptionalStep, keyof typeof ON_LOCALSTACK
 
 const downloadsFor = (steps: ReadonlySet<OptionalStep>): readonly Step[] => [
   PLATFORM,
+  PACKAGES,
   ...(steps.has("browser") ? [download("Chromium installed", "scripts/chromium.ts")] : []),
   ...(LOCALSTACK_STEPS.some((step) => steps.has(step))
     ? [download("LocalStack installed", "localstack/main.ts", "install")]

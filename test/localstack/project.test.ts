@@ -63,8 +63,8 @@ export default $config({
 `;
 
 beforeAll(async () => {
-  execFileSync(process.execPath, ["scripts/package.ts"], { cwd: ROOT });
-  const built = join(ROOT, "build", "cairn-run");
+  const packages = execFileSync(process.execPath, ["scripts/built.ts"], { cwd: ROOT, encoding: "utf8" }).trim();
+  const built = join(packages, "cairn-run");
   const tarball = npm(dir, "pack", built).trim();
   const init = (...words: readonly string[]): void =>
     void execFileSync(process.execPath, [join(built, "dist", "cli", "main.js"), "init", "--aws", ...words]);

@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import { build as esbuild } from "esbuild";
 import { build as viteBuild } from "vite";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { builtPackages } from "../../../scripts/built.ts";
 import { sampled } from "../../support/gate/stride.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
@@ -86,13 +87,12 @@ listening(app.server.address());
 
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), "cairn-bundled-"));
-  execFileSync(process.execPath, ["scripts/package.ts", join(dir, "build")], { cwd: ROOT });
   const packages = join(dir, "node_modules");
   for (const name of PACKAGES) {
     mkdirSync(dirname(join(packages, name)), { recursive: true });
     symlinkSync(join(ROOT, "node_modules", name), join(packages, name));
   }
-  cpSync(join(dir, "build", "cairn-run"), join(packages, "cairn-run"), { recursive: true });
+  cpSync(join(builtPackages(), "cairn-run"), join(packages, "cairn-run"), { recursive: true });
   const words = ["install", "--prefix", join(dir, "others"), "fastify", "next", "react", "react-dom"];
   execFileSync("npm", [...words, "--no-audit", "--no-fund"], { cwd: dir, stdio: "pipe" });
   symlinkSync(join(dir, "others", "node_modules", "fastify"), join(packages, "fastify"));

@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { builtPackages } from "../../../scripts/built.ts";
 import { AWS_PACKAGES } from "../../../src/ports/aws-packages.ts";
 import type { PlannedDeployment } from "../../../src/ports/planned-deployment.ts";
 import { EVERY_ENTRY_POINT, ONE_LIBRARY, definitionsIn, seenByApi } from "../../support/bundles/every-entry-point.ts";
@@ -21,10 +22,9 @@ const npm = (...words: readonly string[]): string =>
   execFileSync("npm", [...words, "--no-audit", "--no-fund"], { cwd: dir, encoding: "utf8", stdio: "pipe" });
 
 beforeAll(() => {
-  execFileSync(process.execPath, ["scripts/package.ts", join(dir, "build")], { cwd: ROOT });
   write("package.json", JSON.stringify({ name: "my-agents", private: true, type: "module" }));
   write("cairn.config.ts", 'export const config = { agents: ["./agent.ts"] };\n');
-  npm("install", npm("pack", join(dir, "build", "cairn-run")).trim(), "zod");
+  npm("install", npm("pack", join(builtPackages(), "cairn-run")).trim(), "zod");
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 

@@ -4,11 +4,12 @@
  */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { builtPackages } from "../../../scripts/built.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
 import { sampled } from "../../support/gate/stride.ts";
 import { envWith, startDev } from "./dev-server.ts";
@@ -26,6 +27,7 @@ import {
 } from "./project-files.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
+const BUILD = builtPackages();
 interface Exporting {
   readonly exports: Readonly<Record<string, unknown>>;
 }
@@ -40,8 +42,7 @@ let tarball: string;
 
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), "cairn-package-"));
-  execFileSync(process.execPath, ["scripts/package.ts"], { cwd: ROOT });
-  tarball = npm("pack", join(ROOT, "build", "cairn-run")).trim();
+  tarball = npm("pack", join(BUILD, "cairn-run")).trim();
   write("package.json", JSON.stringify({ name: "my-agents", private: true, type: "module" }));
   write("agent.ts", AGENT);
   write("agent.test.ts", AGENT_TEST);
@@ -149,7 +150,7 @@ test("init --aws names the clients of AWS that the package asks for", () => {
       Record<string, Readonly<Record<string, string>>>
     >;
   const clients = ([name]: readonly [string, string]): boolean => name.startsWith("@aws-sdk/");
-  const asked = Object.entries(manifestIn(join(ROOT, "build", "cairn-run"))["peerDependencies"] ?? {}).filter(clients);
+  const asked = Object.entries(manifestIn(join(BUILD, "cairn-run"))["peerDependencies"] ?? {}).filter(clients);
   expect(asked.length).toBeGreaterThan(0);
   expect(Object.entries(manifestIn(join(dir, "my-aws"))["dependencies"] ?? {}).filter(clients)).toEqual(asked);
 });
@@ -366,9 +367,7 @@ describe.each([
 });
 
 test("npm create makes a project with the package, under a name of its own if none is typed", () => {
-  const [packed = ""] = npm("pack", join(ROOT, "build", "create-cairn-run"), "--silent")
-    .trim()
-    .split("\n");
+  const [packed = ""] = npm("pack", join(BUILD, "create-cairn-run"), "--silent").trim().split("\n");
   npm("install", packed);
   const created = spawnSync("npx", ["create-cairn-run", "--template", "orders"], { cwd: dir, encoding: "utf8" });
   expect(created).toMatchObject({ status: 0, stderr: "" });
@@ -399,7 +398,9 @@ test("a bundler for browsers takes the client without a module of Node", async (
 
 test("the package is clean by publint and by the types' wrongs", () => {
   const bin = (name: string): string => join(ROOT, "node_modules", ".bin", name);
-  const folder = join(ROOT, "build", "cairn-run");
+  // They write into the folder, which others read.
+  const folder = join(dir, "checked");
+  cpSync(join(BUILD, "cairn-run"), folder, { recursive: true });
   expect(spawnSync(bin("publint"), [folder, "--strict"], { encoding: "utf8" }).status).toBe(0);
   const attw = spawnSync(bin("attw"), ["--pack", folder, "--profile", "esm-only"], { encoding: "utf8" });
   expect({ status: attw.status, stdout: attw.stdout }).toMatchObject({ status: 0 });

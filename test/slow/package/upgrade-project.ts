@@ -9,6 +9,7 @@ import { renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { vi } from "vitest";
+import { builtPackages } from "../../../scripts/built.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
 import { waitForCount } from "../../support/gate/safety.ts";
 
@@ -89,8 +90,9 @@ export class UpgradeProject {
     execFileSync("git", ["archive", "--output", archive, OLD_COMMIT], { cwd: ROOT });
     execFileSync("tar", ["-xf", archive, "-C", sources]);
     symlinkSync(join(ROOT, "node_modules"), join(sources, "node_modules"));
-    this.#pack("old", { sources, build: join(sources, "build") });
-    this.#pack("new", { sources: ROOT, build: join(this.#dir, "build") });
+    execFileSync(process.execPath, ["scripts/package.ts", join(sources, "build")], { cwd: sources });
+    this.#pack("old", join(sources, "build"));
+    this.#pack("new", builtPackages());
     this.#renumber("next");
   }
 
@@ -109,8 +111,7 @@ export class UpgradeProject {
     return (JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { readonly version: string }).version;
   }
 
-  #pack(version: Version, { sources, build }: { readonly sources: string; readonly build: string }): void {
-    execFileSync(process.execPath, ["scripts/package.ts", build], { cwd: sources });
+  #pack(version: Version, build: string): void {
     const words = ["pack", join(build, "cairn-run"), "--silent"];
     const tarball = execFileSync("npm", words, { cwd: this.#dir, encoding: "utf8" }).trim();
     mkdirSync(this.#unpacked(version));
