@@ -1,13 +1,11 @@
 /** Calls of cairn's own MCP server: the agent of one store is a keyed tool of the agent of another one. */
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type McpServerOptions } from "../../src/mcp-tools/index.ts";
 import { runAgent } from "../../src/testing/kit/index.ts";
 import { type ProtocolServer, protocolServer } from "../support/harness/protocol-server.ts";
 import { waitForCount } from "../support/gate/safety.ts";
+import { MAIN } from "../support/processes/program.ts";
 import { OF_THE_TEST, callingAgent, serverOf } from "./desk.ts";
-
-const MAIN = join(import.meta.dirname, "../../src/cli/main.ts");
 
 const NO_SECRETS = { get: (name: string) => Promise.reject(new Error(`no ${name}`)) };
 

@@ -128,8 +128,11 @@ async function simulate(seeds: number, bench: Bench): Promise<Verdict> {
 }
 
 function envIn(copy: string, factor: number): NodeJS.ProcessEnv {
-  // A test may have started this hunt: its suites are not workers of that test's vitest.
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("VITEST"));
+  // A test may have started this hunt: its suites are not workers of that test's vitest. Their processes run the copy, and
+  // never the package, in which no rule is switched off.
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^(VITEST|CAIRN_PROGRAM$|CAIRN_TEST_BUILT$)/.test(name),
+  );
   // Many processes load the same program.
   const own = { NODE_COMPILE_CACHE: join(copy, ".compiled"), NO_COLOR: "1", [FACTOR_VARIABLE]: String(factor) };
   return { ...Object.fromEntries(inherited), ...own };

@@ -16,6 +16,7 @@ import {
   startQueuedRun,
   waitForOutput,
 } from "../support/processes/cli-process.ts";
+import { SOURCE_MAIN } from "../support/processes/program.ts";
 
 const RUN = /local-[a-z2-7]{26}/;
 describe("start", () => {
@@ -93,7 +94,8 @@ describe("start", () => {
   });
 
   it("finds an agent in a file, and then by its name, even if an example of cairn has that name", async () => {
-    const at = createCliFolder(LONG_TIMEOUTS);
+    // Only a checkout has examples.
+    const at = { ...createCliFolder(LONG_TIMEOUTS), main: SOURCE_MAIN };
     rmSync(join(at.dir, "cairn.config.ts"));
     const mine = readFileSync(join(at.dir, "clerk.ts"), "utf8").replace('name: "clerk"', 'name: "travel"');
     writeFileSync(join(at.dir, "mine.ts"), mine);

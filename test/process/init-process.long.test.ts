@@ -15,8 +15,8 @@ import {
   parseJsonLines,
   startQueuedRun,
 } from "../support/processes/cli-process.ts";
+import { MAIN } from "../support/processes/program.ts";
 
-const MAIN = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
 const UNSHARE = ["--pid", "--fork", "--kill-child", "--mount-proc"] as const;
 
 const trial = spawnSync("unshare", [...UNSHARE, "true"], { encoding: "utf8" });

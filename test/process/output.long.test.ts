@@ -1,7 +1,6 @@
 /** Real commands whose output cannot be written: a full disk, and readers that have gone. */
 import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
   type CliFolder,
@@ -10,8 +9,7 @@ import {
   runCairnJson,
   startQueuedRun,
 } from "../support/processes/cli-process.ts";
-
-const MAIN = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
+import { MAIN } from "../support/processes/program.ts";
 
 /** Runs a command with its stdout on a full disk; `both`: stderr as well. */
 function onFullDisk(at: CliFolder, words: readonly string[], both = false) {

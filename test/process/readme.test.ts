@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { MAIN } from "../support/processes/program.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const LINES_MAX = 150;
@@ -20,7 +21,7 @@ test("the README shows code early, and its agent has at most 30 lines and does w
   writeFileSync(join(dir, "cashier.ts"), agent);
   const [, input = ""] = /start \.\/cashier\.ts --input '([^']*)'/.exec(readme) ?? [];
   const words = ["start", join(dir, "cashier.ts"), "--input", input, "--wait", "--json", "--store", join(dir, "store")];
-  const out = execFileSync(process.execPath, [join(ROOT, "src/cli/main.ts"), ...words], {
+  const out = execFileSync(process.execPath, [MAIN, ...words], {
     cwd: ROOT,
     encoding: "utf8",
   });
@@ -29,7 +30,7 @@ test("the README shows code early, and its agent has at most 30 lines and does w
 
 test("the README fits on a few pages, and every command in it and on the page of commands exists", () => {
   expect(readme.trimEnd().split("\n").length).toBeLessThanOrEqual(LINES_MAX);
-  const help = execFileSync(process.execPath, [join(ROOT, "src/cli/main.ts"), "--help"], {
+  const help = execFileSync(process.execPath, [MAIN, "--help"], {
     cwd: ROOT,
     encoding: "utf8",
   });

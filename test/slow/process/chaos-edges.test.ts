@@ -5,8 +5,9 @@ import { expect, test } from "vitest";
 import { LIMITS } from "../../support/gate/limits.ts";
 import { sampled } from "../../support/gate/stride.ts";
 import { runCairn, createCliFolder, runCairnJson } from "../../support/processes/cli-process.ts";
+import { EXAMPLES } from "../../support/processes/program.ts";
 
-const TRAVEL = join(import.meta.dirname, "..", "..", "..", "agents", "travel", "agent.ts");
+const TRAVEL = join(EXAMPLES, "travel", "agent.ts");
 /** No process meets the deadline of a beat on a loaded machine. What waits for a lease waits for as long. */
 const PATIENT_BEATS = { CAIRN_BEAT_SECONDS: String((2 * LIMITS.shortBeatMs) / 1_000) };
 const PATIENT = { timeout: LIMITS.sceneMs };

@@ -8,9 +8,9 @@ import { expect, test } from "vitest";
 import { LIMITS } from "../../support/gate/limits.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
 import { createCliFolder, runCairn } from "../../support/processes/cli-process.ts";
+import { EXAMPLES } from "../../support/processes/program.ts";
 
-const AGENTS = join(import.meta.dirname, "../../../agents");
-const EXAMPLES = readdirSync(AGENTS).filter((name) => name !== "shared");
+const NAMES = readdirSync(EXAMPLES).filter((name) => name !== "shared");
 const TASKS = 12;
 /** No process meets the deadline of a beat on a loaded machine. What waits for a lease waits for as long. */
 const PATIENT_BEATS = { CAIRN_BEAT_SECONDS: String((2 * LIMITS.shortBeatMs) / 1_000) };
@@ -20,8 +20,8 @@ interface Trial {
   readonly strategies: readonly { readonly [figure: string]: unknown }[];
 }
 
-test.each(EXAMPLES)("%s: each task has the effects and the result of the calm run", async (name) => {
-  const agent = `${join(AGENTS, name, "agent.ts")}#${name}`;
+test.each(NAMES)("%s: each task has the effects and the result of the calm run", async (name) => {
+  const agent = `${join(EXAMPLES, name, "agent.ts")}#${name}`;
   const words = ["chaos", agent, "--tasks", String(TASKS), "--strategies", "cairn", "--json"];
   const { out } = await runCairn(createCliFolder(PATIENT_BEATS), words);
   const { strategies, dir } = JSON.parse(out) as Trial;

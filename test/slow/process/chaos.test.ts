@@ -8,11 +8,11 @@ import { expect, onTestFinished, test } from "vitest";
 import { LIMITS } from "../../support/gate/limits.ts";
 import { nightTest, sampled } from "../../support/gate/stride.ts";
 import { type CliFolder, runCairn, createCliFolder } from "../../support/processes/cli-process.ts";
+import { EXAMPLES, TEMPLATES } from "../../support/processes/program.ts";
 
-const AGENTS = join(import.meta.dirname, "..", "..", "..", "agents");
-const INVOICE = join(AGENTS, "invoice", "agent.ts");
-const TRAVEL = join(AGENTS, "travel", "agent.ts");
-const ORDERS = join(AGENTS, "..", "templates", "orders", "agents", "orders", "agent.ts");
+const INVOICE = join(EXAMPLES, "invoice", "agent.ts");
+const TRAVEL = join(EXAMPLES, "travel", "agent.ts");
+const ORDERS = join(TEMPLATES, "orders", "agents", "orders", "agent.ts");
 const LATE = join(import.meta.dirname, "..", "..", "process", "fixtures", "late-service-agent.ts");
 const LOST_HAND_OFF = join(import.meta.dirname, "..", "..", "process", "fixtures", "lost-hand-off.ts");
 const THIRD_PARTY = join(import.meta.dirname, "..", "..", "process", "fixtures", "third-party-agent.ts");
@@ -60,7 +60,7 @@ const [OTHERS, TASKS] = sampled([["invoice"], 2], [["invoice", "event", "letter"
 test.each(OTHERS)(
   "%s: each of its tasks survives its kill with the same result and without a duplicate",
   async (name) => {
-    const agent = join(AGENTS, name, "agent.ts");
+    const agent = join(EXAMPLES, name, "agent.ts");
     const words = [agent, "--tasks", String(TASKS), "--seed", "7"];
     const { exit, document } = await trial(createCliFolder(PATIENT_BEATS), ...words);
     expect(document).toMatchObject({

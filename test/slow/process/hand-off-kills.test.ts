@@ -21,6 +21,7 @@ import {
   runCairnJson,
   spawnCairn,
 } from "../../support/processes/cli-process.ts";
+import { SOURCE_MAIN } from "../../support/processes/program.ts";
 
 const TEAMS = join(import.meta.dirname, "../../process/fixtures/paying-teams.ts");
 
@@ -100,12 +101,13 @@ test(
   { timeout: LIMITS.sceneMs },
   async () => {
     const service = await payments();
-    const folder = createCliFolder({
+    const made = createCliFolder({
       SERVICE: service.url,
       CAIRN_BEAT_SECONDS: String(LIMITS.shortBeatMs / 1_000),
       CAIRN_LIMITS: JSON.stringify({ settleMs: 500, skewMs: 100 }),
       DEADLINE_MS: String(2 * LIMITS.shortBeatMs),
     });
+    const folder = { ...made, main: SOURCE_MAIN };
     writeFileSync(
       join(folder.dir, "cairn.config.ts"),
       `export const config = { agents: [${JSON.stringify(TEAMS)}] };\n`,

@@ -152,19 +152,19 @@ test(
       workers: 2,
     });
     // The first kill meets a beat at work, whatever the others meet: its process pauses after the claim.
-    const pid = await waitUntil(() => {
+    const first = await waitUntil(() => {
       const paused = pausedProcesses(harness.dir).get(held);
       if (paused === undefined) throw new Error("no process pauses yet");
       return paused;
     });
-    const pids = new Set([pid]);
+    const pids = new Set([first]);
     let kills = 0;
     let planned = 1;
     const kill = (pid: number): void => {
       if (killIfThere(pid)) kills += 1;
       else planned -= 1;
     };
-    kill(pid);
+    kill(first);
     /** There are open runs until the last kill, however long the kills take. */
     const isOver = async (): Promise<boolean> => {
       const open = await openRuns(harness);

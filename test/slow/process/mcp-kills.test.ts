@@ -1,5 +1,4 @@
 /** Runs that MCP clients start: whatever is killed, a call with the same key returns the result of the one run. */
-import { join } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, onTestFinished, test } from "vitest";
@@ -17,8 +16,7 @@ import {
   waitForOutput,
 } from "../../support/processes/cli-process.ts";
 import { waitUntil } from "../../support/gate/safety.ts";
-
-const MAIN = join(import.meta.dirname, "../../../src/cli/main.ts");
+import { MAIN } from "../../support/processes/program.ts";
 
 const newClient = (): Client => {
   const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: { pin: "2026-07-28" } } });

@@ -15,8 +15,9 @@ import {
   runCairnJson,
   parseJsonLines,
 } from "../../support/processes/cli-process.ts";
+import { EXAMPLES } from "../../support/processes/program.ts";
 
-const TRAVEL = join(import.meta.dirname, "..", "..", "..", "agents", "travel", "agent.ts");
+const TRAVEL = join(EXAMPLES, "travel", "agent.ts");
 const TRIP = '{"from":"Hamburg","to":"Lisbon"}';
 const START = ["start", TRAVEL, "--key", "k", "--input", TRIP, "--wait"];
 /** A death is over soon, so that a test need not wait for a lease of a minute. */

@@ -15,8 +15,7 @@ import { limitsFor } from "../../../src/protocol/limits.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { LIMITS } from "../gate/limits.ts";
 import { MissingEvent } from "../gate/safety.ts";
-
-const CLI = join(import.meta.dirname, "..", "..", "..", "src", "cli", "main.ts");
+import { SOURCE_MAIN } from "./program.ts";
 
 /** Registers a callback for the end of the test. */
 type AtEnd = (end: () => void | Promise<void>) => void;
@@ -69,7 +68,7 @@ export function startSupervisorProcess(
 ): SupervisorProcess {
   const { env = {}, workers = 2, beatsPerWorker = 16 } = options;
   const sizes = ["--workers", String(workers), "--beats-per-worker", String(beatsPerWorker)];
-  const child = spawn(process.execPath, [CLI, "work", "--store", of.dir, "--json", ...sizes], {
+  const child = spawn(process.execPath, [SOURCE_MAIN, "work", "--store", of.dir, "--json", ...sizes], {
     env: { ...process.env, ...of.env, ...env },
     stdio: ["ignore", "pipe", "inherit"],
   });
