@@ -1,4 +1,5 @@
 /** The function that serves the HTTP API behind API Gateway. */
+import { tenantLimits } from "cairn-agents";
 import { placesIn } from "../src/adapters/aws/places.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import { authenticatorOf } from "../src/api/access/authenticator.ts";
@@ -11,7 +12,6 @@ import { sealKeysOf } from "./seal-keys.ts";
 import { secretsOf } from "./secrets.ts";
 import { access, settingsOf } from "./settings.ts";
 
-const options = access();
 const world = awsWorld({ ...settingsOf("api"), secrets: secretsOf(), sealKeys: sealKeysOf(), places: placesIn });
 const api = createApi<FromGateway>({
   world,
@@ -19,9 +19,9 @@ const api = createApi<FromGateway>({
   agents: definedAgents,
   firingsOf: nextFirings,
   attendant: () => ({ id: "aws", name: "the deployed functions" }),
-  callerOf: callerBy(authenticatorOf(world, options)),
+  callerOf: callerBy(authenticatorOf(world, access())),
   baseOf,
-  ...(options.limits !== undefined && { limits: options.limits }),
+  limits: tenantLimits,
   rows: GATEWAY_ROWS,
 });
 

@@ -5,6 +5,7 @@ declare module "cairn-agents" {
   import type { Agent } from "../src/sdk/define.ts";
   import type { ModelRates } from "../src/protocol/model-rate.ts";
   import type { Prices } from "../src/sdk/prices.ts";
+  import type { TenantLimitsByName } from "../src/sdk/access.ts";
 
   export const agents: Readonly<Record<string, (() => Promise<Agent>) | undefined>>;
 
@@ -13,4 +14,7 @@ declare module "cairn-agents" {
 
   /** The rate limits of models from cairn.config.ts. */
   export const modelRates: ModelRates;
+
+  /** `access.limits` of cairn.config.ts. */
+  export const tenantLimits: TenantLimitsByName;
 }

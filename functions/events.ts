@@ -1,4 +1,5 @@
 /** The function that streams the events of runs behind API Gateway. It knows no agent, and writes no run. */
+import { tenantLimits } from "cairn-agents";
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import { authenticatorOf } from "../src/api/access/authenticator.ts";
 import { createApi } from "../src/api/app.ts";
@@ -7,15 +8,14 @@ import { baseOf, callerBy } from "./gateway.ts";
 import { sealKeysOf } from "./seal-keys.ts";
 import { access, settingsOf } from "./settings.ts";
 
-const options = access();
 const world = awsWorld({ ...settingsOf("events"), sealKeys: sealKeysOf() });
 const api = createApi<FromReader>({
   world,
   agentOf: async () => null,
-  callerOf: callerBy(authenticatorOf(world, options)),
+  callerOf: callerBy(authenticatorOf(world, access())),
   isCounted: ({ isFirst = true }) => !isFirst,
   baseOf,
-  ...(options.limits !== undefined && { limits: options.limits }),
+  limits: tenantLimits,
   rows: EVENT_ROWS,
 });
 

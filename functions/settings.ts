@@ -44,8 +44,9 @@ export const deployment = (): string => named("CAIRN_DEPLOYMENT");
 export const telemetryOf = (service: string): Telemetry =>
   lambdaTelemetry({ deployment: deploymentOf(machineArn()), service });
 
-/** How the API identifies its callers; absent: by IAM. */
-export const access = (): AccessOptions => JSON.parse(process.env["CAIRN_ACCESS"] || "{}") as AccessOptions;
+/** How the API identifies its callers; empty: by IAM. The limits of tenants are in the bundle. */
+export const access = (): Omit<AccessOptions, "limits"> =>
+  JSON.parse(process.env["CAIRN_ACCESS"] || "{}") as Omit<AccessOptions, "limits">;
 
 /** The endpoints that hear of the runs. */
 export const webhooks = (): readonly Webhook[] =>

@@ -14,6 +14,7 @@ import type { Agent } from "../src/ports/agent.ts";
 import { loadAgentFile } from "../src/sdk/load.ts";
 import { isOwn } from "../src/sdk/own-files.ts";
 import { aliased, isInstalled, unbuilt } from "../src/sdk/typescript/locate.ts";
+import type { TenantLimitsByName } from "../src/sdk/access.ts";
 import type { ModelRates } from "../src/protocol/model-rate.ts";
 import { type Prices, pricedBy } from "../src/sdk/prices.ts";
 import { providerPackages, requireClients, requirePackages } from "./provider-packages.ts";
@@ -65,6 +66,8 @@ export async function bundleFunctions(of: {
   readonly prices?: Prices;
   /** The rate limits of models in cairn.config.ts. */
   readonly modelRates?: ModelRates;
+  /** `access.limits` of cairn.config.ts. They are in the bundles, since the variables of a function have 4 KB together. */
+  readonly tenantLimits?: TenantLimitsByName;
   /**
    * The names of isolated agents. Each gets a beat function of its own. It contains this agent, and those of which it
    * dispatches child runs: their tasks and budgets are read, and no code of them runs.
@@ -79,16 +82,18 @@ export async function bundleFunctions(of: {
   /** The project of the agents; default: this checkout. */
   readonly project?: Project;
 }): Promise<readonly Bundle[]> {
-  const { isolated = [], prices = {}, modelRates = {}, eventStreams = false, project = CHECKOUT } = of;
+  const { isolated = [], eventStreams = false, project = CHECKOUT } = of;
+  const { prices = {}, modelRates = {}, tenantLimits = {} } = of;
+  const settings = { prices, modelRates, tenantLimits };
   requireClients([project.root, OWN]);
   rmSync(of.folder, { recursive: true, force: true });
   const agents = await agentLines(of.agentFiles, { prices, root: project.root });
   const all = agentsModule(
     [...agents.values()].map(({ line }) => line),
-    { prices, modelRates },
+    settings,
   );
   const entryOf = (name: FunctionName): string => of.instead?.[name] ?? ownModule(name);
-  const none = agentsModule([], { prices: {}, modelRates: {} });
+  const none = agentsModule([], { prices: {}, modelRates: {}, tenantLimits });
   const shown = await consoleModule(of.console ?? false);
   const agentsIn = Map.groupBy(agents.keys(), (name) => agents.get(name)?.file ?? "");
   return Promise.all(
@@ -97,7 +102,7 @@ export async function bundleFunctions(of: {
       ...(eventStreams ? [{ name: EVENTS, entry: ownModule(EVENTS), agents: none } as const] : []),
       ...isolated.map((agent) => ({
         ...{ name: agentFunction(agent), entry: entryOf("beat") },
-        agents: agentsModule(linesFor(agent, agents), { prices, modelRates }),
+        agents: agentsModule(linesFor(agent, agents), { prices, modelRates, tenantLimits: {} }),
       })),
     ].map(({ name, ...wanted }) =>
       bundle(name, { ...wanted, project, console: shown, agentsIn, folder: join(of.folder, name) }),
@@ -240,11 +245,17 @@ interface AgentLine {
   readonly children: readonly string[];
 }
 
-const agentsModule = (
-  lines: readonly string[],
-  { prices, modelRates }: { readonly prices: Prices; readonly modelRates: ModelRates },
-): string =>
-  `export const prices = ${JSON.stringify(prices)};\nexport const modelRates = ${JSON.stringify(modelRates)};\nexport const agents = {\n${lines.join("\n")}\n};\n`;
+interface BundledSettings {
+  readonly prices: Prices;
+  readonly modelRates: ModelRates;
+  readonly tenantLimits: TenantLimitsByName;
+}
+
+const agentsModule = (lines: readonly string[], settings: BundledSettings): string =>
+  [
+    ...Object.entries(settings).map(([name, value]) => `export const ${name} = ${JSON.stringify(value)};`),
+    `export const agents = {\n${lines.join("\n")}\n};\n`,
+  ].join("\n");
 
 const agentsPlugin = (contents: string, { root }: Project): Plugin => ({
   name: "agents",

@@ -21,6 +21,7 @@ export function environmentOf(
   { names, plan }: { readonly names: Names; readonly plan: Plan },
 ): Readonly<Record<string, string>> {
   const { seal } = plan.options;
+  const { limits: _limits, ...access } = plan.access;
   const kind = kindOf(fn);
   const values: Readonly<Record<FunctionVariable, string>> = {
     CAIRN_TABLE: names.table,
@@ -30,15 +31,37 @@ export function environmentOf(
     CAIRN_LIMITS: JSON.stringify({ openParkMs: openParkMsOf(plan), ...plan.limits }),
     CAIRN_STATUS_SHARDS: plan.options.statusShards === 1 ? "" : String(plan.options.statusShards),
     CAIRN_PARAMETERS: kind === "sweep" && plan.webhooks.length === 0 ? "" : JSON.stringify(secretsOf(fn, plan)),
-    CAIRN_ACCESS: Object.keys(plan.access).length === 0 ? "" : JSON.stringify(plan.access),
+    CAIRN_ACCESS: Object.keys(access).length === 0 ? "" : JSON.stringify(access),
     CAIRN_WEBHOOKS: plan.webhooks.length === 0 ? "" : JSON.stringify(plan.webhooks),
     CAIRN_SWEEP: plan.webhooks.length === 0 ? "" : names.functionName("sweep"),
     CAIRN_DEPLOYMENT: plan.deployment,
     CAIRN_SEAL_KMS_KEY: seal?.kmsKey ?? "",
     CAIRN_SEAL: seal?.required === true ? "required" : "",
   };
-  return {
+  const variables = {
     ...Object.fromEntries(READ[kind].map((name) => [name, values[name]]).filter(([, value]) => value !== "")),
     ...(LOADS_AGENTS.has(kind) ? plan.options.env : {}),
   };
+  refuseTooLong(fn, variables);
+  return variables;
 }
+
+/** In bytes, of the JSON of all variables together (AWS Lambda Developer Guide, "Lambda quotas"). */
+const ENVIRONMENT_MAX = 4 * 1_024;
+
+/** Lambda would refuse it in the middle of a deployment. */
+function refuseTooLong(fn: DeployedFunction, variables: Readonly<Record<string, string>>): void {
+  const bytes = bytesOf(variables);
+  if (bytes <= ENVIRONMENT_MAX) return;
+  const largest = Object.entries(variables)
+    .map(([name, value]) => ({ name, bytes: bytesOf({ [name]: value }) }))
+    .toSorted((one, other) => other.bytes - one.bytes)
+    .slice(0, 3)
+    .map((each) => `${each.name} (${each.bytes})`);
+  throw new Error(
+    `the variables of the function ${fn} have ${bytes} bytes, and Lambda takes ${ENVIRONMENT_MAX}. ` +
+      `The largest: ${largest.join(", ")}. Shorten deploy.env, or name fewer secrets and webhooks in cairn.config.ts`,
+  );
+}
+
+const bytesOf = (variables: Readonly<Record<string, string>>): number => Buffer.byteLength(JSON.stringify(variables));

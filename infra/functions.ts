@@ -7,7 +7,7 @@ import { TABLE } from "../src/adapters/aws/table/schema.ts";
 import { accessVariable } from "./access.ts";
 import { agentOptionsOf } from "./agent-options.ts";
 import { LOADS_AGENTS, environmentOf } from "./environment.ts";
-import { type Statement, statementsOf, tlsOnly } from "./grants.ts";
+import { type Statement, refuseTooLongPolicy, statementsOf, tlsOnly } from "./grants.ts";
 import {
   type AgentFunction,
   type DeployedFunction,
@@ -58,6 +58,8 @@ function createFunction(site: Site, fn: DeployedFunction): sst.aws.Function {
   const { memoryMb, layers = [], permissions = [], vpc } = agentOptionsOf(fn, site.options, plan);
   const keys = { sealKey: options.seal?.kmsKey ?? null, storeKey: site.options.kmsKey };
   const grants = { secrets: secretsOf(fn, plan), ...keys, hasWebhooks: plan.webhooks.length > 0 };
+  const statements = statementsOf(fn, names, grants);
+  refuseTooLongPolicy(fn, statements);
   return new sst.aws.Function(called(componentOf(fn)), {
     name: names.functionName(fn),
     description: `cairn: ${fn}`,
@@ -74,7 +76,7 @@ function createFunction(site: Site, fn: DeployedFunction): sst.aws.Function {
     ...(layers.length === 0 ? {} : { layers: layers as $util.Input<string>[] }),
     ...(vpc === undefined ? {} : { vpc: vpc as SstVpc }),
     permissions: [
-      ...statementsOf(fn, names, grants),
+      ...statements,
       ...(vpc === undefined ? [] : [IN_VPC]),
       ...(isTraced(plan) ? [FUNCTION_TRACES] : []),
       ...(permissions as unknown as Statement[]),
@@ -112,7 +114,7 @@ const CALLED_OVER_HTTP: ReadonlySet<FunctionKind> = new Set(["api", EVENTS]);
 function variablesOf(fn: DeployedFunction, site: Site): Record<string, $util.Input<string>> {
   const { options, plan } = site;
   const own = LOADS_AGENTS.has(kindOf(fn)) ? { ...options.env, ...agentOptionsOf(fn, options, plan).env } : {};
-  const access = CALLED_OVER_HTTP.has(kindOf(fn)) ? accessVariable(options, plan) : {};
+  const access = CALLED_OVER_HTTP.has(kindOf(fn)) ? accessVariable(options) : {};
   return { ...environmentOf(fn, site), ...(access as object), ...(own as Record<string, $util.Input<string>>) };
 }
 

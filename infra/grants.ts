@@ -121,7 +121,7 @@ export function statementsOf(
       ? [{ actions: ["lambda:InvokeFunction"], resources: [names.functionArn("sweep")] }]
       : []),
     ...(follows === undefined ? [] : [{ actions: FOLLOW, resources: [`${tableArn}/stream/*`] }]),
-    ...(parameters.length === 0 ? [] : [{ actions: ["ssm:GetParameter"], resources: parameters }]),
+    ...(parameters.length === 0 ? [] : [{ actions: ["ssm:GetParameter", "ssm:GetParameters"], resources: parameters }]),
     ...(sealKey === null || grant.seals === undefined ? [] : [{ actions: SEAL, resources: [sealKey] }]),
     ...(sealKey === null || grant.unseals === undefined ? [] : [{ actions: UNSEAL, resources: [sealKey] }]),
     ...(storeKey === undefined ? [] : [storeKeyStatement(storeKey, names)]),
@@ -131,6 +131,27 @@ export function statementsOf(
       resources: [`${names.logGroupArn(fn)}:*`],
     },
   ];
+}
+
+/** Characters of all inline policies of a role together (AWS IAM User Guide, "IAM and AWS STS quotas"). */
+const POLICIES_MAX = 10_240;
+/** What the policies of a deployment have besides: those of a network, of traces, and of `deploy.permissions`. */
+const POLICIES_SPARE = 1_024;
+
+/** IAM would refuse it in the middle of a deployment. The names of secrets take most of it. */
+export function refuseTooLongPolicy(fn: DeployedFunction, statements: readonly Statement[]): void {
+  const length = JSON.stringify(
+    statements.map(({ actions: Action, resources: Resource, conditions }) => ({
+      ...{ Effect: "Allow", Action, Resource },
+      Condition: conditions,
+    })),
+  ).length;
+  if (length <= POLICIES_MAX - POLICIES_SPARE) return;
+  throw new Error(
+    `the policy of the function ${fn} has ${length} characters, and IAM takes ${POLICIES_MAX} for a role ` +
+      `(${POLICIES_SPARE} are kept for what is added). Declare fewer secrets, or set deploy.isolation to "agent": ` +
+      "then each agent has a function that may read its own secrets only",
+  );
 }
 
 const FOLLOW = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map((each) => `dynamodb:${each}`);

@@ -21,13 +21,16 @@ export async function readProject(root: string): Promise<DeployedProject> {
     const why = `there is no cairn.config.ts in ${root}: write one, or name its folder in the option config of cairn()`;
     throw Object.assign(new Error(why), { code: "ConfigMissing", next: "npx cairn-run init my-agents" });
   }
-  const { agents: agentFiles, prices = {}, modelRates = {}, deploy = {} } = config;
+  const { agents: agentFiles, prices = {}, modelRates = {}, access = {}, deploy = {} } = config;
   const agents = await agentSecretsOf(agentFiles);
   const isolated = isolatedOf(deploy, agents).map(({ agent }) => agent);
   const { eventStreams = false, console = false } = deploy;
   return {
     config,
-    bundling: { agentFiles, prices, modelRates, isolated, eventStreams, console },
+    bundling: {
+      ...{ agentFiles, prices, modelRates, isolated, eventStreams, console },
+      tenantLimits: access.limits ?? {},
+    },
     schedules: await schedulesOf({ agentFiles, tenant: DEFAULT_TENANT }),
     agents,
   };

@@ -1,7 +1,8 @@
 /**
- * The lifecycle rules of the bucket: how long objects are kept. Below `runs/` they are a backstop behind the clean-up
- * of removed rows, and count from each object's creation. Only these rules move and delete archives; no function may
- * delete one.
+ * The lifecycle rules of the bucket: how long archives are kept. Only these rules move and delete archives; no function
+ * may delete one. None expires by age below `runs/`: a rule counts from an object's creation, and a chat may live longer
+ * than any number of days. There the daily search for orphans is behind the clean-up of removed rows, and the diagnosis
+ * says whether it runs.
  *
  * Prices and break-even points are in docs/adr/0016-archives.md.
  */
@@ -20,12 +21,6 @@ export interface LifecycleRule {
   /** Days after the object's creation. */
   readonly expirationDays?: number;
 }
-
-/**
- * The backstop for objects of runs. A run's first snapshot is as old as the run, so this is longer than any run should
- * live.
- */
-const RUNS_DAYS = 400;
 
 /**
  * The days in which a deletion can be reversed. A deletion hides an object behind a delete marker, and no function may
@@ -48,7 +43,6 @@ const expiryOf = (tier: ArchiveTier): LifecycleRule => ({
 
 /** The lifecycle rules of the bucket. */
 export const LIFECYCLE_RULES: readonly LifecycleRule[] = [
-  { id: "runs-backstop", prefix: "runs/", expirationDays: RUNS_DAYS },
   expiryOf("warm"),
   {
     id: "archive-warm-moves",

@@ -73,6 +73,7 @@ export const POINTS: readonly Point[] = [
       "stream-failures",
       "sweeper-scheduled",
       "sweeper-ran",
+      "orphans-searched",
       "work",
       "disk",
     ],

@@ -12,6 +12,7 @@ import type { FoundKey } from "../ports/object-store.ts";
 import type { Invocation } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
 import type { TaskResult } from "../protocol/chain.ts";
+import { LAST_ORPHANS_SEARCH } from "../protocol/mutex-lease.ts";
 import { alarm } from "../history/alarm.ts";
 import { isStored } from "../history/clean-up.ts";
 import { RUNS, incarnationOf, prefixUnder } from "../history/object-keys.ts";
@@ -21,8 +22,6 @@ import { keepCursor, withMutexLease } from "./mutex-lease.ts";
 const KEYS_MAX = 1_000;
 /** How many incarnations are examined at once, since each of them mostly waits for the table. */
 const AT_ONCE = 16;
-/** The cursor of this mutex lease says when the last pass over all objects ended; epoch milliseconds. */
-const LAST_PASS = "orphans: last pass";
 /** A pass begins this long after the last one: once a day, where an invocation looks every ten minutes. */
 const PASS_MS = 23.5 * 3_600_000;
 
@@ -52,7 +51,7 @@ export async function collectOrphans(world: World, after: string | null): Promis
  * there. Begins a new pass once a day. For worlds whose chain does not keep the cursor.
  */
 export async function collectAllOrphans(world: World, invocation: Invocation): Promise<OrphansResult> {
-  const lastPassAt = Number((await world.leases.cursorOf(LAST_PASS)) ?? 0);
+  const lastPassAt = Number((await world.leases.cursorOf(LAST_ORPHANS_SEARCH)) ?? 0);
   if (world.clock.now() - lastPassAt < PASS_MS) return { kind: "orphans", next: null };
   let isOver = false;
   const next = async (after: string | null): Promise<string | null> => {
@@ -61,7 +60,7 @@ export async function collectAllOrphans(world: World, invocation: Invocation): P
     return cursor;
   };
   await withMutexLease(world, invocation, { name: "orphans", next });
-  if (isOver) await keepCursor(world, invocation, { name: LAST_PASS, cursor: String(world.clock.now()) });
+  if (isOver) await keepCursor(world, invocation, { name: LAST_ORPHANS_SEARCH, cursor: String(world.clock.now()) });
   return { kind: "orphans", next: null };
 }
 

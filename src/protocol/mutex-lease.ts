@@ -45,3 +45,6 @@ export function storedMutexLease(
 ): MutexLease {
   return { name, owner, until, cursor: cursor === undefined ? (before?.cursor ?? null) : cursor, now };
 }
+
+/** The cursor of this mutex lease says when the last search for orphans ended; epoch milliseconds. */
+export const LAST_ORPHANS_SEARCH = "orphans: last pass";

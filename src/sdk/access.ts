@@ -14,8 +14,10 @@ export interface AccessOptions {
   /** The issuer whose tokens count, with `auth: "jwt"`. */
   readonly jwt?: JwtOptions;
   /** What each tenant may do over HTTP, by its name; `*` is each one that is not named. Default: no limits. */
-  readonly limits?: Readonly<Record<string, TenantLimits>>;
+  readonly limits?: TenantLimitsByName;
 }
+
+export type TenantLimitsByName = Readonly<Record<string, TenantLimits>>;
 
 /** The limits of one tenant. Each is optional. All processes of a store or deployment count together. */
 export interface TenantLimits extends RequestLimits {

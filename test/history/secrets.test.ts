@@ -15,7 +15,7 @@ import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { redactionIn, secretsFor } from "../../src/history/secrets.ts";
 import { startRun } from "../../src/operations/start.ts";
-import { refusal, startAwsServer, stubAwsEnvironment } from "../support/aws/aws-server.ts";
+import { type Answer, ok, refusal, startAwsServer, stubAwsEnvironment } from "../support/aws/aws-server.ts";
 
 const ABSENT: SecretLook = { kind: "absent", where: "the drawer", mend: "put it into the drawer" };
 
@@ -129,4 +129,50 @@ test("an operator without access to parameters learns that a secret is unread, a
   await expect(parameterSecrets({ deployment: "cairn-dev", names: ["TOKEN"], client }).get("TOKEN")).rejects.toThrow(
     StoreUnreachable,
   );
+});
+
+const values = (asked: string): Answer => {
+  const { Names } = JSON.parse(asked) as { readonly Names: readonly string[] };
+  const Parameters = Names.filter((name) => !name.endsWith("NONE")).map((Name) => ({
+    Name,
+    Value: `value of ${Name}`,
+  }));
+  return ok({ Parameters, InvalidParameters: Names.filter((name) => name.endsWith("NONE")) });
+};
+
+test("what is asked for at the same time is read by ten", async () => {
+  const server = await startAwsServer();
+  onTestFinished(async () => {
+    vi.unstubAllEnvs();
+    await server.close();
+  });
+  stubAwsEnvironment();
+  const names = [...Array.from({ length: 23 }, (_, index) => `TOKEN_${index}`), "NONE"];
+  const secrets = parameterSecrets({ deployment: "cairn-dev", names, client: { endpoint: server.endpoint } });
+  server.answerWith(({ body }) => values(body));
+  const looks = await Promise.all(names.map((name) => secrets.get(name)));
+  expect(looks.slice(0, -1)).toEqual(
+    names.slice(0, -1).map((name) => ({ kind: "found", value: `value of /cairn/cairn-dev/${name}` })),
+  );
+  expect(looks.at(-1)).toMatchObject({ kind: "absent" });
+  const asked = server.asked.map(({ body }) => (JSON.parse(body) as { Names: unknown[] }).Names.length);
+  expect(asked.toSorted((one, other) => other - one)).toEqual([10, 10, 4]);
+});
+
+test("what may not be read together is read one by one", async () => {
+  const server = await startAwsServer();
+  onTestFinished(async () => {
+    vi.unstubAllEnvs();
+    await server.close();
+  });
+  stubAwsEnvironment();
+  const secrets = parameterSecrets({ deployment: "cairn-dev", names: null, client: { endpoint: server.endpoint } });
+  server.answerWith(({ what, body }) => {
+    if (what.endsWith("GetParameters")) return refusal("AccessDeniedException");
+    return body.includes("OTHER") ? refusal("AccessDeniedException") : ok({ Parameter: { Value: "mine" } });
+  });
+  expect(await Promise.all([secrets.get("MINE"), secrets.get("OTHER")])).toMatchObject([
+    { kind: "found", value: "mine" },
+    { kind: "unread" },
+  ]);
 });

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { Config, DeployOptions } from "../../src/sdk/config.ts";
 import { loadConfig } from "../../src/sdk/config.ts";
 import { environmentOf } from "../../infra/environment.ts";
-import { statementsOf } from "../../infra/grants.ts";
+import { refuseTooLongPolicy, statementsOf } from "../../infra/grants.ts";
 import { FUNCTIONS, type FunctionName, namesOf } from "../../infra/names.ts";
 import { machineTimesOf, planOf, secondsOf, secretsOf } from "../../infra/plan.ts";
 
@@ -291,4 +291,34 @@ test("a deployment refuses webhooks to this machine, and more than its environme
   expect(() => planOf({ webhooks: [hook("http://127.0.0.1:3000/")] }, [])).toThrow("no deployment can reach");
   const many = Array.from({ length: 3 }, (_, n) => hook(`https://hooks.example/${n}${"x".repeat(900)}`));
   expect(() => planOf({ webhooks: many }, [])).toThrow("more than 2000 bytes");
+});
+
+test("the limits of 200 tenants are in the bundles and cost no variable", () => {
+  const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "1" });
+  const limits = Object.fromEntries(
+    Array.from({ length: 200 }, (_, index) => [
+      `tenant-${index}`,
+      { requestsPerMinute: 60, day: { runs: 10, usd: 5 } },
+    ]),
+  );
+  const plan = planOf({ access: { auth: "token", limits } }, []);
+  expect(environmentOf("api", { names, plan })["CAIRN_ACCESS"]).toBe('{"auth":"token"}');
+});
+
+test("variables that Lambda would not take are refused when planned, with the largest", () => {
+  const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "1" });
+  const plan = planOf({ deploy: { env: { LONG: "v".repeat(3_000), SHORT: "v".repeat(900) } } }, []);
+  expect(() => environmentOf("beat", { names, plan })).toThrow(
+    /^the variables of the function beat have 4\d{3} bytes, and Lambda takes 4096. The largest: LONG \(3011\), SHORT \(912\)/,
+  );
+  expect(() => environmentOf("park", { names, plan })).not.toThrow();
+});
+
+test("a policy that IAM would not take is refused when planned", () => {
+  const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "111122223333" });
+  const secretsNamed = (count: number) => Array.from({ length: count }, (_, index) => `A_SERVICE_TOKEN_${index}`);
+  const policyWith = (count: number) => () =>
+    refuseTooLongPolicy("beat", statementsOf("beat", names, { secrets: secretsNamed(count), storeKey: undefined }));
+  expect(policyWith(60)).not.toThrow();
+  expect(policyWith(100)).toThrow(/^the policy of the function beat has \d+ characters, and IAM takes 10240/);
 });

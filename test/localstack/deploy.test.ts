@@ -184,7 +184,6 @@ describe("LocalStack applies the requested settings", () => {
     const { Policy = "" } = await objects.send(new GetBucketPolicyCommand(of));
     expect(Policy).toContain("s3:if-none-match");
     const { Rules } = await objects.send(new GetBucketLifecycleConfigurationCommand(of));
-    expect(Rules).toContainEqual(expect.objectContaining({ Filter: { Prefix: "runs/" }, Expiration: { Days: 400 } }));
     expect(Rules).toContainEqual(
       expect.objectContaining({
         Filter: { And: { Prefix: "archive/cold/", ObjectSizeGreaterThan: 128 * 1024 } },

@@ -28,22 +28,37 @@ export function parameterSecrets({ deployment, names, client: options = {} }: Pa
   // Loaded on first use, since most functions never read a secret.
   const clientOf = (): Promise<SSMClient> => (client ??= clientWith(options));
   const path = parameterPath(deployment);
+  const single = async (parameter: string): Promise<SecretLook> => {
+    const { GetParameterCommand } = await import("@aws-sdk/client-ssm");
+    try {
+      const command = new GetParameterCommand({ Name: parameter, WithDecryption: true });
+      return lookOf(parameter, (await (await clientOf()).send(command)).Parameter?.Value);
+    } catch (error) {
+      if (isNamed(error, "ParameterNotFound")) return absent(parameter);
+      if (names === null && isDenied(error)) return unread(parameter);
+      throw error;
+    }
+  };
+  /** The values of several parameters; null if they cannot be read as a whole, which is authorised as a whole. */
+  const several = async (parameters: readonly string[]): Promise<ReadonlyMap<string, string | undefined> | null> => {
+    const { GetParametersCommand } = await import("@aws-sdk/client-ssm");
+    try {
+      const command = new GetParametersCommand({ Names: [...parameters], WithDecryption: true });
+      const { Parameters = [] } = await (await clientOf()).send(command);
+      return new Map(Parameters.map(({ Name = "", Value }) => [Name, Value]));
+    } catch (error) {
+      if (isDenied(error)) return null;
+      throw error;
+    }
+  };
+  const looks = together(async (parameters) => {
+    const values = parameters.length === 1 ? null : await several(parameters);
+    return (parameter) => (values === null ? single(parameter) : lookOf(parameter, values.get(parameter)));
+  });
   return {
-    get: async (name) => {
+    get: (name) => {
       const parameter = parameterOf(deployment, name);
-      const { GetParameterCommand } = await import("@aws-sdk/client-ssm");
-      const sent = async (): Promise<SecretLook> => {
-        try {
-          const command = new GetParameterCommand({ Name: parameter, WithDecryption: true });
-          const { Parameter } = await (await clientOf()).send(command);
-          return Parameter?.Value ? { kind: "found", value: Parameter.Value } : absent(parameter);
-        } catch (error) {
-          if (isNamed(error, "ParameterNotFound")) return absent(parameter);
-          if (names === null && isDenied(error)) return unread(parameter);
-          throw error;
-        }
-      };
-      return reaching(`the parameter ${parameter}`, sent);
+      return reaching(`the parameter ${parameter}`, () => looks(parameter));
     },
     // The deployment has declared them.
     declare: async () => undefined,
@@ -51,6 +66,35 @@ export function parameterSecrets({ deployment, names, client: options = {} }: Pa
       names ?? reaching(`the parameters below ${path}`, async () => namesBelow(await clientOf(), path)),
   };
 }
+
+/** How many parameters one request takes. */
+const TOGETHER_MAX = 10;
+
+/**
+ * Reads by few requests what is asked for at the same time: a process with 40 secrets sends 4 requests, not 40, and the
+ * account has 40 a second (docs/scale.md). `read` gets up to ten parameters, and answers for each of them.
+ */
+function together(
+  read: (parameters: readonly string[]) => Promise<(parameter: string) => SecretLook | Promise<SecretLook>>,
+): (parameter: string) => Promise<SecretLook> {
+  let gathering: { readonly parameters: string[]; readonly answers: Promise<Awaited<ReturnType<typeof read>>> } | null =
+    null;
+  return async (parameter) => {
+    if (gathering === null || gathering.parameters.length === TOGETHER_MAX) {
+      const parameters: string[] = [];
+      const answers = Promise.resolve().then(() => {
+        if (gathering?.parameters === parameters) gathering = null;
+        return read(parameters);
+      });
+      gathering = { parameters, answers };
+    }
+    gathering.parameters.push(parameter);
+    return (await gathering.answers)(parameter);
+  };
+}
+
+const lookOf = (parameter: string, value: string | undefined): SecretLook =>
+  value ? { kind: "found", value } : absent(parameter);
 
 async function clientWith(options: ClientOptions): Promise<SSMClient> {
   const { SSMClient } = await import("@aws-sdk/client-ssm");

@@ -131,8 +131,7 @@ const SAMPLES: readonly Sample[] = [
   ["bucket-lifecycle", "ok", /no such rules/, { lifecycle: MISSING }],
   ["bucket-lifecycle", "ok", /none deletes/, rule("runs/", false)],
   ["bucket-lifecycle", "fail", /everything after 7 days/, rule("")],
-  ["bucket-lifecycle", "ok", /these limit the age of a run: runs\/ after 400 days/, rule("runs/", true, 400)],
-  ["bucket-lifecycle", "fail", /runs\/ after 364 days/, rule("runs/", true, 364)],
+  ["bucket-lifecycle", "fail", /runs\/ after 400 days, also of runs that have not ended/, rule("runs/", true, 400)],
   ["bucket-lifecycle", "fail", /runs\/a after 7 days/, rule("runs/a")],
   ["bucket-lifecycle", "unknown", /some:Action/, { lifecycle: DENIED }],
   ["machine", "fail", /no machine arn/, { machine: MISSING }],
@@ -173,6 +172,9 @@ const SAMPLES: readonly Sample[] = [
   ["sweeper-scheduled", "unknown", /some:Action/, { sweeper: DENIED }],
   ["sweeper-ran", "warn", /31 minutes ago/, withChanges("sweepTurn", { until: HEALTHY.at - 31 * 60_000 })],
   ["sweeper-ran", "unknown", /never ran/, { sweepTurn: MISSING }],
+  ["orphans-searched", "ok", /20 hours ago/, withChanges("orphansSearched", { at: HEALTHY.at - 20 * 3_600_000 })],
+  ["orphans-searched", "warn", /4 days ago/, withChanges("orphansSearched", { at: HEALTHY.at - 4 * 86_400_000 })],
+  ["orphans-searched", "unknown", /none has ended/, { orphansSearched: MISSING }],
   ["alarms", "warn", /no alarm/, withChanges("alarms", { alarms: [] })],
   ["alarms", "warn", /now in alarm: cairn-x/, alarm({ state: "ALARM" })],
   ["alarms", "warn", /no operator is notified: cairn-x/, alarm({ tellsSomebody: false })],
@@ -230,5 +232,6 @@ test("what is missing is told once: what needs it is unknown, and all else is ju
   expect(judged.filter(({ status }) => status === "unknown").map(({ id }) => id)).toEqual([
     ...["table-keys", "table-indexes", "table-ttl", "table-stream", "table-backups", "table-protection", "table-rows"],
     ...["table-billing", "stores", "stream-followed", "stream-failures", "sweeper-ran"],
+    "orphans-searched",
   ]);
 });

@@ -73,7 +73,6 @@ describe("a conditional write with an unknown outcome is ambiguous and was sent 
     ["a lost connection", { kind: "drop" }],
     ["no answer in time", { kind: "hang" }],
     ["another put under way", xmlRefusal(409, "ConditionalRequestConflict")],
-    ["too much to do", xmlRefusal(503, "SlowDown")],
     ["a failure of the service", xmlRefusal(500, "InternalError")],
     ["a request that took too long", xmlRefusal(400, "RequestTimeout")],
   ];

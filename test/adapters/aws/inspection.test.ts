@@ -102,7 +102,7 @@ describe("a deployment", () => {
       caller: { seen: { account: "111122223333" } },
       table: { seen: { stream: { arn: "stream-1" }, billing: "PROVISIONED", isProtected: false, indexes: [] } },
       backups: { seen: { isEnabled: false } },
-      ...{ tableStore: { seen: { id: null } }, sweepTurn: { kind: "missing" } },
+      ...{ tableStore: { seen: { id: null } }, sweepTurn: { kind: "missing" }, orphansSearched: { kind: "missing" } },
       liveRows: { seen: { looked: 0, damaged: [], isAll: true } },
       publicAccess: { seen: { open: ["IgnorePublicAcls", "RestrictPublicBuckets"] } },
       ...{ encryption: { kind: "missing" }, policy: { kind: "missing" } },

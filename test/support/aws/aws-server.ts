@@ -26,6 +26,8 @@ export interface AwsServer {
   readonly asked: readonly Asked[];
   /** The coming responses; the last one repeats forever. */
   answer(...answers: readonly Answer[]): void;
+  /** Responds to each coming request by what it asks for. */
+  answerWith(respond: (asked: Asked) => Answer): void;
   close(): Promise<void>;
 }
 
@@ -46,11 +48,14 @@ export const xmlRefusal = (status: number, code: string): Answer => ({
 export async function startAwsServer(): Promise<AwsServer> {
   const asked: Asked[] = [];
   let answers: readonly Answer[] = [];
+  let respond: ((asked: Asked) => Answer) | null = null;
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const what = String(request.headers["x-amz-target"] ?? `${request.method} ${request.url}`);
-    asked.push({ what, headers: request.headers, body: Buffer.concat(chunks).toString() });
+    const seen = { what, headers: request.headers, body: Buffer.concat(chunks).toString() };
+    asked.push(seen);
+    if (respond !== null) return give(respond(seen), response);
     const [answer = ok(), ...rest] = answers;
     if (rest.length > 0) answers = rest;
     give(answer, response);
@@ -62,6 +67,11 @@ export async function startAwsServer(): Promise<AwsServer> {
     answer: (...to) => {
       asked.length = 0;
       answers = to;
+      respond = null;
+    },
+    answerWith: (by) => {
+      asked.length = 0;
+      respond = by;
     },
     close: async () => {
       server.closeAllConnections();

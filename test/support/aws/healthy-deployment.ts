@@ -86,6 +86,7 @@ export const HEALTHY: AwsSeen = {
   backups: inspected({ isEnabled: true }),
   tableStore: inspected({ id: "one", foreign: null }),
   sweepTurn: inspected({ until: AT - 60_000 }),
+  orphansSearched: inspected({ at: AT - 10 * 3_600_000 }),
   liveRows: inspected({ looked: 7, damaged: [], isAll: true }),
   bucket: inspected({ region: "eu-west-1" }),
   bucketStore: inspected({ id: "one", foreign: null }),

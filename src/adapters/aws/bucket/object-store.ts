@@ -4,15 +4,30 @@
  * the one that a get returns.
  */
 import { GetObjectCommand, type GetObjectCommandOutput, PutObjectCommand, type S3Client } from "@aws-sdk/client-s3";
+import { randomInt } from "node:crypto";
+import type { Clock } from "../../../ports/world.ts";
 import type { ObjectStore } from "../../../ports/object-store.ts";
 import type { Pair } from "../clients.ts";
+import { systemClock } from "../clock.ts";
 import { isNamed, reaching, undecided } from "../errors.ts";
 import { STORE } from "../table/keys.ts";
 import { identityIn, ownId } from "../table/store-identity.ts";
 import { keysAfter, removeUnder } from "./object-removal.ts";
 
-export function s3ObjectStore(of: { readonly clients: Pair<S3Client>; readonly bucket: string }): ObjectStore {
-  const { clients, bucket } = of;
+/**
+ * The pauses before a put that S3 answered with SlowDown is sent again, in milliseconds: each is drawn between half of it
+ * and all of it. S3 needs seconds to split a hot prefix, and its caller sends a put only a few times.
+ */
+const PAUSES_MS = [100, 200, 400, 800, 1_600];
+
+export function s3ObjectStore(of: {
+  readonly clients: Pair<S3Client>;
+  readonly bucket: string;
+  readonly clock?: Pick<Clock, "after">;
+}): ObjectStore {
+  const { clients, bucket, clock = systemClock } = of;
+  const pause = (ms: number): Promise<void> =>
+    new Promise((resolve) => void clock.after(randomInt(ms / 2, ms + 1), resolve));
   const store = `the bucket ${bucket}`;
   const listed = { client: clients.repeating, bucket };
   const get = (key: string): Promise<Uint8Array | null> =>
@@ -26,11 +41,16 @@ export function s3ObjectStore(of: { readonly clients: Pair<S3Client>; readonly b
     });
   return {
     put: async (key, bytes) => {
-      try {
-        await clients.once.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: bytes, IfNoneMatch: "*" }));
-        return { kind: "stored" };
-      } catch (error) {
-        return isNamed(error, "PreconditionFailed") ? { kind: "exists" } : undecided(error, store);
+      for (let sent = 0; ; sent += 1) {
+        try {
+          await clients.once.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: bytes, IfNoneMatch: "*" }));
+          return { kind: "stored" };
+        } catch (error) {
+          if (isNamed(error, "PreconditionFailed")) return { kind: "exists" };
+          const ms = PAUSES_MS[sent];
+          if (ms === undefined || !isNamed(error, "SlowDown")) return undecided(error, store);
+          await pause(ms);
+        }
       }
     },
     get,

@@ -111,22 +111,15 @@ export const BUCKET_CHECKS: readonly Check<AwsCase>[] = [
           const deleting = rules.filter(({ isEnabled, prefix }) => isEnabled && reaches(prefix));
           const words = ({ prefix, expiresDays }: LifecycleSeen): string =>
             `${prefix || "everything"} after ${expiresDays} days`;
-          const early = deleting.filter(({ expiresDays }) => expiresDays !== null && expiresDays < EXPIRES_DAYS_MIN);
+          const expiring = deleting.filter(({ expiresDays }) => expiresDays !== null);
           const mend = "cairn deletes the objects below runs/ with their runs, so deploy again to remove this rule";
-          if (early.length > 0) return fail(`it deletes ${early.map(words).join(", ")}`, mend);
-          const late = deleting.filter(({ expiresDays }) => expiresDays !== null);
-          return ok(
-            late.length === 0
-              ? "none deletes below runs/"
-              : `these limit the age of a run: ${late.map(words).join(", ")}`,
-          );
+          return expiring.length > 0
+            ? fail(`it deletes ${expiring.map(words).join(", ")}, also of runs that have not ended`, mend)
+            : ok("none deletes below runs/");
         },
       }),
   },
 ];
-
-/** Lifecycle rules count from an object's creation, whether or not its run has ended. Only a late backstop is safe. */
-const EXPIRES_DAYS_MIN = 365;
 
 /** Whether a rule for that prefix applies to objects of runs. */
 const reaches = (prefix: string): boolean => prefix.startsWith("runs/") || "runs/".startsWith(prefix);

@@ -11,6 +11,9 @@ const AGAIN = "deploy again";
  * next one.
  */
 const SWEEP_LATE_MS = 30 * 60_000;
+const HOUR_MS = 3_600_000;
+/** A search begins once a day, and takes hours in a store of millions of runs. */
+const ORPHANS_LATE_MS = 72 * HOUR_MS;
 
 export const AROUND_CHECKS: readonly Check<AwsCase>[] = [
   {
@@ -66,6 +69,25 @@ export const AROUND_CHECKS: readonly Check<AwsCase>[] = [
           return lateMs > SWEEP_LATE_MS
             ? warn(`its last sweep ended ${minutes} minutes ago`, mend)
             : ok(`${minutes} minutes ago`);
+        },
+      }),
+  },
+  {
+    id: "orphans-searched",
+    says: "the daily search for orphans ends",
+    needs: ["table"],
+    strict: true,
+    judge: ({ aws }) =>
+      judgeLook(aws.orphansSearched, {
+        missing: unknown("none has ended; a new deployment has its first within hours", "run doctor again tomorrow"),
+        seen: ({ at }) => {
+          const lateMs = aws.at - at;
+          const hours = Math.max(0, Math.round(lateMs / HOUR_MS));
+          const why = "objects of removed runs stay and are paid for, since no rule of the bucket deletes them";
+          const mend = "check the schedule Orphans and the log of the function sweep";
+          return lateMs > ORPHANS_LATE_MS
+            ? warn(`the last one ended ${Math.round(hours / 24)} days ago: ${why}`, mend)
+            : ok(`${hours} hours ago`);
         },
       }),
   },

@@ -67,6 +67,7 @@ const NOTHING: TableLooks & BucketLooks & MachineLooks = {
     backups: unasked,
     tableStore: unasked,
     sweepTurn: unasked,
+    orphansSearched: unasked,
     liveRows: unasked,
   },
   ...{ bucket: unasked, bucketStore: unasked, publicAccess: unasked, encryption: unasked, policy: unasked },

@@ -1,4 +1,5 @@
 /** Reads the state of the table, in the terms of `schema.ts`. Everything here reads. */
+import { LAST_ORPHANS_SEARCH } from "../../../protocol/mutex-lease.ts";
 import {
   DescribeContinuousBackupsCommand,
   DescribeTableCommand,
@@ -57,6 +58,8 @@ export interface TableLooks {
   readonly tableStore: Look<StoreIdentity | UnnamedStore>;
   /** The last mutex lease of the sweeper: when it ended, or when it will expire. */
   readonly sweepTurn: Look<{ readonly until: number }>;
+  /** When the last search for orphans ended; epoch milliseconds. */
+  readonly orphansSearched: Look<{ readonly at: number }>;
   readonly liveRows: Look<LiveRowsSeen>;
 }
 
@@ -78,7 +81,7 @@ export async function inspectTable(of: {
   const { clients, name: TableName } = of;
   const client = clients.repeating;
   const dynamo = new Dynamo({ clients, table: TableName, clock: systemClock });
-  const [table, timeToLive, backups, tableStore, sweepTurn, liveRows] = await Promise.all([
+  const [table, timeToLive, backups, tableStore, sweepTurn, orphansSearched, liveRows] = await Promise.all([
     look("dynamodb:DescribeTable", async () => seenOf(await client.send(new DescribeTableCommand({ TableName })))),
     look("dynamodb:DescribeTimeToLive", async () => {
       const { TimeToLiveDescription: found } = await client.send(new DescribeTimeToLiveCommand({ TableName }));
@@ -94,9 +97,13 @@ export async function inspectTable(of: {
       const until = (await dynamo.get(mutexLeaseKey("sweep")))?.[ATTRIBUTES.leaseUntil]?.N;
       return until === undefined ? null : { until: Number(until) };
     }),
+    look("dynamodb:GetItem", async () => {
+      const at = (await dynamo.get(mutexLeaseKey(LAST_ORPHANS_SEARCH)))?.[ATTRIBUTES.cursor]?.S;
+      return at === undefined ? null : { at: Number(at) };
+    }),
     look("dynamodb:Query and dynamodb:BatchGetItem", () => lookAtLiveRows(dynamo)),
   ]);
-  return { table, timeToLive, backups, tableStore, sweepTurn, liveRows };
+  return { table, timeToLive, backups, tableStore, sweepTurn, orphansSearched, liveRows };
 }
 
 async function lookAtLiveRows(dynamo: Dynamo): Promise<LiveRowsSeen> {
