@@ -97,3 +97,32 @@ test("a table that does not answer for the limit ends the beat in time, as for e
   expect(harness.clock.now() - began).toBeLessThan(world.limits.beatMs);
   expect(asked).toEqual([]);
 });
+
+test("of 150 calls that wait for one limit at the same time, each writes a few times only", async () => {
+  const CALLS = 150;
+  const harness = createChainHarness();
+  const { world, clock } = harness;
+  const agent = scriptedAgent({});
+  let writes = 0;
+  const leases: typeof world.leases = {
+    ...world.leases,
+    // A write of DynamoDB takes some milliseconds, in which others ask.
+    take: async (lease) => {
+      writes += 1;
+      await new Promise<void>((resolve) => void clock.after(6, resolve));
+      return world.leases.take({ ...lease, now: clock.now() });
+    },
+  };
+  const asked: number[] = [];
+  const runner = ratedRunner({ ...world, leases }, { agent, rate: { requestsPerMinute: 60_000 }, asked });
+  const payloads = [];
+  for (let run = 0; run < CALLS; run += 1) payloads.push(await beginRun(world, agent, {}));
+  for (const payload of payloads) void drive(runner, payload);
+  for (let turn = 0; asked.length < CALLS && turn < 100_000; turn += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    const next = clock.next();
+    if (turn % 5 === 4 && next !== null) clock.moveTo(next);
+  }
+  expect(asked.length).toBeGreaterThan(100);
+  expect(writes / asked.length).toBeLessThan(12);
+});
