@@ -7,6 +7,7 @@
  */
 import * as z from "zod";
 import { Unreadable, sha256 } from "../codec/canonical.ts";
+import { SIZES } from "../codec/limits.ts";
 import type { AskSource, FetchedSource, FetchOptions } from "../ports/memory.ts";
 import type { RecordKey } from "../ports/records.ts";
 import type { World } from "../ports/world.ts";
@@ -16,8 +17,6 @@ import { swapRecordUntil } from "./record-swap.ts";
 import { learnSecrets, redactionIn } from "./secrets.ts";
 
 const SOURCE_CHARACTERS_MAX = 2_048;
-/** A DynamoDB item has at most 400 KB. */
-const CONTENT_BYTES_MAX = 256 * 1024;
 /** How long a source is kept after it last said something. */
 const KEPT_MS = 30 * 86_400_000;
 const TRIES_MAX = 5;
@@ -87,7 +86,8 @@ async function keep(
   await learnSecrets(world);
   const redaction = redactionIn(world);
   const isSound = [body.content, body.source, body.etag ?? ""].every((text) => redaction.text(text) === text);
-  if (!isSound || Buffer.byteLength(body.content) > CONTENT_BYTES_MAX) return false;
+  // What is stored is its JSON: each quote and line end of it takes two bytes, and each control character six.
+  if (!isSound || Buffer.byteLength(JSON.stringify(body)) > SIZES.recordBodyBytesMax) return false;
   const expiresAtSec = Math.ceil((body.at + KEPT_MS) / 1_000);
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const found = await findRecord(world, key, world.clock.now());

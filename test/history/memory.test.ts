@@ -104,13 +104,25 @@ test("refuses a tenant that is none, since it could name the memory of another o
   expect(() => memoryOf(world, { tenant: "a/b", scope: "notes" })).toThrow('"a/b" is no tenant');
 });
 
-test("does not keep a source that is too large, and says so", async () => {
+test.each([
+  ["too large", "x".repeat(384 * 1024)],
+  ["too large as JSON", '"a","b"\n'.repeat(30 * 1024)],
+])("does not keep a source that is %s, and says so", async (_, large) => {
   const { memory } = memoryInWorld();
-  const large = "x".repeat(256 * 1024 + 1);
   const fetch = () =>
     memory.fetch("s", async (kept) => (expect(kept).toBeNull(), { kind: "fetched", etag: "1", content: large }));
   expect((await fetch()).isKept).toBe(false);
   expect((await fetch()).from).toBe("source");
+});
+
+test("keeps a source of 300 KB", async () => {
+  const { memory } = memoryInWorld();
+  const fetch = () =>
+    memory.fetch("s", async () => ({ kind: "fetched", etag: "1", content: "x".repeat(300 * 1024) }), {
+      freshMs: 1_000,
+    });
+  expect((await fetch()).isKept).toBe(true);
+  expect((await fetch()).from).toBe("kept");
 });
 
 test("refuses an answer that a source without a kept version is unchanged", async () => {

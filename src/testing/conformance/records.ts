@@ -1,4 +1,5 @@
 /** The contract of the port `Records`: one atomic write at a time, expiry, lists in pages, and damaged records. */
+import { SIZES } from "../../codec/limits.ts";
 import type { NewRecord, RecordKey, Records, StoredRecord } from "../../ports/records.ts";
 import { type Case, insist, must, mustBe, mustEqual } from "./case.ts";
 import { HOSTILE } from "./commits.ts";
@@ -58,6 +59,19 @@ export const recordCases: readonly Case<RecordsWorld>[] = [
       mustEqual(await records.get(record, NOW), { ...record, version: 1 }, "the record");
       const second = await insist(() => records.add({ ...record, body: "other" }, NOW));
       mustEqual(second, { kind: "exists", record: { ...record, version: 1 } }, "a second record with the key");
+    },
+  },
+  {
+    name: "keeps the largest body, whose JSON escapes its quotes and line ends",
+    run: async (world) => {
+      const { records } = world;
+      const line = '"a","b",""\n';
+      const perLine = Buffer.byteLength(JSON.stringify(line)) - 2;
+      const body = line.repeat(Math.floor((SIZES.recordBodyBytesMax - 2) / perLine));
+      const record = recordOf(world, { body });
+      await mustBe(() => records.add(record, NOW), "added");
+      await mustBe(() => records.replace({ ...record, version: 1 }, NOW), "replaced");
+      mustEqual(await records.get(record, NOW), { ...record, version: 2 }, "the record");
     },
   },
   {
