@@ -44,6 +44,8 @@ export function createApi(site: Site, { api: fn, events }: Behind): sst.aws.ApiG
     },
   });
   api.route("ANY /{proxy+}", fn.arn, { ...(isByIam(options, plan) && { auth: { iam: true } }), name: "All" });
+  // The token of a callback is its right: a service that reports by it has no identity of this account.
+  if (isByIam(options, plan)) api.route("POST /callbacks/{token}", fn.arn, { name: "Callbacks" });
   // The root is no path of `/{proxy+}`, and only the console is there.
   if (plan.options.console) api.route("GET /", fn.arn, { name: "Console" });
   if (events !== undefined) addEventStreams(api, { site, fn, events });

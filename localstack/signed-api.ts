@@ -8,12 +8,12 @@ import { PLACE } from "./place.ts";
 
 type Event = Parameters<typeof api>[0] & { readonly headers: Readonly<Record<string, string>> | null };
 
-const OPEN = "/healthz";
+const OPEN: ReadonlySet<string> = new Set(["/healthz", "/callbacks/{token}"]);
 const UNSIGNED = { statusCode: 403, body: JSON.stringify({ message: "Missing Authentication Token" }) };
 
 export async function handler(event: Event): Promise<unknown> {
   const key = keyOf(event);
-  if (key === null && isByIam() && event.resource !== OPEN) return UNSIGNED;
+  if (key === null && isByIam() && !OPEN.has(event.resource)) return UNSIGNED;
   const userArn = key === null ? null : `arn:${PLACE.partition}:iam::${PLACE.account}:user/${key}`;
   const { requestContext } = event;
   return api({ ...event, requestContext: { ...requestContext, identity: { ...requestContext.identity, userArn } } });

@@ -47,13 +47,14 @@ describe.each(STAGES)("in %s", (stage) => {
     );
   });
 
-  test("every route of the API requires authentication except the health check", () => {
+  test("every route of the API requires authentication except the health check and callbacks", () => {
     const paths = new Map(
       deployment.all("apigateway/resource:Resource").map(({ name, inputs }) => [`@{${name}.id}`, inputs["pathPart"]]),
     );
     const methods = deployment.all("apigateway/method:Method").map(({ inputs }) => inputs as Method);
     expect(methods.map((each) => [each.httpMethod, paths.get(each.resourceId), each.authorization])).toEqual([
       ["ANY", "{proxy+}", "AWS_IAM"],
+      ["POST", "{token}", "NONE"],
       ["GET", "healthz", "NONE"],
     ]);
   });
@@ -90,7 +91,7 @@ describe.each(STAGES)("in %s", (stage) => {
   });
 
   test("API Gateway answers the open route without a function, with the response of the API", async () => {
-    const { resourceId } = deployment.one("apigateway/method:Method", { authorization: "NONE" }) as Method;
+    const { resourceId } = deployment.one("apigateway/method:Method", { httpMethod: "GET", authorization: "NONE" }) as Method;
     expect(deployment.one("apigateway/integration:Integration", { resourceId })).toMatchObject({
       ...{ type: "MOCK", requestTemplates: { "application/json": '{"statusCode":200}' } },
     });

@@ -43,10 +43,11 @@ async function startedBy(wanted: unknown): Promise<string> {
 }
 
 describe.concurrent("the API", () => {
-  test("answers unsigned requests only on the health check", async () => {
+  test("answers unsigned requests only on the health check and on callbacks", async () => {
     expect(await ask("/healthz", {})).toMatchObject({ status: 200, body: { status: "ok" } });
     expect(await ask("/runs/local-x", {})).toMatchObject({ status: 403 });
     expect(await ask("/runs", {}, ORDER)).toMatchObject({ status: 403 });
+    expect(await ask("/callbacks/of-no-run", {}, ORDER)).toMatchObject({ status: 404, body: { code: "CallbackUnknown" } });
     expect(await get("/runs/local-x")).toMatchObject({ status: 404, body: { code: "RunUnknown" } });
   });
 
