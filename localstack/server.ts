@@ -8,7 +8,7 @@
  * are frozen between invocations and cannot notice that it is gone.
  */
 import { spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as elapse } from "node:timers/promises";
 import type { Installation } from "./install.ts";
@@ -30,13 +30,11 @@ const START_MS = 90_000;
 const LOOK_EVERY_MS = 50;
 
 /** Starts an instance, after it has removed what an earlier one left. The instance is ready on return. */
-export async function startProcesses({ python, lib }: Installation, instance: Instance): Promise<void> {
+export async function startProcesses({ python }: Installation, instance: Instance): Promise<void> {
   const { folder, url } = instance;
   await endProcesses(instance);
   rmSync(folder, { recursive: true, force: true });
-  const libs = join(folder, "root", "var", "lib", "localstack");
-  for (const dir of [libs, join(folder, "tmp")]) mkdirSync(dir, { recursive: true });
-  symlinkSync(lib, join(libs, "lib"));
+  for (const dir of ["root", "tmp"]) mkdirSync(join(folder, dir), { recursive: true });
   const log = join(folder, "output.txt");
   const output = openSync(log, "a");
   const child = spawn(python, ["-m", "localstack.runtime.main"], {
@@ -74,7 +72,7 @@ function environmentOf({ port, folder }: Instance): Readonly<Record<string, stri
     LAMBDA_PROCESS_NODE: process.execPath,
     // Without a limit, warm processes that are no longer used would add up.
     LAMBDA_KEEPALIVE_MS: "120000",
-    // Streams come from DynamoDB Local itself; the other provider would fetch a Kinesis from npm.
+    // Streams come from the DynamoDB behind it; the other provider would fetch a Kinesis from npm.
     PROVIDER_OVERRIDE_DYNAMODB: "v2",
     SQS_ENDPOINT_STRATEGY: "path",
     // No request leaves this machine.
@@ -118,7 +116,7 @@ const belongingTo = ({ folder }: Instance): readonly number[] =>
     .map(Number);
 
 /** Matches LocalStack, its DynamoDB, and a Lambda function. */
-const KIND = /localstack\.runtime\.main|DynamoDBLocal\.jar|localstack_process_executor\/client\.ts/;
+const KIND = /localstack\.runtime\.main|-m\0ministack|localstack_process_executor\/client\.ts/;
 
 const isMarked = (environ: string, folder: string): boolean =>
   environ

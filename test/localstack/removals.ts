@@ -81,6 +81,7 @@ async function call(operation: string, input: object): Promise<Answer> {
       "x-amz-target": `DynamoDBStreams_20120810.${operation}`,
       authorization:
         "AWS4-HMAC-SHA256 Credential=test/20240101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
+      "x-amz-date": "20240101T000000Z",
     },
     body: JSON.stringify(input),
   });

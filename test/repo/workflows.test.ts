@@ -109,6 +109,14 @@ describe.each(all)("%s", (name) => {
     }
   });
 
+  test("plays what needs LocalStack on its processes, and so on open-source parts alone", () => {
+    for (const stage of Object.values(workflow.stages)) {
+      if (!stage.runs.some((run) => run.startsWith("npm run verify"))) continue;
+      expect(stage.fields["env"]).toEqual({ LS_HOST: "process" });
+      expect(settingsOf(stage, "actions/setup-python")).toEqual({ "python-version": "3.13" });
+    }
+  });
+
   test("types commands that there are", () => {
     const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { readonly scripts: Mapping };
     const runs = Object.values(workflow.stages).flatMap((stage) => stage.runs);
