@@ -9,8 +9,9 @@ import { endBeforeDecision } from "../core/calls/ignored-decisions.ts";
 import { callAwaiting, reasonToIgnore } from "../core/calls/waits.ts";
 import { isEventName } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
+import type { Value } from "../core/message.ts";
 import { signalId } from "../protocol/ids.ts";
-import { hasEnded } from "../protocol/row.ts";
+import { type Row, hasEnded } from "../protocol/row.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { World } from "../ports/world.ts";
 import { senderOf } from "../engine/context/inbox.ts";
@@ -22,6 +23,7 @@ import { keepValue } from "../history/write-objects.ts";
 import { SECRET } from "./answer.ts";
 import { type Gone, checkThenDeliver } from "./look-then-deliver.ts";
 import { messageIdOf } from "./steer.ts";
+import { timeline } from "./views.ts";
 
 /** What the operation can learn about an event. */
 export type Signalled =
@@ -59,14 +61,19 @@ export function signal(world: World, said: Said): Promise<Signalled> {
     const by = senderOf(said.by);
     const found = callAwaiting(state, event);
     const read = readInput(agent === null || found === undefined ? null : toolFor(agent, found), detail);
-    if (!read.ok) return read.isInterim ? { kind: "interim" } : { kind: "detailInvalid", why: bounded(read.why) };
+    const id = signalId(messageIdOf(world, said.id));
+    // A known ID answers first: what the run took before is no new event, whatever it takes now.
+    const unless = async (refusal: Signalled): Promise<Signalled> =>
+      (await takenAs(world, { row, id, event, detail })) ?? refusal;
+    if (!read.ok)
+      return unless(read.isInterim ? { kind: "interim" } : { kind: "detailInvalid", why: bounded(read.why) });
     const value = await keepValue(world, row, { json: detail, inlineMax: SIZES.inputInlineBytesMax });
     const body = { kind: "signal", event, value, by } as const;
     const why = hasEnded(row) ? null : (endBeforeDecision(state, row) ?? reasonToIgnore(state, body));
-    if (why !== null) return { kind: "refused", why };
+    if (why !== null) return unless({ kind: "refused", why });
     return {
       kind: "send",
-      id: signalId(messageIdOf(world, said.id)),
+      id,
       body,
       onDelivered: () => ({ kind: "accepted", call: found?.call ?? null }),
       onDuplicate: () => ({ kind: "duplicate" }),
@@ -74,6 +81,26 @@ export function signal(world: World, said: Said): Promise<Signalled> {
     };
   });
 }
+
+/** What an event is whose ID the run has taken in; null: it has taken none under this ID. */
+async function takenAs(
+  world: World,
+  { row, id, event, detail }: Pick<Said, "event" | "detail"> & { readonly row: Row; readonly id: string },
+): Promise<Extract<Signalled, { readonly kind: "duplicate" | "conflict" }> | null> {
+  const { run, born } = row;
+  const unread = await world.inbox.unread({ run, born, now: world.clock.now(), limit: SIZES.absorbMax });
+  const events = (await timeline(world, { run, after: 0 })) ?? [];
+  const absorbed = events.flatMap((each) =>
+    each.kind === "MessageAbsorbed" && each.stage === "taken" ? [{ id: each.message, body: each.body }] : [],
+  );
+  const first = [...absorbed, ...unread].find((each) => each.id === id)?.body;
+  if (first === undefined) return null;
+  const value = await keepValue(world, row, { json: detail, inlineMax: SIZES.inputInlineBytesMax });
+  const isSame = first.kind === "signal" && first.event === event && isEqual(first.value, value);
+  return { kind: isSame ? "duplicate" : "conflict" };
+}
+
+const isEqual = (one: Value, other: Value): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 async function wrongWith(world: World, { event, detail }: Said): Promise<string | null> {
   if (!isEventName(event)) return "the name of an event is 1 to 64 letters, digits and . _ : -";

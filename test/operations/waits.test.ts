@@ -1,7 +1,7 @@
 /** Answers and events: what is refused before any write, what is checked again by the beat, and what a run keeps. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { askHuman } from "../../src/index.ts";
+import { askHuman, waitFor } from "../../src/index.ts";
 import { listGates } from "../../src/operations/approvals.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { showOperation } from "../../src/operations/show.operation.ts";
@@ -154,6 +154,25 @@ describe("a limit", () => {
 });
 
 describe("an event", () => {
+  test("whose ID is known is known whatever the run takes now: before the beat reads it, and after it", async () => {
+    const reply = callsOnce("paid", "ask");
+    const at = await waiting({ reply });
+    const { world, run, agent } = at;
+    const paid = waitFor({ event: "paid", detail: z.object({ euros: z.number(), from: z.string() }), timeLimit: "5h" });
+    const deployed = { ...agent, tools: { ...agent.tools, paid } } as unknown as Agent;
+    expect(await signalEvent(world, run, { agent })).toEqual({ kind: "accepted", call: "c1" });
+    const repeated = async () => [
+      await signalEvent(world, run, { agent: deployed }),
+      await signalEvent(world, run, { agent: deployed, detail: { euros: 6 } }),
+    ];
+    expect(await repeated()).toEqual([{ kind: "duplicate" }, { kind: "conflict" }]);
+    expect(await signalEvent(world, run, { agent: deployed, id: "new" })).toMatchObject({ kind: "detailInvalid" });
+    await at.goOn();
+    await sendRequest(world, { run, want: "cancel" });
+    expect(await repeated()).toEqual([{ kind: "duplicate" }, { kind: "conflict" }]);
+    expect(await signalEvent(world, run, { agent: deployed, id: "new" })).toMatchObject({ kind: "refused" });
+  });
+
   test("ends the wait that began first, and one wait only", async () => {
     const at = await waiting({ reply: callsOnce("paid", "paid", "ask") });
     expect(await signalEvent(at.world, at.run, { agent: at.agent })).toEqual({ kind: "accepted", call: "c1" });
