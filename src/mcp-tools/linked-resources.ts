@@ -24,16 +24,16 @@ const input = z.object({ uri: z.string().min(1).max(4_000) });
 /** `tools`: the names of the tools whose results give links. */
 export const readingTool = (
   server: Linking,
-  of: { readonly tools: readonly string[]; readonly approval: "never" | "always" },
+  { tools, approval }: { readonly tools: readonly string[]; readonly approval: "never" | "always" },
 ): Tool => ({
   ...tool({
     input,
     effect: "none",
-    approval: of.approval,
+    approval,
     timeoutMs: server.timeoutMs ?? null,
     description: `Reads what an address leads to that a result of a tool of ${server.label} gave as a link in this run.`,
     retry: { attempts: 3, backoffMs: 1_000, when: (error: unknown) => error instanceof ServerUnreachable },
-    run: (context) => readLinked(server, of.tools, context),
+    run: (context) => readLinked(server, tools, context),
   }),
   isListed: true,
   suggests: [],

@@ -17,7 +17,9 @@ export function valueOf(result: CallToolResult): unknown {
   const links = result.content.flatMap((each) =>
     each.type === "resource_link" ? [{ name: each.name, uri: each.uri }] : [],
   );
-  const kept = { ...(files.length > 0 && { files }), ...(links.length > 0 && { links }) };
+  const kept: { files?: typeof files; links?: typeof links } = {};
+  if (files.length > 0) kept.files = files;
+  if (links.length > 0) kept.links = links;
   if (Object.keys(kept).length === 0) return structured ?? text;
   return { ...(structured === undefined ? { text } : { structured }), ...kept };
 }

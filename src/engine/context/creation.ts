@@ -83,7 +83,7 @@ export async function prepareCreation(
     ...(grant === undefined ? {} : { grant }),
     ...(depth === undefined ? {} : { depth }),
     ...(by === null ? {} : { startedBy: redactionIn(world).text(senderOf(by)) }),
-    ...(of.firing !== undefined && { firing: of.firing }),
+    firing: of.firing,
     task: await keepValue(world, { run, born }, { json: of.task, inlineMax: SIZES.stateValueBytesMax }),
     files,
     taskText: typeof of.task === "string" ? of.task : JSON.stringify(of.task),

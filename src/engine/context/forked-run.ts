@@ -25,7 +25,7 @@ export function forkedState(
   const fresh = initialState({
     ...{ run, born, ...partOfAgent(agent), at },
     ...(startedBy === undefined ? {} : { startedBy }),
-    ...(firing !== undefined && { firing }),
+    firing,
     task: task?.value ?? from.task,
     taskText: task?.text ?? "",
   });

@@ -44,17 +44,17 @@ export function initialState(of: {
   upgrade: UpgradePolicy;
   onIdle?: "wait";
   startedBy?: string;
-  firing?: RunFiring;
+  firing?: RunFiring | undefined;
   grant?: Grant;
   depth?: number;
   /** Its agent can wait for events, so the run keeps those that come early. */
   takesEvents?: boolean;
   at: number;
 }): State {
-  const { taskText, files = [], retention, upgrade, takesEvents = false, at, ...given } = of;
-  const opening = openingParts(taskText, given.firing);
+  const { taskText, files = [], retention, upgrade, takesEvents = false, at, firing, ...given } = of;
+  const opening = openingParts(taskText, firing);
   const message: Message = { id: "m1", at, source: "task", role: "user", parts: [...opening, ...files], tokens: 0 };
-  return {
+  const begun: State = {
     ...given,
     phase: "Preparing",
     ...(retention ? { retention } : {}),
@@ -76,4 +76,5 @@ export function initialState(of: {
     ...(takesEvents ? { signals: [] } : {}),
     messages: [message],
   };
+  return firing === undefined ? begun : { ...begun, firing };
 }

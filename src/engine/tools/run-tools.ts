@@ -226,10 +226,10 @@ function recordUnstarted(run: ActiveRun, open: OpenCall, of: { readonly tool: To
  * Records a call that stopped at its signal, since the run is cancelled. It did nothing if it cannot act outside; else its
  * request may have left. The commit that follows sees the cancel, so nothing is tried again.
  */
-function recordStopped(run: ActiveRun, open: OpenCall, of: { readonly tool: Tool; readonly why: string }): void {
+function recordStopped(run: ActiveRun, open: OpenCall, stopped: { readonly tool: Tool; readonly why: string }): void {
   run.noticed.requireCommit();
-  const why = `its signal was aborted, because the run was cancelled: ${of.why}`;
-  if (EFFECTS[effectOf(open)].actsOutside) return recordSilence(run, open, { tool: of.tool, why });
+  const why = `its signal was aborted, because the run was cancelled: ${stopped.why}`;
+  if (EFFECTS[effectOf(open)].actsOutside) return recordSilence(run, open, { tool: stopped.tool, why });
   const value = inline(bounded(`Cancelled: ${why}; it did not happen`));
   recordResult(run, open.call, { outcome: "failed", value, evidence: "it stopped at its signal" });
 }
