@@ -19,8 +19,8 @@ async function follow(results: readonly (Found | null)[]) {
   const limits: number[] = [];
   const pauses: number[] = [];
   const left = [...results];
-  const read: typeof readSchedules = async (_shell, _reading, timeout = 0) => {
-    limits.push(timeout);
+  const read: typeof readSchedules = async (_shell, _reading, timeout) => {
+    limits.push(Number(timeout));
     const next = left.shift() ?? null;
     if (next === null) stop.abort();
     return next ?? { scheduled: null, broken: [] };
