@@ -267,10 +267,10 @@ export async function outcomeOf(
   if (!input.success) throw requestInvalid(wrongIn(input.error.issues, "#"));
   const isStale = operation.writes && row !== null && ifMatch !== "" && !hasEnded(row) && !isOfEpoch(ifMatch, row);
   if (isStale) throw stale(asked.world, row);
-  const outcome = outcomeForCaller(
-    await performAny(operation, contextOf(asked, row), input.data),
-    asked.world.clock.now(),
-  );
+  const outcome = outcomeForCaller(await performAny(operation, contextOf(asked, row), input.data), {
+    now: asked.world.clock.now(),
+    modelMs: asked.world.limits.modelMs,
+  });
   const { status, says } = operation.outcomes[outcome.kind] ?? { status: 500, says: outcome.kind };
   if (status < 400) return { status, outcome };
   if (isLimitReached(outcome)) throw limitReached(asked.world, operation, outcome);

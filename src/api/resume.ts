@@ -8,12 +8,12 @@
  * only its epoch counts.
  */
 import type { Row } from "../protocol/row.ts";
-import { summaryOf } from "../operations/summary.ts";
+import { isResumable } from "../operations/summary.ts";
 
 /** The token of a run at the time `now`, epoch milliseconds. */
 export function resumeToken(row: Row, now: number): string {
   const { run, born, epoch, version, wakeCount } = row;
-  const told = [run, born, epoch, version, wakeCount, summaryOf(row, now).resumable];
+  const told = [run, born, epoch, version, wakeCount, isResumable(row, now)];
   return Buffer.from(JSON.stringify(told)).toString("base64url");
 }
 

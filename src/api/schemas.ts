@@ -226,6 +226,9 @@ const shown = {
   askingSince: at.nullable().openapi({
     description: "Since when it asks its model, by the mark that is written before each call; null: it does not.",
   }),
+  slowFrom: at.nullable().openapi({
+    description: "From when on that call takes longer than usual: 80 % of what it may take, or 90 seconds.",
+  }),
   storeOutage: z
     .object({ store: z.string(), since: at })
     .nullable()
@@ -261,12 +264,9 @@ const shown = {
         "When it must be over, epoch milliseconds. An expired run compensates until `endBy`; null if its agent sets no deadline.",
     }),
   messages: count,
-  unread: z
-    .object({ count, since: at })
-    .nullable()
-    .openapi({
-      description: "Messages, decisions and reports that no beat has taken in; `since`: when the oldest came.",
-    }),
+  unread: z.object({ count, since: at }).nullable().openapi({
+    description: "Messages, decisions and reports that no beat has taken in; `since`: when the oldest came.",
+  }),
   attempt: count.openapi({ description: "Counts up each time that the run begins again from its task." }),
   children: z.array(child).openapi({ description: "The child runs that it waits for." }),
   parent: run.nullable().openapi({ description: "The run that dispatched it; null if no run did." }),

@@ -23,7 +23,7 @@ export function storeTransport(shell: Shell, opened: Opened): StoreTransport {
       const context = contextOf(shell, opened, local);
       const outcome: { readonly kind: string; readonly row?: Row } = await performAny(ROWS[name], context, given);
       if (name === "purge" && outcome.kind === "purged" && outcome.row !== undefined) opened.finishRemoval(outcome.row);
-      return outcomeForCaller(outcome, now()) as never;
+      return outcomeForCaller(outcome, { now: now(), modelMs: world.limits.modelMs }) as never;
     },
     actor: async () => opened.operator ?? shell.user(),
     attendant: async () => opened.attendant(),
@@ -31,7 +31,9 @@ export function storeTransport(shell: Shell, opened: Opened): StoreTransport {
     gone: (run) => runGone(run, command("list")),
     summary: async (run) => {
       const row = await world.table.read(run, now());
-      return row === null ? null : { ...summaryOf(row, now()), isCancelled: row.cancel };
+      return row === null
+        ? null
+        : { ...summaryOf(row, { now: now(), modelMs: world.limits.modelMs }), isCancelled: row.cancel };
     },
     follow: ({ onLook, ...options }) =>
       follow(world, {

@@ -26,11 +26,10 @@ export type OutcomeOf<N extends OperationName> =
 export type InputTo<N extends OperationName> =
   (typeof OPERATIONS)[N] extends Operation<infer Input, infer _, infer _Checked> ? z.input<Input> : never;
 
-/** `now`: epoch milliseconds, to judge the lease. */
 export function outcomeForCaller(
   outcome: { readonly kind: string; readonly row?: Row },
-  now: number,
+  at: Parameters<typeof summaryOf>[1],
 ): { readonly kind: string } & Partial<OutcomeRun> {
   const { row, ...rest } = outcome;
-  return row === undefined ? rest : { ...rest, run: row.run, summary: summaryOf(row, now) };
+  return row === undefined ? rest : { ...rest, run: row.run, summary: summaryOf(row, at) };
 }

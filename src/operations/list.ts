@@ -99,7 +99,7 @@ export async function listRuns(
     for (const [index, row] of page.rows.entries()) {
       if (!matches(world, row, of)) continue;
       if (runs.length === limit) return { kind: "listed", runs, damaged, more: true, next };
-      runs.push(summaryOf(row, now));
+      runs.push(summaryOf(row, { now, modelMs: world.limits.modelMs }));
       next = page.behind[index] ?? null;
     }
     after = page.next;

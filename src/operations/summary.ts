@@ -6,6 +6,7 @@ import { usd } from "../core/policy/spending.ts";
 import type { Phase, Status } from "../core/phases.ts";
 import { openMark } from "../protocol/restored.ts";
 import { type ListedRow, type StoreOutage, hasEnded } from "../protocol/row.ts";
+import { softIdleMs } from "../engine/model/watchdog.ts";
 import { type BudgetMeter, budgetMeters } from "./budget-meter.ts";
 
 export interface Summary {
@@ -34,6 +35,8 @@ export interface Summary {
   readonly wakeAt: number | null;
   /** Since when it asks its model, by the mark that is written before each call; null: it does not, or no process holds it. */
   readonly askingSince: number | null;
+  /** From when on that call takes longer than usual: 80 % of what it may take, or 90 seconds; null beside `askingSince`. */
+  readonly slowFrom: number | null;
   /** The store that failed when the run was last released; null after the next checkpoint. */
   readonly storeOutage: StoreOutage | null;
   /** Only a newer version of cairn can continue the run. */
@@ -87,16 +90,24 @@ export const namesOf = ({ run, agent, brief }: ListedRow): Pick<Summary, "run" |
   ...{ run, agent, title: brief?.title ?? null, startKey: brief?.startKey ?? null },
 });
 
-/** `now`: epoch milliseconds, to judge the lease. */
-export function summaryOf(row: ListedRow, now: number): Summary {
+const isHeld = ({ owner, leaseUntil }: ListedRow, now: number): boolean => owner !== null && now < (leaseUntil ?? 0);
+
+/** The run has not ended, and no invocation holds a live lease. */
+export const isResumable = (row: ListedRow, now: number): boolean => !hasEnded(row) && !isHeld(row, now);
+
+/** `now`: epoch milliseconds, to judge the lease. `modelMs`: what a call of the model may take. */
+export function summaryOf(
+  row: ListedRow,
+  { now, modelMs }: { readonly now: number; readonly modelMs: number },
+): Summary {
   const { run, agentVersion, status, phase, version, epoch, takeovers } = row;
   const { createdAt, statusSince, lastCheckpointAt } = row;
   const { microUsd, tokensIn, tokensOut, beats }: Spent = row.spent;
-  const held = row.owner !== null && now < (row.leaseUntil ?? 0);
   const spent = { usd: Number(usd(microUsd)), tokensIn, tokensOut };
   const inProgress = !hasEnded(row);
+  const asking = isHeld(row, now) ? askingSince(row) : null;
   return {
-    ...{ ...namesOf(row), agentVersion, status, phase, inProgress, resumable: inProgress && !held },
+    ...{ ...namesOf(row), agentVersion, status, phase, inProgress, resumable: isResumable(row, now) },
     ...{ version, epoch, beats, takeovers },
     parent: row.parent?.run ?? null,
     ...{
@@ -104,7 +115,8 @@ export function summaryOf(row: ListedRow, now: number): Summary {
       statusSince,
       lastCheckpointAt,
       wakeAt: row.wakeAt,
-      askingSince: held ? askingSince(row) : null,
+      askingSince: asking,
+      slowFrom: asking === null ? null : asking + softIdleMs(modelMs),
       storeOutage: row.storeOutage,
       spent,
     },

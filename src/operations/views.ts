@@ -265,7 +265,7 @@ async function shownOf(
   );
   if (asks !== null && !hasEnded(row)) gates.push(budgetGate(state, asks, isSent));
   return {
-    ...summaryOf(row, now),
+    ...summaryOf(row, { now, modelMs: world.limits.modelMs }),
     label: labelOf(row, state),
     execution: executionName(row.run, row.born, row.chain),
     aws: world.placesOf?.(row) ?? null,

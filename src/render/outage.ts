@@ -3,7 +3,7 @@ import type { Shown, Summary } from "../operations/views.ts";
 import { count, relative, timeOfDay } from "./words.ts";
 
 /** `waiting: its model is unavailable since 12:03:00, tried 9 times, next try at 12:20:00`, or the run's label. */
-export function labelWords({ label, outage, detachedCall, askingSince }: Shown, now: number): string {
+export function labelWords({ label, outage, detachedCall, askingSince, slowFrom }: Shown, now: number): string {
   // An older server does not say it.
   if (detachedCall != null) {
     const { since, nextLookAt } = detachedCall;
@@ -11,7 +11,8 @@ export function labelWords({ label, outage, detachedCall, askingSince }: Shown, 
     return `${label} since ${timeOfDay(since, now)}, ${next}`;
   }
   // An older server does not say it.
-  if (outage === null && askingSince != null && label === PLAIN_ASKING) return askingWords(askingSince, now);
+  if (outage === null && askingSince != null && label === PLAIN_ASKING)
+    return askingWords({ askingSince, slowFrom }, now);
   if (outage === null) return label;
   const { since, tries, nextTryAt } = outage;
   const next = nextTryAt > now ? `next try at ${timeOfDay(nextTryAt, now)}` : "the next try is due";
@@ -20,15 +21,21 @@ export function labelWords({ label, outage, detachedCall, askingSince }: Shown, 
 
 const PLAIN_ASKING = "asking the model";
 
-/** `asking the model since 12:03:00`. */
-export const askingWords = (since: number, now: number): string => `${PLAIN_ASKING} since ${timeOfDay(since, now)}`;
+/** `asking the model since 12:03:00`, and where that is so, that it takes longer than usual. */
+export const askingWords = (
+  { askingSince, slowFrom }: { readonly askingSince: number; readonly slowFrom: number | null },
+  now: number,
+): string => {
+  const slow = slowFrom != null && now >= slowFrom ? ", longer than usual" : "";
+  return `${PLAIN_ASKING} since ${timeOfDay(askingSince, now)}${slow}`;
+};
 
 /**
  * The note beside the status in a list, or null: since when it asks its model, or when the model is called again. A row does
  * not know why it waits.
  */
-export function noteWords({ phase, wakeAt, askingSince }: Summary, now: number): string | null {
-  if (askingSince != null) return askingWords(askingSince, now);
+export function noteWords({ phase, wakeAt, askingSince, slowFrom }: Summary, now: number): string | null {
+  if (askingSince != null) return askingWords({ askingSince, slowFrom }, now);
   if (phase !== "RetryingLLM" || wakeAt === null || wakeAt <= now) return null;
   return `waits for its model, next call ${relative(wakeAt, now)}`;
 }

@@ -19,7 +19,16 @@ const run = (name: string, of: Partial<Summary> = {}): Summary => ({
   },
   ...{ version: 3, epoch: 1, beats: 2, takeovers: 0, createdAt: 1_000, statusSince: 1_000, lastCheckpointAt: 2_000 },
   ...{ wakeAt: null, parent: null, storeOutage: null, spent: { usd: 0.1, tokensIn: 10, tokensOut: 5 } },
-  ...{ budget: [], signals: [], restored: null, isScheduled: false, title: null, startKey: null, askingSince: null },
+  ...{
+    budget: [],
+    signals: [],
+    restored: null,
+    isScheduled: false,
+    title: null,
+    startKey: null,
+    askingSince: null,
+    slowFrom: null,
+  },
   ...of,
 });
 

@@ -25,7 +25,8 @@ function gate() {
 }
 
 test("asks its model since its claim or its last commit, and no more while its tool runs", async () => {
-  const harness = createHarness();
+  // With beats to come, the commit before the tool has the mark for the next call.
+  const harness = createHarness({ beatsPerInvocation: 4 });
   const { world, clock } = harness;
   const [asked, called] = [gate(), gate()];
   const agent = scriptedAgent({
@@ -49,15 +50,27 @@ test("asks its model since its claim or its last commit, and no more while its t
   const beat = attemptBeat(runnerOf(world, agent), payload);
   await asked.reached;
   expect(await shown()).toMatchObject({ phase: "Preparing", label: "asking the model", askingSince: begunAt });
+  const { modelMs } = world.limits;
+  const slowFrom = begunAt + Math.min(90_000, modelMs * 0.8);
+  expect(await shown()).toMatchObject({ slowFrom });
+  for (const [now, isSlow] of [
+    [slowFrom - 1, false],
+    [slowFrom, true],
+  ] as const)
+    expect(renderRun(await shown(), { ...style, now, command: () => "" }).includes("longer than usual")).toBe(isSlow);
   expect(await lines()).not.toContain("driven by");
   expect(await lines()).toMatch(/asking the model since \d\d:\d\d:\d\d/);
   const { runs } = await listRuns(world, { ...ANY_RUN, tenant: "local", limit: 9, after: null });
   expect(renderList(runs, style)).toMatch(/asking the model since \d\d:\d\d:\d\d/);
   // Once the lease is over, no process asks for it, and any process may go on with it.
   const row = rowOf(harness, run);
-  expect(summaryOf(row, (row.leaseUntil ?? 0) + 1)).toMatchObject({ askingSince: null, resumable: true });
+  expect(summaryOf(row, { now: (row.leaseUntil ?? 0) + 1, modelMs })).toMatchObject({
+    askingSince: null,
+    resumable: true,
+  });
   asked.go();
   await called.reached;
+  expect(rowOf(harness, run).unaccountedModelCalls).toBe(1);
   expect(await shown()).toMatchObject({ label: "running tools", askingSince: null });
   called.go();
   await advanceUntilSettled(harness, beat);

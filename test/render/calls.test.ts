@@ -52,6 +52,7 @@ const blocked: Shown = {
       title: null,
       startKey: null,
       askingSince: null,
+      slowFrom: null,
       unread: null,
     },
     forkedFrom: null,

@@ -26,6 +26,7 @@ const waiting: Shown = {
       title: null,
       startKey: null,
       askingSince: null,
+      slowFrom: null,
       unread: null,
     },
     forkedFrom: null,

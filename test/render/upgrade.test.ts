@@ -38,6 +38,7 @@ const waiting: Shown = {
       title: null,
       startKey: null,
       askingSince: null,
+      slowFrom: null,
       unread: null,
     },
     forkedFrom: null,

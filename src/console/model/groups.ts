@@ -44,7 +44,10 @@ export function phaseWords(run: Summary, now: number): string {
   if (restored != null && status === "paused") return "restored and paused until an operator resumes it";
   if (status === "queued") return "waiting for its first beat";
   if (phase === "ExecutingTools" && status === "waiting") return `waiting for an event or a time${wakes}`;
-  if (run.askingSince != null) return `asking the model, for ${duration(Math.max(0, now - run.askingSince))}`;
+  if (run.askingSince != null) {
+    const slow = run.slowFrom != null && now >= run.slowFrom ? ", longer than usual" : "";
+    return `asking the model, for ${duration(Math.max(0, now - run.askingSince))}${slow}`;
+  }
   const { label } = PHASES[phase];
   return groupOf(run) === "needs" || status === "paused" ? label : `${label}${wakes}`;
 }

@@ -14,6 +14,9 @@ export const SOFT_IDLE_MS = 90_000;
 /** A wait that ends by itself sooner is reported after this share of it. By default a model call ends after 45 s. */
 const SOFT_SHARE = 0.8;
 
+/** After how long a wait that ends by itself after `endsInMs` is longer than usual, in milliseconds. */
+export const softIdleMs = (endsInMs: number): number => Math.min(SOFT_IDLE_MS, endsInMs * SOFT_SHARE);
+
 /** What to watch, and whom to call. */
 interface Watch {
   readonly phase: () => Phase;
@@ -29,7 +32,7 @@ interface Watch {
 /** Polls until the caller calls the returned function, or until the hard limit is reached. */
 export function watchPhase(clock: Clock, { phase, endsInMs, hardMs, onSoft, onHard }: Watch): () => void {
   const begun = clock.now();
-  const softMs = Math.min(SOFT_IDLE_MS, endsInMs * SOFT_SHARE);
+  const softMs = softIdleMs(endsInMs);
   let entered = { phase: phase(), at: begun, isTold: false };
   let forget = (): void => undefined;
   const lookLater = (): void => {

@@ -70,6 +70,9 @@ describe("the title of a run", () => {
     expect(long.startKey).toBe("order-order-order-ord…");
     const { title } = await titleOf({ title: () => `as sk-ant-api03-${"a1B2".repeat(24)} says`, input: "x" });
     expect(title).toMatch(/^as \[redacted /);
+    // A token that is cut in half has no form that redaction knows.
+    const cutInHalf = await titleOf({ title: () => `${"x".repeat(40)} ghp_${"a1B2c3".repeat(6)}`, input: "x" });
+    expect(cutInHalf.title).toMatch(/^x{40} \[redacted/);
   });
 
   test("stays in the row after beats and in a fork, and is found by its beginning and by the key", async () => {

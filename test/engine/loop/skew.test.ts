@@ -159,7 +159,7 @@ describe.each(PLACES)("$where", ({ place: skewedRun }) => {
     const row = harness.row(run);
     expect(labelOfRow(row)).toBe("waiting: a newer version of cairn");
     const style = { now: 0, width: 200, paint: (_: string, text: string) => text };
-    expect(renderList([summaryOf(row, 0)], style)).toContain("queued, needs a newer cairn");
+    expect(renderList([summaryOf(row, { now: 0, modelMs: 1 })], style)).toContain("queued, needs a newer cairn");
     expect(await send(harness.world, { run, text: "hello", by: "ada", id: "1" })).toEqual({ kind: "delivered" });
     expect(await sendRequest(harness.world, { run, want: "cancel" })).toBe("requested");
     expect(harness.row(run)).toMatchObject({ level: LEVEL + 1, wakeCount: 2, cancel: true });
