@@ -27,6 +27,13 @@ export function fieldsOf(schema: unknown): readonly FormField[] | null {
   });
 }
 
+/** What a field of a given task holds, as text; null: the task has no such field. */
+export function textFrom(task: Json, name: string): string | null {
+  if (typeof task !== "object" || task === null || Array.isArray(task)) return null;
+  const value = (task as Readonly<Record<string, Json>>)[name];
+  return value === undefined ? null : text(value);
+}
+
 function kindOf({ type, enum: choices }: Schema): FormField["kind"] {
   if (Array.isArray(choices) && choices.every((each) => typeof each === "string")) return "choice";
   if (type === "integer" || type === "number") return "number";

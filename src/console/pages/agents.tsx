@@ -1,6 +1,11 @@
 /** Agents: what each may do to the world, and a form that starts a run. */
 import { useEffect } from "preact/hooks";
 import { Empty, ShownJson, Loading, NotAllowed, Problem, Wide } from "../parts/basics.tsx";
+import { ask } from "../api/http.ts";
+import { pathOf } from "../model/commands.ts";
+import { useRead } from "../store/use-read.ts";
+import { shortRun } from "../../render/words.ts";
+import type { Shown as RunShown } from "../../operations/views.ts";
 import { AgentFigures } from "../parts/agent-figures.tsx";
 import { StartForm } from "../parts/start-form.tsx";
 import { agents, agentsTrouble, readAgents } from "../store/agents.ts";
@@ -72,6 +77,31 @@ function Shown({ one }: { readonly one: DescribedAgent | undefined }) {
   );
 }
 
+/** The form is empty, or has the task of the run that the address names. */
+function StartAs({ agent }: { readonly agent: DescribedAgent }) {
+  const from = route.value.query.get("from");
+  const read = (signal: AbortSignal) => ask<RunShown>(pathOf("show", { run: from ?? "" }), { signal });
+  const { value, trouble } = useRead(from === null ? null : read, [from]);
+  if (from !== null && value === null && trouble === null) return <Loading rows={2} />;
+  const hasFiles = (value?.files ?? []).some(({ source }) => source === "task");
+  return (
+    <>
+      {trouble === null ? null : (
+        <p class="toast bad">
+          The task of {from} cannot be read: {trouble.detail}
+        </p>
+      )}
+      {value === null ? null : (
+        <p class="toast">
+          With the task of <a href={hrefOf(["run", value.run])}>{shortRun(value.run)}</a>
+          {hasFiles ? ", without its files" : ""}. What was redacted in it has to be typed again.
+        </p>
+      )}
+      <StartForm key={`${agent.name} ${value?.run ?? ""}`} agent={agent} first={value?.task ?? null} />
+    </>
+  );
+}
+
 const Agent = ({ of }: { readonly of: DescribedAgent }) => (
   <>
     <p class="quiet">
@@ -82,7 +112,7 @@ const Agent = ({ of }: { readonly of: DescribedAgent }) => (
     <AgentFigures agent={of.name} />
     <section class="sheet card">
       <h2>Start a run</h2>
-      {mayDo("start") ? <StartForm key={of.name} agent={of} /> : <NotAllowed titles={["Start"]} />}
+      {mayDo("start") ? <StartAs agent={of} /> : <NotAllowed titles={["Start"]} />}
     </section>
     <section class="sheet card">
       <h2>What follows if a process dies in a tool</h2>

@@ -1,5 +1,7 @@
 /** The runs: what each does, what it costs, and which need a human. */
 import { useSignal } from "@preact/signals";
+import { Fragment } from "preact";
+import { useEffect } from "preact/hooks";
 import { BulkDialog } from "../parts/bulk-dialog.tsx";
 import { Empty, Loading, MayBeOld, Problem } from "../parts/basics.tsx";
 import { RunFilters, change } from "../parts/run-filters.tsx";
@@ -10,7 +12,8 @@ import { GROUPS, GROUP_WORDS, countsOf } from "../model/groups.ts";
 import type { Summary } from "../../operations/views.ts";
 import { mayDo } from "../store/caller.ts";
 import { now } from "../store/clock.ts";
-import { route, setQuery } from "../store/route.ts";
+import { agents, readAgents } from "../store/agents.ts";
+import { hrefOf, route, setQuery } from "../store/route.ts";
 import { runs, runsTrouble } from "../store/runs.ts";
 
 export function Runs() {
@@ -83,13 +86,32 @@ function Bulk() {
   );
 }
 
+/** So many agents an empty list names. */
+const NAMED_MAX = 5;
+
 function NoRuns() {
+  useEffect(readAgents, []);
+  const named = agents.value?.agents.slice(0, NAMED_MAX) ?? [];
+  const example = named[0]?.name ?? "AGENT";
   const isFiltered = route.value.query.size > 0;
   if (!isFiltered) {
     return (
-      <Empty title="There is no run yet" command="npx cairn start AGENT --input '{}'">
-        Each run appears here when it starts. Start one on the <a href="#/agents">page of an agent</a>, by the API, or
-        with:
+      <Empty title="There is no run yet" command={`npx cairn start ${example} --input '{}'`}>
+        Each run appears here when it starts. Start one on the page of an agent
+        {named.length === 0 ? null : (
+          <>
+            {" "}
+            (
+            {named.map(({ name }, index) => (
+              <Fragment key={name}>
+                {index === 0 ? "" : ", "}
+                <a href={hrefOf(["agents", name])}>{name}</a>
+              </Fragment>
+            ))}
+            )
+          </>
+        )}
+        , by the API, or with:
       </Empty>
     );
   }

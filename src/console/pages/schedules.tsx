@@ -134,7 +134,8 @@ const Firings = ({ of: { timezone, overlap, missed, next, last } }: { readonly o
         "it has not fired"
       ) : (
         <>
-          <When at={last.at} /> {last.run === null ? last.stage : <a href={hrefOf(["run", last.run])}>its run</a>}
+          <When at={last.at} />{" "}
+          {last.run === null ? "it started nothing" : <a href={hrefOf(["run", last.run])}>its run</a>}
         </>
       )}
     </dd>

@@ -11,6 +11,7 @@ import { jsonText, visibleText } from "../model/visible-text.ts";
 import { decide } from "../store/decided.ts";
 import { type ArgsRead, useArgs } from "../store/omitted-args.ts";
 import { AsCommand } from "./action-dialog.tsx";
+import { Background } from "./background.tsx";
 import { When } from "./basics.tsx";
 import { Arguments, CardHead, Deciding } from "./need-parts.tsx";
 
@@ -55,6 +56,7 @@ export function ApprovalCard({ gate: of }: { readonly gate: WaitingGate }) {
         expires <When at={expiresAt} />
       </CardHead>
       <p>{visibleText(reason)}</p>
+      <Background run={run} before={call} />
       {typed === null || read.kind !== "known" ? (
         <Arguments read={read} run={run} />
       ) : (

@@ -58,7 +58,7 @@ export function RunFilters({ children }: { readonly children: ComponentChildren 
             checked={filters.takenOver}
             onChange={(event) => change({ takenOver: event.currentTarget.checked })}
           />
-          Outlived a process
+          Went on after a crash
         </label>
       </div>
       {children}
@@ -82,7 +82,7 @@ function More({ filters, all }: { readonly filters: Filters; readonly all: reado
       )}
       {cracks.length === 0 && filters.crack === null ? null : (
         <Choice
-          {...{ label: "First signal", any: "Any first signal", value: filters.crack }}
+          {...{ label: "First signal", any: "With or without signs of trouble", value: filters.crack }}
           options={cracks.map((name) => [name, name])}
           onPick={(picked) => change({ crack: CRACK_NAMES.find((name) => name === picked) ?? null })}
         />

@@ -3,18 +3,25 @@ import { useSignal } from "@preact/signals";
 import type { Json } from "../../core/json.ts";
 import type { DescribedAgent } from "../../operations/agents.ts";
 import { type Action, requestOf } from "../model/commands.ts";
-import { type FormField, fieldsOf, filledIn } from "../model/form.ts";
+import { type FormField, fieldsOf, filledIn, textFrom } from "../model/form.ts";
 import { jsonIn } from "../model/needs.ts";
 import { type ActionProgress, runIn, sendAction } from "../store/act.ts";
 import { go } from "../store/route.ts";
 import { AsCommand, Refused } from "./action-dialog.tsx";
 
-export function StartForm({ agent: { name, task } }: { readonly agent: DescribedAgent }) {
+export function StartForm({
+  agent: { name, task },
+  first,
+}: {
+  readonly agent: DescribedAgent;
+  /** What the form holds at first; null: what the schema says. */
+  readonly first: Json;
+}) {
   const fields = fieldsOf(task);
   const texts = useSignal<Readonly<Record<string, string>>>(
-    Object.fromEntries((fields ?? []).map((field) => [field.name, field.first])),
+    Object.fromEntries((fields ?? []).map((field) => [field.name, textFrom(first, field.name) ?? field.first])),
   );
-  const json = useSignal("{}");
+  const json = useSignal(first === null ? "{}" : JSON.stringify(first, null, 2));
   const sent = useSignal<ActionProgress>({ kind: "no" });
   const filled = fields === null ? asFilled(json.value) : filledIn(fields, texts.value);
   const input = filled.ok ? filled.input : {};

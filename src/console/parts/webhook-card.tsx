@@ -13,29 +13,33 @@ import { NotAllowed, When, Wide } from "./basics.tsx";
 
 const SHOWN = 5;
 
-export function WebhookCard(of: {
+export function WebhookCard({
+  endpoint,
+  others,
+  onDone,
+}: {
   readonly endpoint: WebhookView;
   readonly others: readonly WebhookView[];
   readonly onDone: () => void;
 }) {
-  const { id, to, circuit, removedAt, waiting, givenUp, isMore, notifications } = of.endpoint;
+  const { id, to, circuit, removedAt, waiting, givenUp, isMore, notifications } = endpoint;
   const sent = useSignal<Sent>({ kind: "no" });
   const send = async (notification: string | null, other: string | null): Promise<void> => {
     sent.value = { kind: "sending" };
     sent.value = await sendAction(redeliverAction(id, { notification, to: other }));
-    of.onDone();
+    onDone();
   };
   const isBusy = sent.value.kind === "sending";
   const isAllowed = mayDo("redeliver");
   const more = isMore ? " or more" : "";
-  const targets = of.others.filter((each) => each.id !== id && each.removedAt === null);
+  const targets = others.filter((each) => each.id !== id && each.removedAt === null);
   return (
     <article class="sheet card" aria-label={to}>
       <div class="line">
         <h3 class="grow">{to}</h3>
         <code class="quiet">{id}</code>
       </div>
-      <p class={circuit.failures > 0 || removedAt !== null ? "warn" : ""}>{circuitWords(of.endpoint, now.value)}</p>
+      <p class={circuit.failures > 0 || removedAt !== null ? "warn" : ""}>{circuitWords(endpoint, now.value)}</p>
       <p class="quiet">
         {waiting}
         {more} waiting, {givenUp}
@@ -77,13 +81,18 @@ export function WebhookCard(of: {
   );
 }
 
-const Notifications = (of: {
+const Notifications = ({
+  label,
+  all,
+  isBusy,
+  onSend,
+}: {
   readonly label: string;
   readonly all: readonly WaitingNotification[];
   readonly isBusy: boolean;
   readonly onSend: ((notification: string, to: null) => Promise<void>) | null;
 }) => (
-  <Wide label={of.label}>
+  <Wide label={label}>
     <table class="table">
       <thead>
         <tr>
@@ -95,7 +104,7 @@ const Notifications = (of: {
         </tr>
       </thead>
       <tbody>
-        {of.all.map(({ id, event, run, at, attempts, why, isGivenUp }) => (
+        {all.map(({ id, event, run, at, attempts, why, isGivenUp }) => (
           <tr key={id}>
             <td>
               {event} <When at={at} class="quiet small" />
@@ -109,8 +118,8 @@ const Notifications = (of: {
             </td>
             <td>{why ?? "not tried yet"}</td>
             <td class="end">
-              {of.onSend === null ? null : (
-                <button type="button" disabled={of.isBusy} onClick={() => void of.onSend?.(id, null)}>
+              {onSend === null ? null : (
+                <button type="button" disabled={isBusy} onClick={() => void onSend(id, null)}>
                   Send again
                 </button>
               )}

@@ -30,7 +30,7 @@ export function Cost({ run, entries }: { readonly run: Shown; readonly entries: 
               : `The run was taken over ${count(takeovers, "time")} from a process that had died. Without checkpoints it would have paid ${money(spared.usd)} and made ${count(spared.toolCalls, "tool call")} again.`}
           </p>
           <Wide label="Cost by model">
-            <table class="table">
+            <table class="table costs">
               <thead>
                 <tr>
                   <th>For</th>

@@ -37,7 +37,7 @@ export function Family({ run, entries }: { readonly run: Shown; readonly entries
           <h2>Children</h2>
           {run.parent === null ? null : (
             <p>
-              It is a child itself: <a href={hrefOf(["run", run.parent])}>its parent</a>
+              It is a child itself: <a href={hrefOf(["run", run.parent])}>its parent</a> <code>{run.parent}</code>
             </p>
           )}
           {children.length === 0 ? (

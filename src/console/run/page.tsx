@@ -8,16 +8,17 @@ import { type Verdict, verdictOf } from "../model/verdict.ts";
 import { visibleText } from "../model/visible-text.ts";
 import { ActionDialog } from "../parts/action-dialog.tsx";
 import { BudgetWarning, MeterBar } from "../parts/budget-bar.tsx";
-import { Copy, Empty, Loading, MayBeOld, Problem, When } from "../parts/basics.tsx";
+import { Copy, Empty, Loading, MayBeOld, Problem, ShownJson, When } from "../parts/basics.tsx";
 import { Icon, Status } from "../parts/icons.tsx";
 import { money, statusWord } from "../parts/run-row.tsx";
-import { caller } from "../store/caller.ts";
+import { caller, mayDo } from "../store/caller.ts";
 import { now } from "../store/clock.ts";
 import { openAction } from "../store/open-action.ts";
 import { go, hrefOf, route } from "../store/route.ts";
 import { follow, followed } from "../store/run.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
-import { count } from "../../render/words.ts";
+import type { Json } from "../../core/json.ts";
+import { count, short, shortRun } from "../../render/words.ts";
 import { Actions } from "./actions.tsx";
 import { Audit } from "./audit.tsx";
 import { Cost } from "./cost.tsx";
@@ -118,10 +119,11 @@ function Head({ run, entries }: { readonly run: Shown; readonly entries: readonl
           <Copy text={run.run} />
         </span>
       </div>
-      <div class="verdict">
+      <div class={`verdict ${groupOf(run)}`}>
         <p role="status">{visibleText(verdict.says)}</p>
         <Primary run={run} verdict={verdict} onAction={(name) => (openAction.value = name)} />
       </div>
+      <TaskAndResult run={run} />
       <Facts run={run} />
       <Places aws={run.aws} />
       <Actions run={run} primary={verdict.action} onAction={(name) => (openAction.value = name)} />
@@ -167,6 +169,46 @@ function Primary(of: {
   );
 }
 
+/** What it was asked and what came of it, without a search for them in a view. */
+const TaskAndResult = ({ run: { task, result, agent, run, inProgress } }: { readonly run: Shown }) => (
+  <dl class="facts task">
+    <dt>task</dt>
+    <dd>
+      <Excerpt value={task} />
+      {inProgress || !mayDo("start") ? null : (
+        <>
+          {" "}
+          <a href={hrefOf(["agents", agent], { from: run })}>Start again with this input</a>
+        </>
+      )}
+    </dd>
+    {result === null ? null : (
+      <>
+        <dt>result</dt>
+        <dd>
+          <Excerpt value={result} />
+        </dd>
+      </>
+    )}
+  </dl>
+);
+
+const EXCERPT_CHARACTERS = 160;
+
+/** Its beginning; a click shows the rest. */
+function Excerpt({ value }: { readonly value: Json }) {
+  const words = typeof value === "string" ? value : JSON.stringify(value);
+  if (words.length <= EXCERPT_CHARACTERS) return <code>{visibleText(words)}</code>;
+  return (
+    <details>
+      <summary>
+        <code>{visibleText(short(words, EXCERPT_CHARACTERS))}</code>
+      </summary>
+      <ShownJson of={value} />
+    </details>
+  );
+}
+
 function Facts({ run }: { readonly run: Shown }) {
   const dollars = dollarsIn(run.budget);
   const { spent, beats, takeovers, agentVersion, version, startedBy, createdAt, lastCheckpointAt, parent } = run;
@@ -205,7 +247,10 @@ function Facts({ run }: { readonly run: Shown }) {
       {run.assigned === null ? null : <li>assigned to {run.assigned.to}</li>}
       {parent === null ? null : (
         <li>
-          <a href={hrefOf(["run", parent])}>its parent</a>
+          child of{" "}
+          <a href={hrefOf(["run", parent])} title={parent}>
+            <code>{shortRun(parent)}</code>
+          </a>
         </li>
       )}
       {run.standing.length === 0 ? null : <li>still stands: {run.standing.join(", ")}</li>}

@@ -1,5 +1,6 @@
 /** The state of the run at any version, and what changed since another one. */
 import { useSignal } from "@preact/signals";
+import { Fragment } from "preact";
 import { useMemo } from "preact/hooks";
 import { ask } from "../api/http.ts";
 import { pathOf } from "../model/commands.ts";
@@ -116,7 +117,7 @@ function Changes({ now, before, against }: Both) {
             {some.map((change) => (
               <tr key={change.path}>
                 <td>
-                  <code>{change.path}</code>
+                  <code>{breakable(change.path)}</code>
                 </td>
                 <td>
                   <ChangeOf change={change} />
@@ -130,6 +131,15 @@ function Changes({ now, before, against }: Both) {
     </>
   );
 }
+
+/** A long name breaks between its words, and not inside of one. */
+const breakable = (path: string) =>
+  path.split(/(?<=[.\]])|(?<=[a-z])(?=[A-Z])/).map((part, index) => (
+    <Fragment key={index}>
+      {index === 0 ? null : <wbr />}
+      {part}
+    </Fragment>
+  ));
 
 const text = (value: unknown): string => (value === undefined ? "" : visible(shortJson(value as JsonValue, 400)));
 

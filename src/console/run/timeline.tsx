@@ -12,7 +12,7 @@ import { now } from "../store/clock.ts";
 import { hrefOf, route, setQuery } from "../store/route.ts";
 import { timelineRows } from "../store/run.ts";
 import type { Shown } from "../../operations/views.ts";
-import { dollars, duration, grouped } from "../../render/words.ts";
+import { dollars, duration, grouped, timeOfDay } from "../../render/words.ts";
 
 const LINE = 24;
 const LANE = 22;
@@ -139,7 +139,11 @@ const Line = (of: { readonly run: Shown; readonly line: Told; readonly class: st
   const { version, at, kind, says } = of.line;
   return (
     <p class={`event ${of.class}`} title={`${exact(at)}\n${says}`}>
-      <Version run={of.run} version={version} /> <span class="cut">{says}</span>
+      <Version run={of.run} version={version} />
+      <time class="at" dateTime={new Date(at).toISOString()}>
+        {timeOfDay(at, at)}
+      </time>
+      <span class="cut">{says}</span>
       {DECISIONS.has(kind) ? (
         <a class="why" href={hrefOf(["run", of.run.run], { tab: "why", v: String(version) })}>
           why
