@@ -10,7 +10,7 @@ import { type Bundle, bundleFunctions } from "./bundle.ts";
 import { plannedDeployment } from "./dry-run.ts";
 import { readProject } from "./project.ts";
 import { planOf } from "./plan.ts";
-import type { Missing, PlannedDeployment } from "../src/ports/planned-deployment.ts";
+import type { DeploymentLack, PlannedDeployment } from "../src/ports/planned-deployment.ts";
 
 const root = process.cwd();
 process.on("uncaughtException", (error: unknown) => answer({ failed: missingOf(error) }));
@@ -25,25 +25,25 @@ const has = (name: string): boolean => {
 };
 
 /** What an error says is missing. Its code and its command count, where it has them. */
-function missingOf(error: unknown): Missing {
+function missingOf(error: unknown): DeploymentLack {
   const {
     code = "DeploymentInvalid",
     next = "npx cairn doctor",
     message = String(error),
-  } = error as Partial<Missing & Error>;
+  } = error as Partial<DeploymentLack & Error>;
   const [, own, what = message] = /^([A-Z]\w+): ([^]*)$/.exec(message) ?? [];
   return { code: own ?? code, what, next: /; type: (.+)$/.exec(what)?.[1] ?? next };
 }
 
-const SST: Missing = {
+const SST: DeploymentLack = {
   ...{ code: "PackageMissing", what: "SST deploys a project, and is not installed in it" },
   next: "npm install --save-dev sst@4.17.1",
 };
-const BUNDLER: Missing = {
+const BUNDLER: DeploymentLack = {
   ...{ code: "PackageMissing", what: "the functions are bundled with esbuild, which neither the project nor SST has" },
   next: "npm install --save-dev esbuild",
 };
-const DESCRIPTION: Missing = {
+const DESCRIPTION: DeploymentLack = {
   ...{ code: "DescriptionMissing", what: "there is no sst.config.ts, which says what is deployed" },
   next: "write the sst.config.ts of docs/deploy.md",
 };
@@ -51,7 +51,7 @@ const DESCRIPTION: Missing = {
 async function main(): Promise<PlannedDeployment> {
   const { config, bundling, schedules, agents } = await readProject(root);
   const platform = join(root, ".sst", "platform");
-  const missing: Missing[] = [];
+  const missing: DeploymentLack[] = [];
   if (!existsSync(join(root, "sst.config.ts"))) missing.push(DESCRIPTION);
   if (!has("sst")) missing.push(SST);
   const folder = mkdtempSync(join(tmpdir(), "cairn-dry-run-"));
@@ -69,7 +69,7 @@ async function main(): Promise<PlannedDeployment> {
 }
 
 /** The line that the command line reads. Agents may have printed lines before it. */
-function answer(told: PlannedDeployment | { readonly failed: Missing }): void {
+function answer(told: PlannedDeployment | { readonly failed: DeploymentLack }): void {
   process.stdout.write(`\n${JSON.stringify(told)}\n`, () => process.exit());
 }
 

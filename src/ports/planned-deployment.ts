@@ -7,7 +7,7 @@ export interface PlannedDeployment {
   /** The secrets that the functions read: they have to be in the Parameter Store before the first run. */
   readonly secrets: readonly string[];
   /** What has to be mended or installed before a deployment; empty: nothing. */
-  readonly missing: readonly Missing[];
+  readonly missing: readonly DeploymentLack[];
 }
 
 export interface PlannedResource {
@@ -27,7 +27,7 @@ export interface PlannedFunction {
   readonly bundle: { readonly startBytes: number; readonly bytes: number; readonly files: number } | null;
 }
 
-export interface Missing {
+export interface DeploymentLack {
   readonly code: string;
   readonly what: string;
   /** What to type or to write. */

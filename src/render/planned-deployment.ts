@@ -1,5 +1,5 @@
 /** Renders what a deployment would make: its resources, its functions with their sizes, and what is missing for it. */
-import type { Missing, PlannedDeployment, PlannedFunction } from "../ports/planned-deployment.ts";
+import type { DeploymentLack, PlannedDeployment, PlannedFunction } from "../ports/planned-deployment.ts";
 import { type Paint, fittedTable } from "./paint.ts";
 import { count } from "./words.ts";
 
@@ -55,7 +55,7 @@ function sizesOf({ bundle }: PlannedFunction): readonly string[] {
   return [kilobytes(bundle.startBytes), kilobytes(bundle.bytes), String(bundle.files)];
 }
 
-const missingLines = ({ code, what, next }: Missing, paint: Paint): readonly string[] => [
+const missingLines = ({ code, what, next }: DeploymentLack, paint: Paint): readonly string[] => [
   `${paint("red", "✖")} ${code}: ${what}`,
   `  ${paint("dim", "→")} ${next}`,
 ];

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { NO_WARNINGS } from "../../compose/supervise.ts";
 import { EXIT, UserError } from "../../compose/user-error.ts";
-import type { Missing, PlannedDeployment } from "../../ports/planned-deployment.ts";
+import type { DeploymentLack, PlannedDeployment } from "../../ports/planned-deployment.ts";
 import { renderPlanned } from "../../render/planned-deployment.ts";
 import { type Shell, printDocument } from "../shell.ts";
 
@@ -30,7 +30,7 @@ export async function infra(shell: Shell, { dryRun }: { readonly dryRun?: true }
   terminal.waitFor(null);
   const told = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "") as
     | PlannedDeployment
-    | { readonly failed: Missing };
+    | { readonly failed: DeploymentLack };
   if ("failed" in told) {
     const { code, what, next } = told.failed;
     throw new UserError({ code, exit: EXIT.failed, what, why: "without that no deployment can be planned", next });
