@@ -18,6 +18,17 @@ test("the gate plays a sample in each step that plays tests, and the fast ones w
   expect(steps.map(strideOf)).toEqual(steps.map(({ name }) => [name, "5"]));
 });
 
+test("the processes of tests without browser and emulator run the package in the gate, built before, and the sources at night", () => {
+  const programOf = ({ env = {} }: Step): string => env["CAIRN_PROGRAM"] ?? "sources";
+  const [first, ...stages] = gate(new Set(OPTIONAL_STEPS), null);
+  expect(stepsOf(first === undefined ? [] : [first]).map(({ name }) => name)).toContain("packages built");
+  const configOf = ({ work }: Step): string => (work.kind === "tests" ? work.config : "");
+  const played = stepsOf(stages).filter((step) => configOf(step) === "vitest.config.ts");
+  expect(new Set(played.map(programOf))).toEqual(new Set(["built"]));
+  const atNight = stepsOf(night(true, "2026-11-28")).filter(playsTests);
+  expect(new Set(atNight.map(programOf))).toEqual(new Set(["sources"]));
+});
+
 test("the night plays each step of the gate, and samples nothing", () => {
   const steps = stepsOf(night(true, "2026-11-28"));
   expect(steps.map(strideOf)).toEqual(steps.map(({ name }) => [name, "all"]));
