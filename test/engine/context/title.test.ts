@@ -16,7 +16,7 @@ const titled = (title?: unknown): Agent =>
 
 async function begin(
   world: World,
-  { agent, input, key = null }: { readonly agent: Agent; readonly input: Json; readonly key?: string },
+  { agent, input, key = null }: { readonly agent: Agent; readonly input: Json; readonly key?: string | null },
 ) {
   const started = await startRun(world, { agent, input, tenant: "local", idempotencyKey: key });
   return started.kind === "started" ? started.row : expect.fail(started.kind);
