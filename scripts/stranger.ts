@@ -75,7 +75,7 @@ const worked = ({ dir, env }: Place): ChildProcess =>
 
 async function walk(
   tarball: string,
-  { node, manager }: { readonly node: string; readonly manager: string },
+  { node, installer }: { readonly node: string; readonly installer: string },
 ): Promise<void> {
   const base = mkdtempSync(join(tmpdir(), "cairn-stranger-"));
   const env = { ...process.env, PATH: `${node}${delimiter}${process.env["PATH"] ?? ""}` };
@@ -85,7 +85,7 @@ async function walk(
     typed({ dir: base, env }, "node", "--version");
     typed({ dir: base, env }, "npx", "--yes", "--package", tarball, "cairn-run", "init", "my-agents");
     const at = { dir: join(base, "my-agents"), env };
-    typed(at, manager, "install");
+    typed(at, installer, "install");
     mkdirSync(join(at.dir, "agents", "clerk"));
     writeFileSync(join(at.dir, "agents", "clerk", "agent.ts"), AGENT);
     const config = join(at.dir, "cairn.config.ts");
@@ -110,7 +110,7 @@ async function walk(
     if (shown.status !== "completed") throw new Stopped(`the run is ${shown.status}`);
     if (new Set(keys).size !== 2)
       throw new Stopped(`the killed call had other keys when it ran again: ${keys.join(", ")}`);
-    console.log(`${((performance.now() - began) / 1_000).toFixed(1).padStart(6)} s  in all: ${manager}, ${node}\n`);
+    console.log(`${((performance.now() - began) / 1_000).toFixed(1).padStart(6)} s  in all: ${installer}, ${node}\n`);
   } finally {
     for (const { pid = 0 } of working) killed(pid);
     rmSync(base, { recursive: true, force: true });
@@ -145,11 +145,11 @@ function killed(pid: number): void {
 const [tarball = "", ...others] = process.argv.slice(2);
 const split = others.indexOf("--");
 const nodes = (split < 0 ? others : others.slice(0, split)).map((each) => resolve(each));
-const managers = split < 0 ? [] : others.slice(split + 1);
+const installers = split < 0 ? [] : others.slice(split + 1);
 for (const node of nodes.length === 0 ? [dirname(process.execPath)] : nodes) {
-  for (const manager of managers.length === 0 ? ["npm"] : managers) {
+  for (const installer of installers.length === 0 ? ["npm"] : installers) {
     try {
-      await walk(resolve(tarball), { node, manager });
+      await walk(resolve(tarball), { node, installer });
     } catch (error) {
       if (!(error instanceof Stopped)) throw error;
       console.error(error.message);

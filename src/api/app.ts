@@ -17,7 +17,7 @@ import { alarm } from "../history/alarm.ts";
 import { openApiDocument } from "./document.ts";
 import type { AgentCatalogue } from "../operations/agents.ts";
 import { viewOfCaller } from "../operations/caller-view.ts";
-import type { ExaminedStore } from "../operations/health.ts";
+import type { ExaminedStore } from "../ports/diagnosis.ts";
 import type { FiringsOf } from "../operations/schedules.ts";
 import type { AnyOperation } from "../operations/operation.ts";
 import { ROWS } from "../operations/table.ts";

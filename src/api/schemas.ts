@@ -244,6 +244,7 @@ const shown = {
   }),
   cancelling: z
     .array(z.object({ call: z.string(), tool: z.string(), effect: z.enum(EFFECT_NAMES), stops: z.boolean() }))
+    .readonly()
     .nullable()
     .openapi({
       description:

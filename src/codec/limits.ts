@@ -28,8 +28,6 @@ export const SIZES = {
   /** A larger task or result is stored as a blob, outside the state. */
   stateValueBytesMax: 4 * 1024,
   blobBytesMax: 8 * 1024 * 1024,
-  /** The body of a record as JSON; an item of DynamoDB has at most 400 KB with its keys and names. */
-  recordBodyBytesMax: 384 * 1024,
   messageBytesMax: 64 * 1024,
   /** Texts that the state holds while a model job is out. More wait in the inbox. */
   heldBytesMax: 32 * 1024,

@@ -7,9 +7,8 @@
  */
 import * as z from "zod";
 import { Unreadable, sha256 } from "../codec/canonical.ts";
-import { SIZES } from "../codec/limits.ts";
 import type { AskSource, FetchedSource, FetchOptions } from "../ports/memory.ts";
-import type { RecordKey } from "../ports/records.ts";
+import { RECORD_BODY_BYTES_MAX, type RecordKey } from "../ports/records.ts";
 import type { World } from "../ports/world.ts";
 import { findRecord } from "./damage.ts";
 import { isThere } from "./memory-entries.ts";
@@ -87,7 +86,7 @@ async function keep(
   const redaction = redactionIn(world);
   const isSound = [body.content, body.source, body.etag ?? ""].every((text) => redaction.text(text) === text);
   // What is stored is its JSON: each quote and line end of it takes two bytes, and each control character six.
-  if (!isSound || Buffer.byteLength(JSON.stringify(body)) > SIZES.recordBodyBytesMax) return false;
+  if (!isSound || Buffer.byteLength(JSON.stringify(body)) > RECORD_BODY_BYTES_MAX) return false;
   const expiresAtSec = Math.ceil((body.at + KEPT_MS) / 1_000);
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const found = await findRecord(world, key, world.clock.now());

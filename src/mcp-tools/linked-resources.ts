@@ -19,7 +19,11 @@ interface Linking {
   readonly timeoutMs?: number | null | undefined;
 }
 
-const input = z.object({ uri: z.string().min(1).max(4_000) });
+interface Linked {
+  readonly uri: string;
+}
+
+const input: z.ZodType = z.object({ uri: z.string().min(1).max(4_000) });
 
 /** `tools`: the names of the tools whose results give links. */
 export const readingTool = (
@@ -33,7 +37,7 @@ export const readingTool = (
     timeoutMs: server.timeoutMs ?? null,
     description: `Reads what an address leads to that a result of a tool of ${server.label} gave as a link in this run.`,
     retry: { attempts: 3, backoffMs: 1_000, when: (error: unknown) => error instanceof ServerUnreachable },
-    run: (context) => readLinked(server, tools, context),
+    run: (context) => readLinked(server, tools, context as ToolContext<Linked>),
   }),
   isListed: true,
   suggests: [],
@@ -42,7 +46,7 @@ export const readingTool = (
 async function readLinked(
   { label, connection }: Linking,
   tools: readonly string[],
-  { input: { uri }, wasGiven, secrets, signal }: ToolContext<z.output<typeof input>>,
+  { input: { uri }, wasGiven, secrets, signal }: ToolContext<Linked>,
 ): Promise<unknown> {
   if ((await wasGiven?.({ uri, tools })) !== true) {
     throw new Error(`no result of ${label} in this run has a link to ${uri}: copy the address from a result`);

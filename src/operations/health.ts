@@ -2,18 +2,10 @@
 import { type Used, usedSpend } from "../history/spend-counters.ts";
 import { spentToday } from "../history/spend-today.ts";
 import type { Status } from "../core/phases.ts";
-import type { Judged } from "../ports/diagnosis.ts";
+import type { ExaminedStore } from "../ports/diagnosis.ts";
 import type { World } from "../ports/world.ts";
 import type { SpendLimits } from "../protocol/spend-counter.ts";
 import type { OperationContext } from "./operation.ts";
-
-/** What `cairn doctor` finds, where the server can look. */
-export interface ExaminedStore {
-  /** The version of cairn that made the checks. */
-  readonly cairn: string;
-  readonly world: string;
-  readonly checks: readonly Judged[];
-}
 
 export interface HealthShown {
   readonly kind: "shown";

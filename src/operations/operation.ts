@@ -11,7 +11,7 @@ import type { Row } from "../protocol/row.ts";
 import type { OnStep } from "../history/reader.ts";
 import type { CountedBy } from "../history/spend-counters.ts";
 import type { AgentCatalogue } from "./agents.ts";
-import type { ExaminedStore } from "./health.ts";
+import type { ExaminedStore } from "../ports/diagnosis.ts";
 import type { FiringsOf } from "./schedules.ts";
 
 /**

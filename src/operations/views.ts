@@ -4,13 +4,10 @@ import type { Deadline } from "../core/deadline.ts";
 import type { Grant } from "../core/policy/budget.ts";
 import type { CommitRecord, OnUnknown } from "../core/event.ts";
 import { BUDGET, extensionOf } from "../core/policy/extension.ts";
-import { childRunId, decisionId, executionName, reconcileId } from "../protocol/ids.ts";
+import { decisionId, executionName, reconcileId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
 import { gateIn } from "../core/calls/gates.ts";
-import { leftStanding } from "../core/calls/repeats.ts";
 import { workLines } from "../core/calls/outside.ts";
-import { BOUNDS } from "../core/limits.ts";
-import type { OutsideWork } from "../core/outside.ts";
 import { callOf } from "../core/calls/ignored-decisions.ts";
 import { argsOf } from "../core/calls/ledger.ts";
 import { waitIn } from "../core/calls/waits.ts";
@@ -39,6 +36,7 @@ import {
 import { archiveOf } from "../history/archive.ts";
 import { assignedIn } from "./assign.ts";
 import { type ShownChild, shownChildren } from "./child-views.ts";
+import { keyUndone, standingIn, undoMarks, workUndone } from "./undo-views.ts";
 import { type WaitsFor, waitsFor } from "./code-views.ts";
 import { type OpenWait, openWaits } from "./wait-views.ts";
 import { type ShownFile, shownFiles } from "./file-views.ts";
@@ -302,32 +300,6 @@ async function shownOf(
 function unreadIn(sent: Awaited<ReturnType<typeof unreadOf>>, { absorbed }: State): Shown["unread"] {
   const left = sent.filter(({ id }) => !absorbed.includes(id));
   return left.length === 0 ? null : { count: left.length, since: Math.min(...left.map(({ sentAt }) => sentAt)) };
-}
-
-/** What a human has to know of an undo: which call it undoes, and whether a tool could do it. */
-const undoMarks = ({ undo = [] }: State, undoes: string | undefined): Pick<UnknownCall, "undoes" | "byHand"> =>
-  undoes === undefined
-    ? {}
-    : { undoes, ...(undo.some(({ call }) => call === undoes) ? {} : { byHand: true as const }) };
-
-/** The key under which the effect is to be found that a human is to undo. */
-const keyUndone = ({ outside }: State, undoes: string | undefined): string =>
-  outside?.calls.find(({ run, call }) => run === undefined && call === undoes)?.key ?? "";
-
-/** What the child of a hand-off did that a human is to undo. What runs below that child did, its own ledger says. */
-function workUndone({ hash }: World, { tenant, run, born }: Row, state: State, undoes = ""): OutsideWork {
-  const { outside, restart: attempt } = state;
-  const tries = Array.from({ length: BOUNDS.callTriesMax }, (_, index) => index + 1);
-  const made = tries.map((number) => childRunId(hash, { tenant, run, born, attempt, call: undoes, try: number }));
-  return { calls: outside?.calls.filter((each) => each.run !== undefined && made.includes(each.run)) ?? [] };
-}
-
-function standingIn(state: State): readonly string[] {
-  const calls = leftStanding(state);
-  if (calls.length === 0) return [];
-  return state.messages.flatMap(({ parts }) =>
-    parts.flatMap((part) => (part.kind === "call" && calls.includes(part.call) ? [`${part.tool} (${part.call})`] : [])),
-  );
 }
 
 /** The gate of the budget. `args` holds what was spent, the limits, and the number of waiting calls. */

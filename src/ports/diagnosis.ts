@@ -99,3 +99,11 @@ export interface Diagnosis {
   /** Further facts to know, which no check covers. */
   readonly hints: readonly string[];
 }
+
+/** What `cairn doctor` finds, where the server can look. */
+export interface ExaminedStore {
+  /** The version of cairn that made the checks. */
+  readonly cairn: string;
+  readonly world: string;
+  readonly checks: readonly Judged[];
+}

@@ -12,7 +12,7 @@ import type { Authenticate, Caller, Credentials } from "../api/access/caller.ts"
 import { openApiDocument } from "../api/document.ts";
 import type { ReaderOptions } from "../sdk/readers.ts";
 import type { AgentCatalogue } from "../operations/agents.ts";
-import type { ExaminedStore } from "../operations/health.ts";
+import type { ExaminedStore } from "../ports/diagnosis.ts";
 import type { FiringsOf } from "../operations/schedules.ts";
 import { runId } from "../protocol/ids.ts";
 import { addA2a } from "../integrations/a2a/routes.ts";

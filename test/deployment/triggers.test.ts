@@ -91,7 +91,10 @@ describe.each(STAGES)("in %s", (stage) => {
   });
 
   test("API Gateway answers the open route without a function, with the response of the API", async () => {
-    const { resourceId } = deployment.one("apigateway/method:Method", { httpMethod: "GET", authorization: "NONE" }) as Method;
+    const { resourceId } = deployment.one("apigateway/method:Method", {
+      httpMethod: "GET",
+      authorization: "NONE",
+    }) as Method;
     expect(deployment.one("apigateway/integration:Integration", { resourceId })).toMatchObject({
       ...{ type: "MOCK", requestTemplates: { "application/json": '{"statusCode":200}' } },
     });

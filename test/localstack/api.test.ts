@@ -47,7 +47,10 @@ describe.concurrent("the API", () => {
     expect(await ask("/healthz", {})).toMatchObject({ status: 200, body: { status: "ok" } });
     expect(await ask("/runs/local-x", {})).toMatchObject({ status: 403 });
     expect(await ask("/runs", {}, ORDER)).toMatchObject({ status: 403 });
-    expect(await ask("/callbacks/of-no-run", {}, ORDER)).toMatchObject({ status: 404, body: { code: "CallbackUnknown" } });
+    expect(await ask("/callbacks/of-no-run", {}, ORDER)).toMatchObject({
+      status: 404,
+      body: { code: "CallbackUnknown" },
+    });
     expect(await get("/runs/local-x")).toMatchObject({ status: 404, body: { code: "RunUnknown" } });
   });
 

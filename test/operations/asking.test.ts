@@ -4,7 +4,8 @@ import { ANY_RUN, listRuns } from "../../src/operations/list.ts";
 import { summaryOf } from "../../src/operations/summary.ts";
 import { show } from "../../src/operations/views.ts";
 import { plain } from "../../src/render/paint.ts";
-import { renderList, renderRun } from "../../src/render/run.ts";
+import { renderList } from "../../src/render/run-list.ts";
+import { renderRun } from "../../src/render/run.ts";
 import { attemptBeat, beginRun, runnerOf } from "../support/harness/drive.ts";
 import {
   advanceUntilSettled,

@@ -1,7 +1,8 @@
 /** A run that waits for its model's provider, as people read it in `show` and in `list`. */
 import { expect, test } from "vitest";
 import { plain } from "../../src/render/paint.ts";
-import { renderList, renderRun } from "../../src/render/run.ts";
+import { renderList } from "../../src/render/run-list.ts";
+import { renderRun } from "../../src/render/run.ts";
 import { commandLine } from "../../src/render/words.ts";
 import type { Shown } from "../../src/operations/views.ts";
 

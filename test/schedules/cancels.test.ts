@@ -14,7 +14,7 @@ import { type Harness, createChainHarness, rowOf } from "../support/harness/harn
 type Run = (context: ToolContext<unknown>) => unknown;
 
 const stopped = ({ signal }: ToolContext<unknown>): Promise<void> =>
-  new Promise((resolve) => void signal.addEventListener("abort", () => resolve()));
+  new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
 
 /** An agent whose one reply calls each of these tools. */
 function agentOf(

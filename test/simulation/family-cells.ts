@@ -77,7 +77,9 @@ function bossCells(
       event.kind === "ApprovalRequested" ||
       (event.kind === "ToolResultRecorded" && JSON.stringify(event.value).includes("AlreadyActed")),
   );
-  const decided = events.flatMap((event) => (event.kind === "HumanApprovalReceived" ? [event.decision.as] : []));
+  const decided = new Set(
+    events.flatMap((event) => (event.kind === "HumanApprovalReceived" ? [event.decision.as] : [])),
+  );
   const undo = events.filter((event) => event.kind === "TopologyMoved" && (event.repeats?.undo?.length ?? 0) > 0);
   const byHand = events.some((event) => event.kind === "ToolOutcomeUnknown" && event.call.startsWith("undo-"));
   const hasHandedOut = events.some((event) => event.kind === "ChildDispatched");
@@ -85,8 +87,8 @@ function bossCells(
     [`boss ${kind}`]: kind !== undefined,
     [`takeover of boss ${kind}`]: kind !== undefined && row.takeovers > 0,
     [`equal work of ${kind} refused or asked about`]: isStopped,
-    "equal work let through": decided.includes("approve"),
-    "equal work denied": decided.includes("deny"),
+    "equal work let through": decided.has("approve"),
+    "equal work denied": decided.has("deny"),
     "roll-back asks a human": undo.length > 0 && byHand,
     "roll-back undoes": undo.length > 0,
     "fork made": state.forked !== undefined,

@@ -25,7 +25,7 @@ import {
 } from "../../doctor/agents.ts";
 import { type Diagnosis, type Judged, judgeAll } from "../../ports/diagnosis.ts";
 import type { DiagnoseOptions } from "../../ports/world-provider.ts";
-import type { ExaminedStore } from "../../operations/health.ts";
+import type { ExaminedStore } from "../../ports/diagnosis.ts";
 import { checkBoundary } from "../../history/check-boundary.ts";
 import { judgeBoundary } from "../../doctor/boundary.ts";
 import { judgePoints } from "../../doctor/production.ts";

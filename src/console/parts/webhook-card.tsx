@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { redeliverAction } from "../model/actions.ts";
 import { circuitWords } from "../model/health.ts";
-import { type Sent, sendAction } from "../store/act.ts";
+import { type ActionProgress, sendAction } from "../store/act.ts";
 import { mayDo } from "../store/caller.ts";
 import { now } from "../store/clock.ts";
 import { hrefOf } from "../store/route.ts";
@@ -23,7 +23,7 @@ export function WebhookCard({
   readonly onDone: () => void;
 }) {
   const { id, to, circuit, removedAt, waiting, givenUp, isMore, notifications } = endpoint;
-  const sent = useSignal<Sent>({ kind: "no" });
+  const sent = useSignal<ActionProgress>({ kind: "no" });
   const send = async (notification: string | null, other: string | null): Promise<void> => {
     sent.value = { kind: "sending" };
     sent.value = await sendAction(redeliverAction(id, { notification, to: other }));

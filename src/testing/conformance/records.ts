@@ -1,6 +1,11 @@
 /** The contract of the port `Records`: one atomic write at a time, expiry, lists in pages, and damaged records. */
-import { SIZES } from "../../codec/limits.ts";
-import type { NewRecord, RecordKey, Records, StoredRecord } from "../../ports/records.ts";
+import {
+  type NewRecord,
+  RECORD_BODY_BYTES_MAX,
+  type RecordKey,
+  type Records,
+  type StoredRecord,
+} from "../../ports/records.ts";
 import { type Case, insist, must, mustBe, mustEqual } from "./case.ts";
 import { HOSTILE } from "./commits.ts";
 import { times } from "./run.ts";
@@ -67,7 +72,7 @@ export const recordCases: readonly Case<RecordsWorld>[] = [
       const { records } = world;
       const line = '"a","b",""\n';
       const perLine = Buffer.byteLength(JSON.stringify(line)) - 2;
-      const body = line.repeat(Math.floor((SIZES.recordBodyBytesMax - 2) / perLine));
+      const body = line.repeat(Math.floor((RECORD_BODY_BYTES_MAX - 2) / perLine));
       const record = recordOf(world, { body });
       await mustBe(() => records.add(record, NOW), "added");
       await mustBe(() => records.replace({ ...record, version: 1 }, NOW), "replaced");

@@ -1,8 +1,9 @@
 /** A put that S3 answers with SlowDown is sent again after growing pauses, since S3 needs seconds to split a hot prefix. */
-import type { S3Client } from "@aws-sdk/client-s3";
 import { expect, test } from "vitest";
 import { s3ObjectStore } from "../../../src/adapters/aws/bucket/object-store.ts";
 import type { ObjectStore } from "../../../src/ports/object-store.ts";
+
+type BucketClients = Parameters<typeof s3ObjectStore>[0]["clients"];
 
 /** A bucket that is busy that many times, the pauses between the puts, and how many there were. */
 function busyBucket(times: number): { readonly objects: ObjectStore; readonly pauses: number[]; puts: number } {
@@ -12,7 +13,6 @@ function busyBucket(times: number): { readonly objects: ObjectStore; readonly pa
     if (seen.puts <= times) throw Object.assign(new Error("Please reduce your request rate."), { name: "SlowDown" });
     return {};
   };
-  const client = { send } as unknown as S3Client;
   const clock = {
     after: (ms: number, wake: () => void) => {
       seen.pauses.push(ms);
@@ -20,7 +20,11 @@ function busyBucket(times: number): { readonly objects: ObjectStore; readonly pa
       return () => {};
     },
   };
-  const objects = s3ObjectStore({ clients: { once: client, repeating: client }, bucket: "payloads", clock });
+  const objects = s3ObjectStore({
+    clients: { once: { send }, repeating: { send } } as unknown as BucketClients,
+    bucket: "payloads",
+    clock,
+  });
   return Object.assign(seen, { objects });
 }
 

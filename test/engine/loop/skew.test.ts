@@ -11,7 +11,7 @@ import { undamaged } from "../../../src/codec/row.ts";
 import { decodeJournal, encodeJournal } from "../../../src/codec/journal.ts";
 import { LEVEL } from "../../../src/core/levels.ts";
 import { asUserError } from "../../../src/cli/thrown-errors.ts";
-import { renderList } from "../../../src/render/run.ts";
+import { renderList } from "../../../src/render/run-list.ts";
 import type { Reply } from "../../../src/protocol/chain.ts";
 import type { Row } from "../../../src/protocol/row.ts";
 import type { TelemetryRecord, World } from "../../../src/ports/world.ts";

@@ -25,6 +25,7 @@ export function useAwsServer(): Omit<AwsServer, "close"> {
       return server.asked;
     },
     answer: (...answers) => server.answer(...answers),
+    answerWith: (respond) => server.answerWith(respond),
   };
 }
 
