@@ -46,7 +46,12 @@ const ALARMS_HEIGHT = 5;
 const ALARMS_MAX = 100;
 const PERIOD_SECONDS = 300;
 /** Drawn by no curve, since a dashboard of up to 50 curves is free. They are rare, and have alarms. */
-const UNDRAWN: ReadonlySet<string> = new Set<keyof typeof ALARMS>(["StoresDiffer", "NotRemoved", "Expiring"]);
+const UNDRAWN: ReadonlySet<string> = new Set<keyof typeof ALARMS>([
+  "StoresDiffer",
+  "NotRemoved",
+  "Expiring",
+  "TitleInvalid",
+]);
 
 type Curves = readonly [title: string, curves: readonly (readonly [label: string, series: Series])[]];
 

@@ -106,6 +106,10 @@ const WHY: Readonly<Record<keyof typeof ALARMS, (names: Names) => Why>> = {
       "No answer, resume or message has reached a run for 27 days. It fails as Expired three days later, or goes on waiting if its agent sets onIdle",
     todo: `${alarms(names, "beat", "Expiring")} names the run; ${typed("npx cairn show RUN --world aws")} shows what it waits for; answer it, or end it with ${typed("npx cairn cancel RUN --world aws")}`,
   }),
+  TitleInvalid: (names) => ({
+    means: "The title function of an agent throws or returns no text. Its runs are shown by an excerpt of their input",
+    todo: `${alarms(names, "api", "TitleInvalid")} names the agent and the error; mend its title, and deploy again`,
+  }),
   ToolGone: (names) => ({
     means: "Runs are blocked because their deployed agent no longer has the tool of an open call",
     todo: `${alarms(names, "beat", "ToolGone")} names the run and the tool; deploy the tool again, or ${typed("npx cairn reconcile RUN CALL --as WHAT --world aws")}`,

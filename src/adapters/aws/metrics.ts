@@ -47,6 +47,7 @@ export const ALARMS = {
   AgentAbsent: "beats that found no deployed agent with the name in their run",
   ModelUnavailable: "runs that have waited for minutes, since their model's provider does not answer",
   Expiring: "runs that nobody has answered for weeks, and that end soon or go on waiting",
+  TitleInvalid: "starts of a run whose agent's title function failed, so that the run is shown by its input",
   ToolGone: "runs that are blocked, since the tool of an open call is gone",
   UpgradeAwaited: "pinned runs that met a version of their agent that no operator accepted for them",
   FiringUncertain: "firings that are so old that cairn can no longer tell whether they started their run",

@@ -176,7 +176,7 @@ test.each<[unknown, RegExp]>([
   [{ expires: 0 }, /expires is 0/],
   [{ onExpiry: "approve" }, /onExpiry is approve: write "deny" or "ask"/],
   [{ expires: "never", onExpiry: "deny" }, /nothing is denied: leave onExpiry out/],
-  [{ expire: "3d" }, /has no option "expire": take it out, or write one of expires, onExpiry/],
+  [{ expire: "3d" }, /has no option "expire": did you mean expires\?/],
   ["always", /write \{ expires: "3d", onExpiry: "ask" \}; whether a tool needs one is its option approval/],
   [null, /write \{ expires/],
 ])("approvals %j are refused", (given, message) => {

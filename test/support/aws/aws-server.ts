@@ -80,6 +80,10 @@ export async function startAwsServer(): Promise<AwsServer> {
   };
 }
 
+/** Bytes are base64 in AWS's JSON. */
+const asBase64 = (_: string, value: unknown): unknown =>
+  value instanceof Uint8Array ? Buffer.from(value).toString("base64") : value;
+
 function give(answer: Answer, response: ServerResponse): void {
   if (answer.kind === "hang") return;
   if (answer.kind === "drop") {
@@ -94,7 +98,7 @@ function give(answer: Answer, response: ServerResponse): void {
   const type = answer.kind === "json" ? "application/x-amz-json-1.0" : "application/xml";
   const headers = answer.kind === "xml" ? answer.headers : {};
   response.writeHead(answer.status, { "content-type": type, ...headers });
-  response.end(answer.kind === "json" ? JSON.stringify(answer.body) : answer.body);
+  response.end(answer.kind === "json" ? JSON.stringify(answer.body, asBase64) : answer.body);
 }
 
 /** Sets environment variables so that AWS clients use this server; `vi.unstubAllEnvs` reverts them. */

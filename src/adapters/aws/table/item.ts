@@ -150,7 +150,7 @@ export type RowAttribute = keyof ReturnType<typeof rowValues>;
 
 /** A digest or a draw in hexadecimal as its bytes, half as long: a beat's row has to stay within 1 KB. Another text as it is. */
 const digestValue = (digest: string): AttributeValue =>
-  HEXADECIMAL.test(digest) ? { B: Buffer.from(digest, "hex") } : text(digest);
+  HEXADECIMAL.test(digest) ? { B: new Uint8Array(Buffer.from(digest, "hex")) } : text(digest);
 
 const HEXADECIMAL = /^(?:[0-9a-f]{2})+$/;
 
