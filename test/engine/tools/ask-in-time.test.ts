@@ -118,7 +118,16 @@ test("the table of user functions has each function of the ports that may return
 });
 
 /** Functions that cairn gives to user code, which waits for them, or that must not return a promise. */
-const OF_CAIRN: ReadonlySet<string> = new Set(["callback", "read", "get", "log", "fetchSource", "onExists", "when", "wasGiven"]);
+const OF_CAIRN: ReadonlySet<string> = new Set([
+  "callback",
+  "read",
+  "get",
+  "log",
+  "fetchSource",
+  "onExists",
+  "when",
+  "wasGiven",
+]);
 
 test("the rule finds an await without a bound, also under another name", () => {
   const members = new Set(["holds", "recall"]);
