@@ -15,7 +15,7 @@ import { rolldown } from "rolldown";
 import { builtPackages } from "./built.ts";
 
 /** Kilobytes (1,000 bytes). */
-const BOUNDS = { packed: 2_160, unpacked: 7_750, client: 3.5, console: 80 } as const;
+const BOUNDS = { packed: 2_210, unpacked: 7_920, client: 3.5, console: 80 } as const;
 
 interface Packed {
   readonly filename: string;

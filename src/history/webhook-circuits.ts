@@ -19,7 +19,7 @@ const webhookCircuit: z.ZodType<WebhookCircuit> = z.strictObject({
 });
 
 /** A circuit that cannot be read counts as closed: it spares requests, and no notification depends on it. */
-export function circuitIn(cursor: string | null): WebhookCircuit {
+function circuitIn(cursor: string | null): WebhookCircuit {
   try {
     return cursor === null ? CLOSED : webhookCircuit.parse(JSON.parse(cursor));
   } catch {

@@ -17,7 +17,7 @@ export function renderWebhooks(endpoints: readonly WebhookView[], page: Style): 
 }
 
 /** Whether requests go to it, in words. */
-export function stateOf(
+function stateOf(
   { circuit, removedAt }: Pick<WebhookView, "circuit" | "removedAt">,
   { now }: Pick<Style, "now">,
 ): string {

@@ -102,9 +102,9 @@ export interface HouseHours {
 }
 
 /** How long after the first beat. */
-export const BEATS_FIRST_MS = 2_000;
+const BEATS_FIRST_MS = 2_000;
 /** The latest, after the first look: the first beat may wait for its model. */
-export const FIRST_BEAT_MS = 20_000;
+const FIRST_BEAT_MS = 20_000;
 
 export function houseHours(clock: Pick<Clock, "now">): HouseHours {
   let from: number | null = null;

@@ -39,7 +39,7 @@ function polledDaily(events: SupervisorEvent[]): readonly WorldEntry[] {
   return WORLDS.map((entry) => ({ ...entry, load: async () => daily(await entry.load()) }));
 }
 
-const AGENT = join(import.meta.dirname, "noted-agent.ts");
+const AGENT = join(import.meta.dirname, "../process/fixtures/noted-agent.ts");
 
 test("ends with its run and not at a next poll, and imports the agent once in the command and once in one worker", async () => {
   const dir = temporaryDir();

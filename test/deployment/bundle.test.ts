@@ -75,10 +75,10 @@ describe("a function", () => {
   );
 
   test.each([
-    ["beat", 1_110],
+    ["beat", 1_115],
     ["start", 800],
-    ["api", 1_180],
-    ["events", 1_140],
+    ["api", 1_200],
+    ["events", 1_160],
     ["sweep", 795],
     ["cleanup", 610],
     ["park", 400],

@@ -15,7 +15,7 @@ import type { Row } from "../../protocol/row.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 
 /** How often an invocation looks for a cancel while such a call is under way, in milliseconds. */
-export const CANCEL_LOOK_MS = 1_000;
+const CANCEL_LOOK_MS = 1_000;
 
 export interface CancelWatch {
   /** Fires when the run is cancelled; null: no call would stop, so nothing is watched. */
