@@ -84,7 +84,7 @@ export const LIMIT_RULES: readonly Rule[] = [
   {
     says: "no claim about kills of processes needs luck",
     todo: "arrange the moment of one kill, and claim that it met something by requireEvent (docs/adr/0160-kills-that-meet-something.md)",
-    where: /^test\/(process|slow\/(process|campaign)|localstack)\//,
+    where: /^test\/(process|slow\/(process|campaign|storm)|localstack)\//,
     check: luckyClaim,
     bites: [
       [KILLING, "expect(shown?.takeovers).toBeGreaterThan(0);"],
