@@ -16,7 +16,7 @@ test("the page has each program as it stands here, and no other", () => {
   const shown = [...page.matchAll(/```ts\n([^]*?)```/g)].map(([, code]) => code);
   const files = readdirSync(RECIPES).filter((name) => name !== "shop.ts");
   const programs = files.map((name) => readFileSync(join(RECIPES, name), "utf8"));
-  expect(shown.toSorted()).toEqual(programs.toSorted());
+  expect(new Set(shown)).toEqual(new Set(programs));
 });
 
 test("the handbook answers from what its memory has", async () => {
