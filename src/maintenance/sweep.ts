@@ -65,10 +65,15 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
     name: "sweep",
     next: async (after, { hasTime, reached }) => {
       judged ??= 0;
-      isWhole ||= after === null;
       const now = world.clock.now();
-      const dueBy = now + wakeAheadMs(world.limits);
-      const page = await world.table.alive({ limit: SWEEP_PAGE, after, now, ...(isOfAll ? {} : { dueBy }) });
+      const due = isOfAll ? {} : { dueBy: now + wakeAheadMs(world.limits) };
+      const pageAfter = (cursor: string | null) => world.table.alive({ limit: SWEEP_PAGE, after: cursor, now, ...due });
+      let page = await pageAfter(after);
+      // An outage that ended the sweep before at its last run left the cursor behind all runs: this one begins anew,
+      // since it would judge none, and they would wait for the next one.
+      const isBehindAll = after !== null && judged === 0 && page.next === null && page.rows.length === 0;
+      if (isBehindAll) page = await pageAfter(null);
+      isWhole ||= after === null || isBehindAll;
       for (const { run, why } of page.damaged)
         alarm(world, run, { what: "Unreadable", why: `its row is damaged: ${why}` });
       const { rows, behind } = page;

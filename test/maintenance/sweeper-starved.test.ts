@@ -67,6 +67,16 @@ describe("a store that is unavailable for all runs", () => {
     expect(chains(harness, runs)).toEqual(runs.map(() => 2));
   });
 
+  test("leaves all runs to the next sweep when it ended at the last of them", async () => {
+    const harness = createSupervisedHarness();
+    const runs = await runsWithoutExecution(harness, 20);
+    const away = withoutResponse(harness, () => true);
+    await expect(sweep(harness, away.world)).rejects.toThrow(StoreUnreachable);
+    expect(away.asked).toEqual(runs);
+    await sweep(harness);
+    expect(chains(harness, runs)).toEqual(runs.map(() => 2));
+  });
+
   test("starves no run forever when only the newest five fail", async () => {
     const harness = createSupervisedHarness();
     const runs = await runsWithoutExecution(harness, 150);
