@@ -88,6 +88,7 @@ describe.concurrent("the API", () => {
     await until(async () => expect((await get(`/runs/${unknown}`)).body).toMatchObject({ status: "blocked" }));
     const known = { as: "succeeded", result: "it is there", note: "seen in the shop" };
     expect((await post(`/runs/${unknown}/reconcile/c1`, known)).status).toBe(202);
+    await parked(lane, approved ?? "");
     const gates = (await get(`/runs/${approved}`)).body["gates"] as readonly { readonly gate: string }[];
     const [gate] = gates;
     expect((await post(`/runs/${approved}/approvals/${gate?.gate}`, { as: "approve" })).status).toBe(202);

@@ -47,6 +47,12 @@ const update = (UpdateExpression: string, values: Readonly<Record<string, { read
     UpdateExpression,
     ExpressionAttributeValues: values,
   });
+/** A policy with a resource of that many characters. */
+const policyOf = (characters: number): string =>
+  JSON.stringify({
+    Version: "2012-10-17",
+    Statement: [{ Effect: "Allow", Action: "s3:GetObject", Resource: `arn:aws:s3:::${"r".repeat(characters)}` }],
+  });
 const put = (row: number) => ({ PutRequest: { Item: key(`row-${row}`) } });
 
 const REFUSED: readonly (readonly [what: string, name: string, says: RegExp, send: () => Promise<unknown>])[] = [
@@ -142,7 +148,7 @@ const REFUSED: readonly (readonly [what: string, name: string, says: RegExp, sen
     "LimitExceededException",
     /Maximum policy size of 10240/,
     async () => {
-      const half = JSON.stringify({ Statement: "s".repeat(5_200) });
+      const half = policyOf(5_200);
       const policy = (PolicyName: string) =>
         clients.roles.send(new PutRolePolicyCommand({ RoleName: ROLE, PolicyName, PolicyDocument: half }));
       await policy("one");

@@ -124,7 +124,7 @@ describe("read commands", () => {
       askCairn(at, ["ledger", run, "--json"]),
     ]);
     expect(list.out).toMatch(
-      new RegExp(`RUN +AGENT +STATUS.*\n${run.slice(0, 14)} +clerk +completed +2 +0 +\\$0\\.02`),
+      new RegExp(`RUN +AGENT +STATUS.*\n${run.slice(0, 14)} +clerk +completed +\\d+s ago +2 +0 +\\$0\\.02`),
     );
     expect(show.out).toMatch(new RegExp(`^${run}  clerk\nstatus +completed\n`));
     expect(timeline.out).toMatch(/✔ note \(c1\) succeeded in \d+ms noted step 1/);

@@ -134,6 +134,9 @@ const ROUTES: Readonly<Record<string, readonly Omit<Asked, "method">[] | null>> 
   "POST /schedules/{agent}/runs": [{ path: "/schedules/talker/runs", body: {} }],
   "DELETE /memory/{scope}": [{ path: "/memory/all" }],
   "DELETE /memory/{scope}/{id}": [{ path: "/memory/all/m1" }],
+  "GET /health": [{ path: "/health" }],
+  "GET /webhooks": [{ path: "/webhooks" }],
+  "POST /webhooks/{endpoint}/redeliver": [{ path: "/webhooks/e1/redeliver", body: {} }],
   "POST /callbacks/{token}": [{ path: "/callbacks/none", body: {} }],
   "POST /mcp": [{ path: "/mcp", body: { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} } }],
   "POST /a2a/{agent}": ["GetTask", "SubscribeToTask"].map((method) => ({
