@@ -169,7 +169,7 @@ async function recordEnd(run: ActiveRun, agent: Agent, of: Runnable & { readonly
   const { open, tool, ended } = of;
   if (startsOnce(open)) run.noticed.requireCommit();
   if (ended.kind === "silent") return recordSilence(run, open, { tool, why: ended.why });
-  if (ended.kind === "stopped") return recordStopped(run, open, { tool, why: ended.why });
+  if (ended.kind === "stopped") return recordStopped(run, open, { tool, ended });
   if (ended.kind === "unstarted") return recordUnstarted(run, open, { tool, why: ended.why });
   if (ended.kind === "threw") {
     const read = readError(tool, ended.error);
@@ -223,15 +223,22 @@ function recordUnstarted(run: ActiveRun, open: OpenCall, of: { readonly tool: To
 }
 
 /**
- * Records a call that stopped at its signal, since the run is cancelled. It did nothing if it cannot act outside; else its
- * request may have left. The commit that follows sees the cancel, so nothing is tried again.
+ * Records a call that stopped at its signal, since the run is cancelled. It did nothing if it cannot act outside, or if the
+ * service refused it meanwhile; else its request may have left. The commit that follows sees the cancel, so nothing is tried
+ * again.
  */
-function recordStopped(run: ActiveRun, open: OpenCall, stopped: { readonly tool: Tool; readonly why: string }): void {
+function recordStopped(
+  run: ActiveRun,
+  open: OpenCall,
+  { tool, ended }: { readonly tool: Tool; readonly ended: Extract<Try, { readonly kind: "stopped" }> },
+): void {
   run.noticed.requireCommit();
-  const why = `its signal was aborted, because the run was cancelled: ${stopped.why}`;
-  if (EFFECTS[effectOf(open)].actsOutside) return recordSilence(run, open, { tool: stopped.tool, why });
+  const why = `its signal was aborted, because the run was cancelled: ${ended.why}`;
+  const isRefused = isErrorNamed(ended.error, "Rejected");
+  if (EFFECTS[effectOf(open)].actsOutside && !isRefused) return recordSilence(run, open, { tool, why });
   const value = inline(bounded(`Cancelled: ${why}; it did not happen`));
-  recordResult(run, open.call, { outcome: "failed", value, evidence: "it stopped at its signal" });
+  const evidence = isRefused ? "the service refused it" : "it stopped at its signal";
+  recordResult(run, open.call, { outcome: "failed", value, evidence });
 }
 
 /** Records that an undo returned. A value that cannot be kept is replaced by the reason. */

@@ -15,7 +15,7 @@ export type Try =
   | { readonly kind: "returned"; readonly value: unknown }
   | { readonly kind: "threw"; readonly why: string; readonly error: unknown }
   /** It threw after its signal had been aborted because the run is cancelled. */
-  | { readonly kind: "stopped"; readonly why: string }
+  | { readonly kind: "stopped"; readonly why: string; readonly error: unknown }
   /** An unknown outcome: the effect may have happened. `outlived`: the promise still runs. */
   | { readonly kind: "silent"; readonly why: string; readonly outlived: boolean };
 
@@ -41,7 +41,7 @@ export async function attemptTool(options: {
   if (cancelled?.aborted === true) onCancel();
   const first = await withTimeout(settled, timeoutMs, clock);
   cancelled?.removeEventListener("abort", onCancel);
-  if (first?.kind === "threw" && stop.signal.aborted) return { kind: "stopped", why: first.why };
+  if (first?.kind === "threw" && stop.signal.aborted) return { ...first, kind: "stopped" };
   if (first !== null) return first;
   const why = `no answer within ${timeoutMs} ms`;
   stop.abort(new DOMException(why, "TimeoutError"));
