@@ -1,4 +1,8 @@
-/** How a store and what works on it are: its checks, its live runs, and what was spent against the caps. */
+/**
+ * How a store and what works on it are: its checks, its live runs, and what was spent against the caps. Checks name runs of
+ * each tenant, and the spend of a day is that of all, so no other tenant than that of the command line sees them.
+ */
+import { DEFAULT_TENANT } from "../core/ids.ts";
 import { type Used, usedSpend } from "../history/spend-counters.ts";
 import { spentToday } from "../history/spend-today.ts";
 import type { Status } from "../core/phases.ts";
@@ -9,13 +13,13 @@ import type { OperationContext } from "./operation.ts";
 
 export interface HealthShown {
   readonly kind: "shown";
-  /** Null where the server may not look at what runs need, such as on AWS. */
+  /** Null where the server may not look at what runs need, such as on AWS, and for another tenant. */
   readonly examined: ExaminedStore | null;
   /** Live runs by status. */
   readonly live: { readonly [S in Status]?: number };
   /** There are more live runs than were counted. */
   readonly isMore: boolean;
-  /** The spend of all runs of the store today (UTC); null: nothing caps it, so nothing counts it. */
+  /** The spend of all runs of the store today (UTC); null: nothing caps it, so nothing counts it, or another tenant asks. */
   readonly spend: { readonly todayUsd: number; readonly capUsd: number } | null;
   /** What the caller's tenant used and may use; null: nothing limits it. */
   readonly tenant: TenantUse | null;
@@ -37,10 +41,11 @@ export async function healthOf({
   examine,
 }: OperationContext): Promise<HealthShown> {
   const cap = world.limits.spendMicroUsdPerDay;
+  const seesAll = isOperator || tenant === DEFAULT_TENANT;
   const [examined, runs, todayMicroUsd, used] = await Promise.all([
-    examine?.() ?? null,
+    seesAll && examine !== undefined ? examine() : null,
     liveRuns(world, isOperator ? null : tenant),
-    cap === Number.MAX_SAFE_INTEGER ? null : spentToday(world),
+    seesAll && cap !== Number.MAX_SAFE_INTEGER ? spentToday(world) : null,
     counted === undefined ? null : usedSpend(world, counted),
   ]);
   return {

@@ -45,3 +45,16 @@ test("has the checks of the doctor where the server can look", async () => {
     examined: { cairn: "1", world: "local", checks },
   });
 });
+
+test("another tenant sees neither the checks, which name runs of all, nor what all runs spent", async () => {
+  const { world } = createHarness();
+  const capped = { ...world, limits: { ...world.limits, spendMicroUsdPerDay: 50e6 } };
+  await addSpendToday(capped, { microUsd: 3e6, until: world.clock.now() + 1_000 });
+  const checks = [{ id: "rows", says: "each row is read", status: "fail", why: "local-1 is not", mend: null }] as const;
+  const examine = async () => ({ cairn: "1", world: "local", checks });
+  const asked = { ...contextOf({ world: capped as typeof world }), examine };
+  expect(await healthOf({ ...asked, tenant: "acme" })).toMatchObject({ examined: null, spend: null });
+  expect(await healthOf({ ...asked, tenant: "acme", isOperator: true })).toMatchObject({
+    ...{ examined: { checks }, spend: { todayUsd: 3 } },
+  });
+});
