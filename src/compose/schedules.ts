@@ -39,8 +39,8 @@ const PAUSE_MS_MAX = 300_000;
 
 /**
  * Reads the schedules until each agent file could be read: a slow machine, or a service that a module needs, holds schedules
- * back for a while and not until the supervisor restarts. `onRead` hears each result in which other files are
- * broken than in those before. Never rejects: the supervisor goes on meanwhile.
+ * back for a while and not until the supervisor restarts. `onRead` hears each result with other schedules than the one that
+ * it heard before, and each in which other files are broken than in all before. Never rejects: the supervisor goes on meanwhile.
  */
 export async function followSchedules(
   shell: Surroundings,
@@ -49,17 +49,22 @@ export async function followSchedules(
 ): Promise<void> {
   const { stop } = reading;
   const said = new Set<string>();
+  let fired = "";
   for (let times = 0; !stop.aborted; times += 1) {
     const found = await read(shell, reading, Math.min(READ_MS * 2 ** times, READ_MS_MAX));
     if (stop.aborted) return;
     const files = found.broken.map(({ file }) => file).join();
-    if (!said.has(files)) onRead(found);
+    const firing = found.scheduled === null ? fired : JSON.stringify(found.scheduled.map(toFired));
+    if (!said.has(files) || firing !== fired) onRead(found);
     said.add(files);
+    fired = firing;
     if (files === "") return;
     const pauseMs = Math.min(PAUSE_MS * 2 ** times, PAUSE_MS_MAX);
     await pause(pauseMs, undefined, { signal: stop, ref: false }).catch(() => undefined);
   }
 }
+
+const toFired = ({ agent, every, timezone }: Scheduled) => [agent, every, timezone];
 
 /** Reads the schedules once, in at most so many milliseconds. Never rejects. */
 export async function readSchedules(

@@ -44,6 +44,12 @@ test("a reading that failed is repeated until each file could be read, and each 
   expect(left).toEqual([late]);
 });
 
+test("schedules that a reading lost come back with the next one that has them, although its trouble was said before", async () => {
+  const none: Found = { scheduled: [], broken: [...halved.broken, { file: "other.ts", why: "nor today" }] };
+  const { heard } = await follow([halved, none, halved, halved, whole]);
+  expect(heard).toEqual([halved, none, halved, whole]);
+});
+
 test("the pauses and the time of a reading grow, and both are bounded", async () => {
   const { limits, pauses } = await follow(Array.from({ length: 40 }, () => late));
   expect([limits[0], limits[1], pauses[0], pauses[1]]).toEqual([60_000, 120_000, 5_000, 10_000]);
