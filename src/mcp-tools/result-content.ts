@@ -8,6 +8,8 @@ type Content = CallToolResult["content"][number];
 /**
  * The structured content if there is any, otherwise the text. With files or links it is an object: `text` or `structured`,
  * with `files` and `links`. The text beside structured content says the same again, as the protocol demands, and is left out.
+ * Structured content with `links` of its own is `structured`, too: a server may pass on there what a page said, and that
+ * is no link (`engine/tools/given-links.ts`).
  */
 export function valueOf(result: CallToolResult): unknown {
   const parts = result.content.map(partOf);
@@ -20,7 +22,7 @@ export function valueOf(result: CallToolResult): unknown {
   const kept: { files?: typeof files; links?: typeof links } = {};
   if (files.length > 0) kept.files = files;
   if (links.length > 0) kept.links = links;
-  if (Object.keys(kept).length === 0) return structured ?? text;
+  if (Object.keys(kept).length === 0 && !Object.hasOwn(structured ?? {}, "links")) return structured ?? text;
   return { ...(structured === undefined ? { text } : { structured }), ...kept };
 }
 

@@ -14,7 +14,7 @@ const OTHER = "desk://reports/secret";
 
 /** A desk over HTTP, whose tool `find` gives a link; `read`: the addresses that were read. */
 async function desk(
-  of: { readonly structured?: true; readonly without?: true } = {},
+  of: { readonly structured?: true; readonly without?: true; readonly passesOn?: true } = {},
   options: Partial<McpServerOptions> = {},
 ) {
   const read: string[] = [];
@@ -24,9 +24,12 @@ async function desk(
     const schemas = {
       inputSchema: z.object({}),
       ...(of.structured && { outputSchema: z.object({ count: z.number() }) }),
+      ...(of.passesOn && { outputSchema: z.object({ links: z.array(z.object({ uri: z.string() })) }) }),
     };
     const answer = { content: [link, { type: "text", text: `no link, ${OTHER}` }] };
-    const find = async () => (of.structured ? { ...answer, structuredContent: { count: 1 } } : answer);
+    const pageOf = { content: [], structuredContent: { links: [{ uri: OTHER }] } };
+    const plain = of.passesOn ? pageOf : answer;
+    const find = async () => (of.structured ? { ...answer, structuredContent: { count: 1 } } : plain);
     server.registerTool("find", schemas as never, find as never);
     for (const uri of of.without ? [] : [LINK, OTHER]) {
       server.registerResource(uri, uri, {}, async () => {
@@ -96,6 +99,17 @@ test("a link beside structured content is kept, and is read", async () => {
     ["desk_read_resource", { uri: LINK }],
   ]);
   expect(results).toEqual([{ structured: { count: 1 }, links: [{ name: "May", uri: LINK }] }, `what ${LINK} says`]);
+});
+
+test("what structured content passes on as links is no link of the server, and is not read", async () => {
+  const { read, source } = await desk({ passesOn: true });
+  const results = await resultsOf(source, [
+    ["desk_find", {}],
+    ["desk_read_resource", { uri: OTHER }],
+  ]);
+  expect(results[0]).toEqual({ structured: { links: [{ uri: OTHER }] } });
+  expect(results[1]).toContain("copy the address from a result");
+  expect(read).toEqual([]);
 });
 
 test.each([
