@@ -16,7 +16,8 @@ import { keysAfter, removeUnder } from "./object-removal.ts";
 
 /**
  * The pauses before a put that S3 answered with SlowDown is sent again, in milliseconds: each is drawn between half of it
- * and all of it. S3 needs seconds to split a hot prefix, and its caller sends a put only a few times.
+ * and all of it. S3 needs seconds to split a hot prefix. After the last one the store counts as unreachable: S3 took none of
+ * the puts, and a caller that sent them all again would wait beyond the margin that a beat keeps for its commit.
  */
 const PAUSES_MS = [100, 200, 400, 800, 1_600];
 
@@ -47,8 +48,9 @@ export function s3ObjectStore(of: {
           return { kind: "stored" };
         } catch (error) {
           if (isNamed(error, "PreconditionFailed")) return { kind: "exists" };
+          if (!isNamed(error, "SlowDown")) return undecided(error, store);
           const ms = PAUSES_MS[sent];
-          if (ms === undefined || !isNamed(error, "SlowDown")) return undecided(error, store);
+          if (ms === undefined) return reaching(store, () => Promise.reject(error));
           await pause(ms);
         }
       }
