@@ -159,6 +159,26 @@ test("what is asked for at the same time is read by ten", async () => {
   expect(asked.toSorted((one, other) => other - one)).toEqual([10, 10, 4]);
 });
 
+test("one secret that two tools ask for at the same time is asked for once, and one with a disabled key hides no other", async () => {
+  const server = await startAwsServer();
+  onTestFinished(async () => {
+    vi.unstubAllEnvs();
+    await server.close();
+  });
+  stubAwsEnvironment();
+  const secrets = parameterSecrets({ deployment: "cairn-dev", names: null, client: { endpoint: server.endpoint } });
+  server.answerWith(({ what, body }) => {
+    if (what.endsWith("GetParameters") || body.includes("BROKEN")) return refusal("InvalidKeyId");
+    return ok({ Parameter: { Value: "mine" } });
+  });
+  const mine = { kind: "found", value: "mine" };
+  expect(await Promise.all([secrets.get("MINE"), secrets.get("MINE")])).toEqual([mine, mine]);
+  expect(server.asked.map(({ body }) => body)).not.toContainEqual(expect.stringContaining("Names"));
+  const [found, broken] = await Promise.allSettled([secrets.get("MINE"), secrets.get("BROKEN")]);
+  expect(found).toMatchObject({ value: mine });
+  expect(broken).toMatchObject({ status: "rejected", reason: expect.any(StoreUnreachable) });
+});
+
 test("what may not be read together is read one by one", async () => {
   const server = await startAwsServer();
   onTestFinished(async () => {

@@ -47,7 +47,8 @@ export function parameterSecrets({ deployment, names, client: options = {} }: Pa
       const { Parameters = [] } = await (await clientOf()).send(command);
       return new Map(Parameters.map(({ Name = "", Value }) => [Name, Value]));
     } catch (error) {
-      if (isDenied(error)) return null;
+      // One parameter may be the cause, such as one whose key is disabled. It must not hide the others.
+      if (isDenied(error) || isNamed(error, "InvalidKeyId", "ValidationException")) return null;
       throw error;
     }
   };
@@ -77,18 +78,21 @@ const TOGETHER_MAX = 10;
 function together(
   read: (parameters: readonly string[]) => Promise<(parameter: string) => SecretLook | Promise<SecretLook>>,
 ): (parameter: string) => Promise<SecretLook> {
-  let gathering: { readonly parameters: string[]; readonly answers: Promise<Awaited<ReturnType<typeof read>>> } | null =
-    null;
+  let gathering: {
+    readonly parameters: Set<string>;
+    readonly answers: Promise<Awaited<ReturnType<typeof read>>>;
+  } | null = null;
   return async (parameter) => {
-    if (gathering === null || gathering.parameters.length === TOGETHER_MAX) {
-      const parameters: string[] = [];
+    if (gathering === null || gathering.parameters.size === TOGETHER_MAX) {
+      // Two tools that run side by side may ask for the same one.
+      const parameters = new Set<string>();
       const answers = Promise.resolve().then(() => {
         if (gathering?.parameters === parameters) gathering = null;
-        return read(parameters);
+        return read([...parameters]);
       });
       gathering = { parameters, answers };
     }
-    gathering.parameters.push(parameter);
+    gathering.parameters.add(parameter);
     return (await gathering.answers)(parameter);
   };
 }
