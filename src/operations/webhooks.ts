@@ -35,7 +35,7 @@ export interface WaitingNotification {
   readonly attempts: number;
   /** Why the last attempt failed; null if there was none. */
   readonly why: string | null;
-  /** No further attempt is made unless somebody asks for it. */
+  /** No further attempt is made unless an operator asks for it. */
   readonly isGivenUp: boolean;
 }
 
@@ -186,7 +186,8 @@ export async function redeliver(caller: Caller, asked: Redelivery): Promise<Rede
   const { found, isMore } = await foundFor(caller, from.url);
   const wanted = found.filter(({ id }) => asked.notification === null || id === asked.notification);
   if (asked.notification !== null && wanted.length === 0) return { kind: "notificationUnknown" };
-  await closeByHand(world, queueTo(world, to.url));
+  // A tenant without anything there does not make the notifications of the others due.
+  if (wanted.length > 0) await closeByHand(world, queueTo(world, to.url));
   for (const each of wanted) await putInto(world, to.url, each);
   const endpoint = endpointId(world, to.url);
   return { kind: "redelivered", endpoint, notifications: wanted.length, isMore: isMore && asked.notification === null };

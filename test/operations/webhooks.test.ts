@@ -154,6 +154,22 @@ test("shows and sends only what is of the caller's tenant, unless it is the oper
   expect(await redeliver(callerOf(receiver, "acme"), asked)).toMatchObject({ notifications: 2 });
 });
 
+test("a tenant for which nothing is kept leaves the circuit of the others as it is", async () => {
+  const receiver = await givenUp(1);
+  await queue(receiver, { url: HOOK.url, runs: 6 });
+  for (const _ of [1, 2, 3]) {
+    await sweep(receiver.harness);
+    passTime(receiver.harness, 400_000);
+  }
+  const circuit = async () => (await listWebhooks(callerOf(receiver))).endpoints[0]?.circuit;
+  expect(await circuit()).toMatchObject({ isOpen: true });
+  const asked = { endpoint: idOf(receiver, HOOK.url), ...ALL };
+  expect(await redeliver(callerOf(receiver, "acme"), asked)).toMatchObject({ notifications: 0 });
+  expect(await circuit()).toMatchObject({ isOpen: true });
+  expect(await redeliver(callerOf(receiver), asked)).toMatchObject({ notifications: 7 });
+  expect(await circuit()).toMatchObject({ isOpen: false });
+});
+
 test("names an endpoint or a notification that is not there", async () => {
   const receiver = withReceiver(createSupervisedHarness(), [HOOK]);
   await sweep(receiver.harness);
