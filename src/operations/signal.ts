@@ -3,6 +3,7 @@
  * kept, and the call finds it.
  */
 import { SIZES } from "../codec/limits.ts";
+import { canonical } from "../codec/canonical.ts";
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import { bounded } from "../codec/value.ts";
 import { endBeforeDecision } from "../core/calls/ignored-decisions.ts";
@@ -100,7 +101,8 @@ async function takenAs(
   return { kind: isSame ? "duplicate" : "conflict" };
 }
 
-const isEqual = (one: Value, other: Value): boolean => JSON.stringify(one) === JSON.stringify(other);
+/** What is stored has its members in another order than what is given. */
+const isEqual = (one: Value, other: Value): boolean => canonical(one) === canonical(other);
 
 async function wrongWith(world: World, { event, detail }: Said): Promise<string | null> {
   if (!isEventName(event)) return "the name of an event is 1 to 64 letters, digits and . _ : -";

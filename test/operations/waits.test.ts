@@ -173,6 +173,18 @@ describe("an event", () => {
     expect(await signalEvent(world, run, { agent: deployed, id: "new" })).toMatchObject({ kind: "refused" });
   });
 
+  test("whose ID is known is the same in whatever order its members stand", async () => {
+    const at = await waiting({ reply: callsOnce("paid", "ask") });
+    const { world, run, agent } = at;
+    const detail = { by: { name: "ada", city: "bern" }, euros: 5 };
+    expect(await signalEvent(world, run, { agent, detail })).toMatchObject({ kind: "accepted" });
+    await at.goOn();
+    await sendRequest(world, { run, want: "cancel" });
+    const turned = { euros: 5, by: { city: "bern", name: "ada" } };
+    for (const again of [detail, turned])
+      expect(await signalEvent(world, run, { agent, detail: again })).toEqual({ kind: "duplicate" });
+  });
+
   test("ends the wait that began first, and one wait only", async () => {
     const at = await waiting({ reply: callsOnce("paid", "paid", "ask") });
     expect(await signalEvent(at.world, at.run, { agent: at.agent })).toEqual({ kind: "accepted", call: "c1" });
