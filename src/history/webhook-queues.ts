@@ -14,25 +14,42 @@ const subjectsTo = (world: Read, url: string): readonly string[] => {
   return [...subjectsOf(queue), undeliveredTo(queue)];
 };
 
-/** What is kept for the endpoint, at most `limit` records of each subject. The damaged ones are left out. */
-export async function* keptFor(world: Read, url: string, limit: number): AsyncGenerator<StoredRecord> {
+/** Which records are read of each subject of an endpoint. */
+interface KeptRecords {
+  readonly isWanted: (record: StoredRecord) => boolean;
+  /** So many of them at most. */
+  readonly limit: number;
+  /** There may be more of them. */
+  readonly onMore: () => void;
+}
+
+/** So many records of a subject are looked at for those that are wanted: others may be in front of them. */
+const LOOKED_AT_MAX = 10_000;
+
+/** What is kept for the endpoint. The damaged records are left out. */
+export async function* keptFor(world: Read, url: string, wanted: KeptRecords): AsyncGenerator<StoredRecord> {
   for (const about of subjectsTo(world, url)) {
-    let left = limit;
+    let [left, lookedAt] = [wanted.limit, 0];
     let after: string | null = null;
     do {
       const now = world.clock.now();
       const query = { kind: "webhook", by: { about }, after, limit: PAGE_RECORDS, now } as const;
       const page = await world.records.list(query);
-      for (const record of page.records.slice(0, left)) yield record;
-      left -= page.records.length;
+      const found = page.records.filter(wanted.isWanted);
+      for (const record of found.slice(0, left)) yield record;
+      left -= found.length;
+      lookedAt += PAGE_RECORDS;
       after = page.next;
-    } while (after !== null && left > 0);
+    } while (after !== null && left > 0 && lookedAt < LOOKED_AT_MAX);
+    if (after !== null || left < 0) wanted.onMore();
   }
 }
 
+const ANY: KeptRecords = { isWanted: () => true, limit: 1, onMore: () => undefined };
+
 /** Whether something waits for the endpoint, or was never accepted by it. */
 export async function isWaitingFor(world: Read, url: string): Promise<boolean> {
-  for await (const _ of keptFor(world, url, 1)) return true;
+  for await (const _ of keptFor(world, url, ANY)) return true;
   return false;
 }
 

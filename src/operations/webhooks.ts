@@ -128,16 +128,22 @@ async function foundFor(
   url: string,
 ): Promise<{ readonly found: readonly Found[]; readonly isMore: boolean }> {
   const found: Found[] = [];
-  const counts = new Map<string, number>();
+  let isMore = false;
   const givenUp = undeliveredTo(queueTo(world, url));
-  for await (const record of keptFor(world, url, READ_MAX)) {
-    counts.set(record.about, (counts.get(record.about) ?? 0) + 1);
+  const wanted = {
+    isWanted: (record: StoredRecord) => isOperator || record.tenant === tenant,
+    limit: READ_MAX,
+    onMore: () => {
+      isMore = true;
+    },
+  };
+  for await (const record of keptFor(world, url, wanted)) {
     const queued = queuedSafely(record);
-    if (queued === null || !(isOperator || record.tenant === tenant)) continue;
+    if (queued === null) continue;
     const id = notificationId(world.hash, queued);
     found.push({ id, record, queued, isGivenUp: record.about === givenUp });
   }
-  return { found, isMore: [...counts.values()].some((count) => count >= READ_MAX) };
+  return { found, isMore };
 }
 
 function queuedSafely(record: StoredRecord): QueuedNotification | null {

@@ -154,6 +154,19 @@ test("shows and sends only what is of the caller's tenant, unless it is the oper
   expect(await redeliver(callerOf(receiver, "acme"), asked)).toMatchObject({ notifications: 2 });
 });
 
+test("what waits for other tenants does not hide what waits for one", async () => {
+  const receiver = withReceiver(createSupervisedHarness(), [HOOK]);
+  await sweep(receiver.harness);
+  await queue(receiver, { url: HOOK.url, runs: 510 });
+  passTime(receiver.harness, 1);
+  await queue(receiver, { url: HOOK.url, runs: 1, tenant: "acme" });
+  const seen = async (tenant: string) => (await listWebhooks(callerOf(receiver, tenant))).endpoints[0];
+  expect(await seen("acme")).toMatchObject({ waiting: 1, isMore: false });
+  expect(await seen("local")).toMatchObject({ waiting: 500, isMore: true });
+  const asked = { endpoint: idOf(receiver, HOOK.url), ...ALL };
+  expect(await redeliver(callerOf(receiver, "acme"), asked)).toMatchObject({ notifications: 1, isMore: false });
+});
+
 test("a tenant for which nothing is kept leaves the circuit of the others as it is", async () => {
   const receiver = await givenUp(1);
   await queue(receiver, { url: HOOK.url, runs: 6 });
