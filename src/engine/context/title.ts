@@ -21,9 +21,14 @@ export function runNames(
   start: { readonly agent: Agent; readonly run: string; readonly task: Json; readonly key: string | null },
 ): RunNames {
   const shown = (text: string, bytesMax: number): string => cut(oneLine(redactionIn(world).text(text)), bytesMax);
+  // In a text nothing tells that a value had the name of a credential.
+  const task = redactionIn(world).json(start.task);
   const key = start.key === null || DRAWN.test(start.key) ? "" : shown(start.key, SIZES.keyShownBytesMax);
   // Both share their bytes, so that the row of an ordinary beat stays within one write unit.
-  const title = shown(titleBy(world, start) ?? excerpt(start.task), SIZES.titleBytesMax - Buffer.byteLength(key));
+  const title = shown(
+    titleBy(world, { ...start, task }) ?? excerpt(task),
+    SIZES.titleBytesMax - Buffer.byteLength(key),
+  );
   return { ...(title !== "" && { title }), ...(key !== "" && { startKey: key }) };
 }
 

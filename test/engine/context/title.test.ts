@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Agent } from "../../../src/index.ts";
 import type { Json } from "../../../src/core/json.ts";
+import { runNames } from "../../../src/engine/context/title.ts";
 import { forkRun } from "../../../src/operations/fork.ts";
 import { ANY_RUN, listRuns } from "../../../src/operations/list.ts";
 import { startRun } from "../../../src/operations/start.ts";
@@ -45,6 +46,15 @@ describe("the title of a run", () => {
     [{}, undefined],
   ])("is an excerpt of the input without one: %j", async (input, title) => {
     expect(await titleOf({ input })).toMatchObject({ title });
+  });
+
+  test("shows no credential that the name of its member tells apart, alone or through the function of the agent", () => {
+    const { world } = createHarness();
+    const task = { password: "Tz7-kel-04" };
+    const named = (agent: Agent) => runNames(world, { agent, run: "local-1", task, key: null }).title;
+    expect(named(titled())).toMatch(/^\[redacted /);
+    const title = ({ task: { password } }: { readonly task: { readonly password: string } }) => `log in: ${password}`;
+    expect(named(titled(title))).toMatch(/^log in: \[redacted /);
   });
 
   test.each<[string, unknown, string]>([
