@@ -48,6 +48,8 @@ function titleBy(
   };
   try {
     const title: unknown = agent.title({ task });
+    // A promise is not awaited. Its rejection must not end the process.
+    if (title instanceof Promise) title.catch(() => undefined);
     if (typeof title !== "string") return refused(`is ${title === null ? "null" : typeof title} and not a text`);
     return oneLine(title) === "" ? refused("is empty") : title;
   } catch (error) {

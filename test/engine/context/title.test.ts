@@ -66,6 +66,7 @@ describe("the title of a run", () => {
       "threw: no order",
     ],
     ["is a promise", () => Promise.resolve("later"), "is object and not a text"],
+    ["is a promise that rejects", () => Promise.reject(new Error("no order")), "is object and not a text"],
     ["is empty", () => " \n", "is empty"],
   ])("is an excerpt where its function %s, with an alarm that says why", async (_, title, why) => {
     const { alarms, ...names } = await titleOf({ title, input: "Write." });
