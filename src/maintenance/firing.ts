@@ -153,12 +153,16 @@ async function decide(world: World, of: Deciding): Promise<FiringOutcome> {
 async function finished(world: World, of: Deciding, last: LastFiring): Promise<LastFiring> {
   const isCertain = world.clock.now() - last.decidedAt < CERTAIN_MS;
   const unknown = { schedule: of.agent.name, dueAt: last.at, previousDueAt: null, makesUp: false };
+  let known = last;
   if (isCertain) await start(world, of, last.firing ?? unknown);
   else if (!(await wasStarted(world, last.run ?? ""))) {
+    // The next run would take it for the run before, and leave out what that one may not have done.
+    const { firing: _, ...uncertain } = last;
+    known = uncertain;
     const why = `it is no longer known whether the firing of ${firingKey(of.agent.name, last.at)} started this run`;
     alarm(world, last.run ?? "", { what: "FiringUncertain", why });
   }
-  const confirmed = { ...last, stage: "started" } as const;
+  const confirmed = { ...known, stage: "started" } as const;
   await of.memory.write(confirmed);
   return confirmed;
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { defineAgent, tool } from "../../src/index.ts";
 import type { Agent } from "../../src/ports/agent.ts";
-import { LATE_MS } from "../../src/protocol/firing.ts";
+import { CERTAIN_MS, LATE_MS } from "../../src/protocol/firing.ts";
 import { forkRun } from "../../src/operations/fork.ts";
 import { pauseSchedule, runScheduleNow } from "../../src/operations/steer-schedule.ts";
 import { show } from "../../src/operations/views.ts";
@@ -71,6 +71,21 @@ describe("the firing of a run", () => {
     await inTime(of, at + 2 * HOUR);
     expect(await firingIn(of, at + HOUR)).toEqual(known(at + HOUR, at, true));
     expect(await firingIn(of, at + 2 * HOUR)).toEqual(known(at + 2 * HOUR, at + HOUR));
+  });
+
+  test("names none before it where it is not known any more whether that one started a run", async () => {
+    const of = createScheduleHarness(scheduledAgent({ overlap: "allow" }));
+    const at = lastFullHour(of) + HOUR;
+    await inTime(of, at);
+    of.harness.clock.moveTo(at + HOUR);
+    const create = () => Promise.reject(new Error("the process died"));
+    const world = { ...of.world, table: { ...of.world.table, create } };
+    await expect(of.fire(at + HOUR, { world })).rejects.toThrow("the process died");
+    of.lapse();
+    const later = at + HOUR + CERTAIN_MS;
+    await inTime(of, later);
+    expect(of.harness.alarms).toMatchObject([{ what: "FiringUncertain", run: of.runOf(at + HOUR) }]);
+    expect(await firingIn(of, later)).toEqual(known(later, null));
   });
 
   test("is the start of a run by hand, after a pause too, and is not counted as one before", async () => {
