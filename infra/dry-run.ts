@@ -2,12 +2,28 @@
  * What `sst deploy` would make of a project, as far as that is known without an account and without SST: from the plan,
  * by the same functions as the description of resources. A test compares it with what the description requests.
  */
-import type { PlannedDeployment, PlannedFunction, PlannedResource } from "../src/ports/planned-deployment.ts";
+import type {
+  DeploymentLack,
+  PlannedDeployment,
+  PlannedFunction,
+  PlannedResource,
+} from "../src/ports/planned-deployment.ts";
 import { LIVE } from "../src/adapters/aws/machine/machine-input.ts";
 import { TABLE } from "../src/adapters/aws/table/schema.ts";
 import type { Bundle } from "./bundle.ts";
-import { type Names, namesOf } from "./names.ts";
-import { ORPHANS_RATE, type Plan, functionsOf, memoryOf, reservedFor, secondsOf, sweepRateOf } from "./plan.ts";
+import { environmentOf } from "./environment.ts";
+import { refuseTooLongPolicy, statementsOf } from "./grants.ts";
+import { type DeployedFunction, type Names, namesOf } from "./names.ts";
+import {
+  ORPHANS_RATE,
+  type Plan,
+  functionsOf,
+  memoryOf,
+  reservedFor,
+  secondsOf,
+  secretsOf,
+  sweepRateOf,
+} from "./plan.ts";
 import { watchesOf } from "./watches.ts";
 
 /** SST knows the app and the stage, and AWS the rest. */
@@ -31,7 +47,27 @@ export function plannedDeployment(
   });
   const ofWebhooks = plan.webhooks.map(({ secret }) => secret);
   const secrets = [...new Set([...plan.secrets, ...ofWebhooks])].toSorted();
-  return { resources: resourcesOf(plan, names), functions, secrets, missing };
+  const tooLong = functionsOf(plan).flatMap((fn) => beyondQuotas(fn, { plan, names }));
+  return { resources: resourcesOf(plan, names), functions, secrets, missing: [...missing, ...tooLong] };
+}
+
+/** What SST would refuse of a function. The names of the account are longer than those here, so a little more may be. */
+function beyondQuotas(fn: DeployedFunction, { plan, names }: { readonly plan: Plan; readonly names: Names }) {
+  const secrets = secretsOf(fn, plan);
+  const grants = { secrets, sealKey: plan.options.seal?.kmsKey ?? null, hasWebhooks: plan.webhooks.length > 0 };
+  const checks = [
+    () => environmentOf(fn, { names, plan }),
+    () => refuseTooLongPolicy(fn, statementsOf(fn, names, grants)),
+  ];
+  return checks.flatMap((check): readonly DeploymentLack[] => {
+    try {
+      check();
+      return [];
+    } catch (error) {
+      const what = error instanceof Error ? error.message : String(error);
+      return [{ code: "DeploymentInvalid", what, next: "edit cairn.config.ts, then type: npx cairn infra --dry-run" }];
+    }
+  });
 }
 
 function resourcesOf(plan: Plan, names: Names): readonly PlannedResource[] {

@@ -56,6 +56,20 @@ test("a table that exists already is named", () => {
   expect(resources[0]).toEqual({ kind: "table", name: "from-backup", says: "exists already" });
 });
 
+test("what SST would refuse by the quotas of AWS is missing: variables and policies that are too long", () => {
+  const secrets = Array.from({ length: 120 }, (_, index) => `A_SERVICE_TOKEN_${index}`);
+  const wide = planOf({ deploy: { env: { LONG: "v".repeat(4_100) } } }, [], {
+    ...{ agents: [{ agent: "clerk", secrets }], schedules: [] },
+  });
+  const { missing } = plannedDeployment(wide, { bundles: [], missing: [] });
+  expect(missing).toContainEqual(
+    expect.objectContaining({ what: expect.stringMatching(/^the variables of the function beat have/) }),
+  );
+  expect(missing).toContainEqual(
+    expect.objectContaining({ what: expect.stringMatching(/^the policy of the function beat has/) }),
+  );
+});
+
 test("the page shows sizes rounded up, and what is missing with what to type", () => {
   const style = { paint: plain, width: 200 };
   const page = renderPlanned(told, style);
