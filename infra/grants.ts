@@ -70,7 +70,8 @@ const GRANTS: Readonly<Record<FunctionKind, Grant>> = {
     ...{ follows: true, letters: "stream" },
   },
   api: {
-    ...{ rows: [...CREATE, "Query", "BatchGetItem"], indexes: ["byStatus"], objects: KEEP },
+    // Its health counts the live runs.
+    ...{ rows: [...CREATE, "Query", "BatchGetItem"], indexes: ["byStatus", "alive"], objects: KEEP },
     ...{ starts: true, wakes: true, secrets: true, seals: true },
   },
   // It writes no run. It counts the requests of a tenant, and notes that a run has a reader.

@@ -270,6 +270,14 @@ test("only the sweep may read the keys that sign webhooks; beats learn what to n
   expect(FUNCTIONS.filter((fn) => "CAIRN_WEBHOOKS" in environmentOf(fn, { names, plan }))).toEqual(["beat", "sweep"]);
 });
 
+test("the API may query the index of live runs, which GET /health counts", () => {
+  const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "1" });
+  const queried = statementsOf("api", names, { secrets: [] }).flatMap(({ actions, resources }) =>
+    actions.includes("dynamodb:Query") ? resources : [],
+  );
+  expect(queried).toContain(`${names.tableArn}/index/alive`);
+});
+
 test("only beats may ask the sweep to deliver, and only where there are webhooks", () => {
   const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "1" });
   const webhooks = [{ url: "https://hooks.example/", events: ["approval.requested"], secret: "HOOK_KEY" }] as const;
