@@ -157,9 +157,15 @@ async function lookAtQueues(
   const unseen = { failing: [], removed: [] };
   if (!settings.world.isThere()) return unseen;
   try {
-    const { world } = await openSettled(shell, settings, { create: false });
+    const opened = await openSettled(shell, settings, { create: false });
+    const { world } = opened;
     const { webhooks } = settings;
-    return { failing: await failingWebhooks(world, webhooks), removed: await removedWebhooks(world, webhooks) };
+    try {
+      return { failing: await failingWebhooks(world, webhooks), removed: await removedWebhooks(world, webhooks) };
+    } finally {
+      // A server looks again and again.
+      opened.close();
+    }
   } catch (error) {
     if (error instanceof StoreUnreachable || error instanceof StoreUnusable || error instanceof UserError)
       return unseen;
