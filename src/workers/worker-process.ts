@@ -272,8 +272,9 @@ export function hear(
   const { message, options } = of;
   worker.heard += 1;
   if (message.kind === "ready") {
-    // Only the first such message comes from `serveTasks`; later ones come from an agent's code.
-    if (worker.isReady) return;
+    // Only the first such message comes from `serveTasks`; later ones come from an agent's code. One that was on its way when
+    // the supervisor ended the process gets no task: its tasks would count as begun.
+    if (worker.isReady || worker.leaving !== null) return;
     worker.isReady = true;
     worker.servesSince = options.clock.now();
     worker.spare();

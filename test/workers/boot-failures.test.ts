@@ -72,3 +72,16 @@ test("a drain does not wait for a worker that is still starting: its task counts
   await drained;
   expect(ends).toMatchObject([{ kind: "failed", hasDied: false, isUnsent: true }]);
 });
+
+test("a worker that says that it is ready after a drain has ended it gets no task", async () => {
+  const { pool: places, workers } = pool();
+  const worker = places.take({ ...WISH, agent: null });
+  if (worker === null) throw new Error("the pool has no worker for the sweep");
+  const ends: TaskEnd[] = [];
+  places.run(worker, { task: { kind: "sweep" }, onEnd: (end) => ends.push(end) });
+  const drained = places.drain(8_000, "hurry");
+  worker.child.emit("message", { kind: "ready" });
+  workers[0]?.end(null, "SIGKILL");
+  await drained;
+  expect(ends).toMatchObject([{ kind: "failed", hasDied: false, isUnsent: true }]);
+});
