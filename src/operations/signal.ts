@@ -24,7 +24,7 @@ import { keepValue } from "../history/write-objects.ts";
 import { SECRET } from "./answer.ts";
 import { type Gone, checkThenDeliver } from "./look-then-deliver.ts";
 import { messageIdOf } from "./steer.ts";
-import { timeline } from "./views.ts";
+import { readableTimeline } from "./views.ts";
 
 /** What the operation can learn about an event. */
 export type Signalled =
@@ -90,7 +90,8 @@ async function takenAs(
 ): Promise<Extract<Signalled, { readonly kind: "duplicate" | "conflict" }> | null> {
   const { run, born } = row;
   const unread = await world.inbox.unread({ run, born, now: world.clock.now(), limit: SIZES.absorbMax });
-  const events = (await timeline(world, { run, after: 0 })) ?? [];
+  // What cannot be read of a damaged history must not turn a refusal into an error.
+  const { entries: events } = await readableTimeline(world, { row, after: 0 });
   const absorbed = events.flatMap((each) =>
     each.kind === "MessageAbsorbed" && each.stage === "taken" ? [{ id: each.message, body: each.body }] : [],
   );

@@ -185,6 +185,21 @@ describe("an event", () => {
       expect(await signalEvent(world, run, { agent, detail: again })).toEqual({ kind: "duplicate" });
   });
 
+  test("is refused as before where the beginning of the history cannot be read", async () => {
+    const at = await waiting({ reply: callsOnce("paid", "paid", "ask") });
+    const { world, run, agent } = at;
+    expect(await signalEvent(world, run, { agent })).toMatchObject({ kind: "accepted" });
+    await at.goOn();
+    const newest = rowOf(at.harness, run).snapshot.key;
+    const get: typeof world.objects.get = async (key) =>
+      key.includes("/snapshots/") && key !== newest ? null : world.objects.get(key);
+    const lossy = { ...world, objects: { ...world.objects, get } };
+    expect(await signalEvent(lossy, run, { agent, detail: "wrong", id: "new" })).toMatchObject({
+      kind: "detailInvalid",
+    });
+    expect(await signalEvent(lossy, run, { agent, detail: "wrong" })).toEqual({ kind: "conflict" });
+  });
+
   test("ends the wait that began first, and one wait only", async () => {
     const at = await waiting({ reply: callsOnce("paid", "paid", "ask") });
     expect(await signalEvent(at.world, at.run, { agent: at.agent })).toEqual({ kind: "accepted", call: "c1" });
