@@ -1,7 +1,7 @@
 /**
  * The circuits of webhooks as the store keeps them: each is the cursor of the mutex lease of its endpoint's queue.
  *
- * Schedule 273: an operator closes a circuit while a request to its endpoint is under way. Whoever sends it stores the
+ * Schedule 273: an operator closes a circuit while a request to its endpoint is under way. The sender stores the
  * circuit as it was, with one failure more, when it gives up the lease. So the wish of the operator has a name of its own,
  * and every reader applies it.
  */

@@ -25,7 +25,7 @@ export function createBell(): Bell {
       if (isRung || signal.aborted) wake();
       await elapse(ms, undefined, { signal: over.signal }).catch(() => {});
       signal.removeEventListener("abort", wake);
-      // Whoever waited looks now.
+      // The command looks now.
       isRung = false;
     },
   };

@@ -77,5 +77,5 @@ export const openIn = (run: Run): readonly string[] => {
   return asked.length === 0 && run.status === "blocked" ? [`operator:${run.statusSince}`] : asked;
 };
 
-/** What the client has been told of by now. What an operator has to do is told again: no message of the client ends it. */
+/** What the client knows by now. What an operator has to do is said again: no message of the client ends it. */
 export const openBefore = (run: Run): readonly string[] => openIn(run).filter((key) => !key.startsWith("operator:"));
