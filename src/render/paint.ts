@@ -26,7 +26,7 @@ export interface Column {
 export type Cell = string | { readonly text: string; readonly ink: Ink };
 
 /** A page with fewer columns shows a table that does not fit as a list of its rows, because wrapped rows cannot be read. */
-export const TABLE_PAGE_MIN = 72;
+const TABLE_PAGE_MIN = 72;
 
 /** A table for a page of `width` columns: on a narrow page that it does not fit, each row becomes a block of pairs. */
 export function fittedTable(
@@ -75,5 +75,10 @@ const inkedText = (cell: Cell, paint: Paint): string => (typeof cell === "string
 
 const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell.text);
 
-/** The width on a terminal, approximately: one column for each character. */
-const widthOf = (text: string): number => [...text].length;
+/** The width on a terminal, approximately: two columns for a character of East Asia or an emoji, none for a mark above a letter. */
+export const widthOf = (text: string): number => [...text].reduce((sum, character) => sum + columnsOf(character), 0);
+
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
+
+const columnsOf = (character: string): number => (WIDE.test(character) ? 2 : /\p{Mn}|\u200d/u.test(character) ? 0 : 1);

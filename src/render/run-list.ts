@@ -1,7 +1,7 @@
 /** Renders a list of runs: a table, or two lines a run on a narrow page. */
 import type { Summary } from "../operations/views.ts";
 import { noteWords } from "./outage.ts";
-import { type Cell, type Column, type Style, TABLE_PAGE_MIN, fittedTable } from "./paint.ts";
+import { type Cell, type Column, type Style, plain, table, widthOf } from "./paint.ts";
 import { INKS, spentOf } from "./run.ts";
 import { count, relative, short, shortRun, titleWords } from "./words.ts";
 
@@ -43,16 +43,18 @@ export function renderList(runs: readonly Summary[], page: Style): string {
     ...(hasNotes ? [noteWords(run, now) ?? ""] : []),
   ]);
   const all = hasNotes ? [...columns, { title: "NOTE" }] : columns;
-  return (compactRows(runs, { nameOf, page }) ?? fittedTable(all, rows, page)).join("\n");
+  const widest = Math.max(...table(all, rows, plain).map(widthOf));
+  // A log, which is 160 columns wide, always has the table.
+  const isNarrow = page.width < BESIDE_TITLE + TITLE_CHARACTERS_MIN && widest > page.width;
+  return (isNarrow ? compactRows(runs, { nameOf, page }) : table(all, rows, page.paint)).join("\n");
 }
 
-/** On a page too narrow for the table two lines a run, and one for its title: who and what, then what it took. Null: the page is wide enough. */
+/** On a page too narrow for the table: two lines a run, and one for its title: who and what, then what it took. */
 function compactRows(
   runs: readonly Summary[],
   { nameOf, page }: { readonly nameOf: ReadonlyMap<string, string>; readonly page: Style },
-): readonly string[] | null {
+): readonly string[] {
   const { now, paint, width } = page;
-  if (width >= TABLE_PAGE_MIN) return null;
   return runs.flatMap((run) => {
     const { text, ink } = statusCell(run);
     const deaths = run.takeovers === 0 ? "" : `, ${count(run.takeovers, "takeover")}`;

@@ -8,7 +8,7 @@ import type { Shown } from "../../src/operations/views.ts";
 
 /** Eight in the evening, wherever the reader is. */
 const NOW = new Date(2026, 4, 14, 20, 0, 0).getTime();
-const PAGE = { now: NOW, paint: plain, width: 100 };
+const PAGE = { now: NOW, paint: plain, width: 160 };
 const OUTAGE = { since: NOW - 600_000, tries: 9, nextTryAt: NOW + 420_000 };
 
 const waiting: Shown = {

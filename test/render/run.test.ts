@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { SupervisorEvent } from "../../src/ports/supervisor-events.ts";
 import { inline } from "../../src/core/message.ts";
 import type { LedgerEntry, Shown, TimelineEntry } from "../../src/operations/views.ts";
-import { type Paint, pairs, plain, table } from "../../src/render/paint.ts";
+import { type Paint, plain } from "../../src/render/paint.ts";
 import { renderList } from "../../src/render/run-list.ts";
 import { renderRun } from "../../src/render/run.ts";
 import { renderLedger } from "../../src/render/ledger.ts";
@@ -172,6 +172,27 @@ look for that key in the external service, then type one of these:
       "  6 beats, $0.17, started 2m05s ago",
     ]);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(60);
+  });
+
+  it("is listed on two lines, and one for its title, where the table has more columns than the page", () => {
+    const titled = { ...blocked, title: "refund A-2" };
+    const listAt = (width: number): string[] => renderList([titled], { ...PAGE, width }).split("\n");
+    const columns = listAt(160)[0]?.length ?? 0;
+    expect(listAt(columns)[0]).toBe(
+      "RUN             AGENT   TITLE       STATUS   SINCE   BEATS  TAKEOVERS  SPENT  STARTED    LAST CHECKPOINT",
+    );
+    expect(listAt(columns - 1)).toEqual([
+      "local-abcdefgh  travel  blocked since 5s",
+      "  refund A-2",
+      "  6 beats, 1 takeover, $0.17, started 2m05s ago",
+    ]);
+  });
+
+  it("is a row of a table in a log, however long its title is", () => {
+    const agent = "an-agent-with-a-name-of-more-than-forty-characters";
+    const lines = renderList([{ ...blocked, agent, title: "t".repeat(60) }], { ...PAGE, width: 160 }).split("\n");
+    expect(lines).toEqual([expect.stringMatching(/^RUN .* TITLE /), expect.stringContaining("t".repeat(49))]);
+    expect(lines[0]?.length).toBeGreaterThan(160);
   });
 });
 
@@ -353,26 +374,5 @@ describe("supervision", () => {
     expect(said({ ...moved, state: "Beat", readyAt: NOW })).toBeNull();
     expect(said({ ...moved, state: "End", readyAt: null })).toBeNull();
     expect(said({ kind: "upkeepDone", task: "orphans", run: null })).toBeNull();
-  });
-});
-
-describe("tables", () => {
-  it("align painted cells by their visible width", () => {
-    const loud: Paint = (_, text) => `<${text}>`;
-    const rows = [[{ text: "ok", ink: "green" }, "1"] as const, ["failed", "10"] as const];
-    expect(table([{ title: "S" }, { title: "N", align: "right" }], rows, loud)).toEqual([
-      "<S>        <N>",
-      "<ok>       1",
-      "failed  10",
-    ]);
-    expect(
-      pairs(
-        [
-          ["a", "1"],
-          ["long", "2"],
-        ],
-        plain,
-      ),
-    ).toEqual(["a     1", "long  2"]);
   });
 });
