@@ -43,8 +43,16 @@ test("shows the checks, and sends again what an endpoint had refused for good", 
   await expect.poll(() => endpoint.innerText()).toMatch(/0 waiting, 1 given up/);
   expect(await endpoint.innerText()).toContain("it answered 410");
   expect(await violationsOf(page)).toEqual([]);
+  // On a phone the button is on the page, and not behind its edge.
+  await page.setViewportSize({ width: 390, height: 800 });
+  const again = endpoint.getByRole("button", { name: "Send again", exact: true });
+  const box = await again.boundingBox();
+  expect((box?.x ?? 390) + (box?.width ?? 0)).toBeLessThan(390);
+  const edge = await endpoint.getByRole("region").evaluate((part) => part.scrollWidth - part.clientWidth);
+  expect(edge).toBe(0);
+  expect(await violationsOf(page)).toEqual([]);
   hook.answers.status = 200;
-  await endpoint.getByRole("button", { name: "Send again", exact: true }).click();
+  await again.click();
   await expect.poll(() => endpoint.getByRole("status").innerText()).toContain("1 notification put back");
   // Its end begins a round of deliveries at once.
   const next = await runCairn(at, ["start", "clerk", "--input", '{"steps":["note"]}', "--key", "second"]);

@@ -5,7 +5,7 @@ import type { WaitingPage } from "../../src/operations/approvals.ts";
 import type { CallerView } from "../../src/operations/caller-view.ts";
 import type { Listed } from "../../src/operations/list.ts";
 import type { Shown } from "../../src/operations/views.ts";
-import { createCliFolder, startQueuedRun } from "../support/processes/cli-process.ts";
+import { createCliFolder, runCairn, startQueuedRun } from "../support/processes/cli-process.ts";
 import { openPage, startServer, waitForRun } from "./harness.ts";
 
 /** Answers these GETs with what the server says, changed. */
@@ -24,6 +24,22 @@ async function waitingRun(): Promise<{ readonly run: string; readonly url: strin
   await waitForRun(url, run, { phase: "AwaitingApproval" });
   return { run, url };
 }
+
+test("names a run by its title and the key of its start, on its card and on its page", async () => {
+  const at = createCliFolder();
+  const input = '{"steps":["pay"]}';
+  expect((await runCairn(at, ["start", "clerk", "--input", input, "--key", "invoice-7"])).exit).toBe(0);
+  const { url } = await startServer(at);
+  const { page, troubles } = await openPage();
+  await page.goto(`${url}/#/needs`);
+  const card = page.getByRole("article", { name: "Approve pay" });
+  await expect.poll(() => card.innerText()).toContain("[invoice-7]");
+  await card.getByRole("link", { name: "clerk" }).click();
+  await expect
+    .poll(() => page.getByRole("region", { name: "Run" }).locator("header").innerText())
+    .toContain("[invoice-7]");
+  expect(troubles).toEqual([]);
+});
 
 test("asks again when an outcome is unknown again after it was run again", async () => {
   const { run, url } = await waitingRun();

@@ -30,7 +30,7 @@ function actionOf(
 }
 
 export function ApprovalCard({ gate: of }: { readonly gate: WaitingGate }) {
-  const { run, agent, gate, call, tool, reason, expiresAt } = of;
+  const { run, gate, call, tool, reason, expiresAt } = of;
   const id = `${run} ${gate}`;
   const note = useSignal("");
   const edited = useSignal<string | null>(null);
@@ -50,8 +50,7 @@ export function ApprovalCard({ gate: of }: { readonly gate: WaitingGate }) {
             </>
           )
         }
-        run={run}
-        agent={agent}
+        about={of}
       >
         expires <When at={expiresAt} />
       </CardHead>

@@ -2,26 +2,26 @@
 import type { ComponentChildren } from "preact";
 import type { Offerable } from "../model/allowed.ts";
 import type { ArgsRead } from "../store/omitted-args.ts";
-import type { ShownParse } from "../../operations/views.ts";
+import type { Shown, ShownParse } from "../../operations/views.ts";
 import { visibleText } from "../model/visible-text.ts";
 import { hrefOf } from "../store/route.ts";
 import { fates } from "../store/decided.ts";
-import { shortRun } from "../../render/words.ts";
+import { shortRun, titleWords } from "../../render/words.ts";
 import { mayDo } from "../store/caller.ts";
 import { Refused } from "./action-dialog.tsx";
 import { Command, ShownJson, NotAllowed } from "./basics.tsx";
 
 export const CardHead = (of: {
   readonly title: ComponentChildren;
-  readonly run: string;
-  readonly agent: string;
+  readonly about: Pick<Shown, "run" | "agent" | "title" | "startKey">;
   readonly children?: ComponentChildren;
 }) => (
   <div class="line">
     <h2 class="grow">{of.title}</h2>
     <span class="small quiet">{of.children}</span>
-    <a class="small" href={hrefOf(["run", of.run])}>
-      {of.agent} <code>{shortRun(of.run)}</code>
+    <span class="small">{titleWords(of.about)}</span>
+    <a class="small" href={hrefOf(["run", of.about.run])}>
+      {of.about.agent} <code>{shortRun(of.about.run)}</code>
     </a>
   </div>
 );

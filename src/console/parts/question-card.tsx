@@ -12,7 +12,7 @@ import { ShownJson, When } from "./basics.tsx";
 import { Arguments, CardHead, Deciding } from "./need-parts.tsx";
 
 export function QuestionCard({ question: of }: { readonly question: WaitingQuestion }) {
-  const { run, agent, call, tool, schema, until, refused, asked } = of;
+  const { run, call, tool, schema, until, refused, asked } = of;
   const id = `${run} ${call} ${asked}`;
   const text = useSignal("");
   const answer = answerIn(text.value, schema);
@@ -30,8 +30,7 @@ export function QuestionCard({ question: of }: { readonly question: WaitingQuest
             <code class="name">{tool}</code> asks you
           </>
         }
-        run={run}
-        agent={agent}
+        about={of}
       >
         {until === null ? null : (
           <>

@@ -10,13 +10,13 @@ import { CardHead, Deciding } from "./need-parts.tsx";
 const upper = (words: string): string => `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
 
 export function RepairCard({ run: shown }: { readonly run: Shown }) {
-  const { run, agent, waitsFor } = shown;
+  const { waitsFor } = shown;
   if (waitsFor?.kind !== "operator") return null;
   const action = describe("resume", shown).request("", false);
   const id = repairId(shown);
   return (
     <>
-      <CardHead title={upper(MENDS[waitsFor.mends].says)} run={run} agent={agent} />
+      <CardHead title={upper(MENDS[waitsFor.mends].says)} about={shown} />
       <p>{waitsFor.why}</p>
       <p class="quiet">Nothing was undone. Mend this, such as a key, a limit or a tool, and let the run go on.</p>
       <Deciding id={id} needs="resume" title="Resume">

@@ -9,13 +9,13 @@ import { AsCommand } from "./action-dialog.tsx";
 import { CardHead, Deciding } from "./need-parts.tsx";
 
 export function RestoredCard({ mark }: { readonly mark: RestoredRun }) {
-  const { run, agent, at, asOf, waits } = mark;
+  const { run, at, asOf, waits } = mark;
   const action = describe("checked", { run, version: 0 }).request("", false);
   const id = restoredId(mark);
   const since = `Restored ${relative(at, now.value)}, from its state of ${timeOfDay(asOf, now.value)}.`;
   return (
     <>
-      <CardHead title="Restored from a backup" run={run} agent={agent} />
+      <CardHead title="Restored from a backup" about={mark} />
       <p>{since} What it did in between may have happened, and it does not know it.</p>
       <p class="quiet">
         {waits

@@ -21,8 +21,8 @@ export function RunFilters({ children }: { readonly children: ComponentChildren 
         class="text"
         type="search"
         data-filter
-        aria-label="A part of the run ID or of the agent's name"
-        placeholder="Run ID or agent"
+        aria-label="A part of the run ID, of the agent's name, or of the title"
+        placeholder="Run ID, agent or title"
         value={filters.text}
         onInput={(event) => change({ text: event.currentTarget.value })}
       />

@@ -48,7 +48,7 @@ function actionOf(
 }
 
 export function UnknownCard({ run: shown, call: of }: { readonly run: Shown; readonly call: UnknownCall }) {
-  const { run, agent } = shown;
+  const { run } = shown;
   const { call, tool, args, reconcilableFrom, undo, toolGone, did } = of;
   const id = unknownId(run, of);
   const isOmitted = (shown as RunDocument).omitted?.includes("#/unknown/*/args") === true;
@@ -68,8 +68,7 @@ export function UnknownCard({ run: shown, call: of }: { readonly run: Shown; rea
             Did <code class="name">{tool}</code> happen?
           </>
         }
-        run={run}
-        agent={agent}
+        about={shown}
       />
       <p>{whyAsked(of)}</p>
       {did.map((line) => (

@@ -13,7 +13,7 @@ export function UpgradeCard({ run: shown }: { readonly run: Shown }) {
   const id = upgradeId(run, waitsFor);
   return (
     <>
-      <CardHead title={`Continue with version ${waitsFor.to}?`} run={run} agent={agent} />
+      <CardHead title={`Continue with version ${waitsFor.to}?`} about={shown} />
       <p>
         The run began with version {waitsFor.from}. Before you accept, npx cairn replay {run} --against {agent} shows
         what the newer code would do differently.

@@ -93,7 +93,7 @@ const Notifications = ({
   readonly onSend: ((notification: string, to: null) => Promise<void>) | null;
 }) => (
   <Wide label={label}>
-    <table class="table">
+    <table class="table refused">
       <thead>
         <tr>
           <th>Event</th>

@@ -18,7 +18,7 @@ import { go, hrefOf, route } from "../store/route.ts";
 import { follow, followed } from "../store/run.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import type { Json } from "../../core/json.ts";
-import { count, short, shortRun } from "../../render/words.ts";
+import { count, short, shortRun, titleWords } from "../../render/words.ts";
 import { Actions } from "./actions.tsx";
 import { Audit } from "./audit.tsx";
 import { Cost } from "./cost.tsx";
@@ -113,6 +113,7 @@ function Head({ run, entries }: { readonly run: Shown; readonly entries: readonl
     <header class="run-head">
       <div class="line">
         <h1>{run.agent}</h1>
+        <span>{titleWords(run)}</span>
         <Status group={groupOf(run)} word={statusWord(run)} />
         <span class="line tight quiet">
           <code class="cut">{run.run}</code>
