@@ -157,8 +157,9 @@ const WHY: Readonly<Record<keyof typeof ALARMS, (names: Names) => Why>> = {
     todo: `${alarms(names, "beat", "SpendCapReached")} names the runs and when the cap resets; ${typed("npx cairn list --world aws")} shows what is under way; raise spend.perDayUsd in cairn.config.ts and deploy, or end runs with ${typed("npx cairn cancel --all --agent AGENT --world aws")}`,
   }),
   WebhookUndelivered: (names) => ({
-    means: "An endpoint did not accept a notification for days, or refused it for good; it is not sent again",
-    todo: `${alarms(names, "sweep", "WebhookUndelivered")} names the run, the event and the last reason; mend the endpoint, and read what it missed with ${typed("npx cairn audit-log --world aws")}`,
+    means:
+      "An endpoint did not accept a notification for days, or refused it for good; cairn does not send it again by itself",
+    todo: `${alarms(names, "sweep", "WebhookUndelivered")} names the run, the event and the last reason; mend the endpoint, and send it again what ${typed("npx cairn webhooks list --world aws")} shows, with ${typed("npx cairn webhooks redeliver ENDPOINT --world aws")}`,
   }),
   WebhookFailed: (names) => ({
     means: "A round of notifications failed for a reason of cairn's own, such as a signing key that cannot be read",

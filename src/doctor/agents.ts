@@ -139,7 +139,8 @@ export const WEBHOOK_CHECK: Check<AgentsCase> = {
   },
 };
 
-const REPAIR = "repair the endpoint; cairn probes it, and sends what waits after its first answer";
+const REPAIR =
+  "repair the endpoint: after its next 2xx cairn sends what waits; npx cairn webhooks list shows what was given up";
 
 function judgeSecrets(secrets: readonly SecretSeen[]): Verdict {
   for (const { is, verdict, says } of LACKS) {

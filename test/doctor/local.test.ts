@@ -180,6 +180,8 @@ describe("webhooks", () => {
       why: expect.stringMatching(/^https:\/\/b\.example refused the last 7/),
     });
     expect(judged?.why).toContain("since 1970-01-01T00:00:00.000Z: it answered 503");
+    // What was given up is not sent by itself.
+    expect(judged?.mend).toContain("npx cairn webhooks list shows what was given up");
   });
 
   test("fail where a secret is missing or is no key, and the path of an endpoint is not shown", async () => {

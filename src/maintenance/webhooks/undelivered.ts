@@ -38,6 +38,6 @@ export async function recordUndelivered(world: World, of: Undelivered): Promise<
     () => world.records.add(record, world.clock.now()),
     () => null,
   );
-  const what = `the notification ${kind} (${id}) did not reach ${to} in ${attempts} attempts: ${why}`;
+  const what = `the notification ${kind} (${id}) did not reach ${to} with attempt ${attempts}, its last: ${why}`;
   alarm(world, run, { what: "WebhookUndelivered", why: what });
 }

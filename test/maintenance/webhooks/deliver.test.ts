@@ -95,7 +95,10 @@ test("sends again with growing pauses, then gives up by name in the audit log", 
       details: { event: "run.completed", to: "https://hooks.example", attempts: RETRY_MS.length + 1 },
     },
   ]);
-  expect(harness.alarms.map(({ what }) => what)).toContain("WebhookUndelivered");
+  const undelivered = harness.alarms.find(({ what }) => what === "WebhookUndelivered");
+  expect(JSON.stringify(undelivered)).toContain(
+    `did not reach https://hooks.example with attempt ${RETRY_MS.length + 1}, its last: it answered 503`,
+  );
 });
 
 test("gives up at once where the endpoint is gone, and sends nothing to one that the config names no more", async () => {
