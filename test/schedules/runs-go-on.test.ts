@@ -15,7 +15,8 @@ test("schedule 155: a process goes on with its run by itself and dies in the thi
     { epoch: 2, retry: RETRY_GROUP, died: 0 },
     { epoch: 3, retry: 0, died: null },
   ]);
-  const { attempt = 0 } = of.store.rows.prepare("SELECT attempt FROM executions WHERE name = ?").get("diesLate-a") ?? {};
+  const { attempt = 0 } =
+    of.store.rows.prepare("SELECT attempt FROM executions WHERE name = ?").get("diesLate-a") ?? {};
   // The first attempt, its retry, and the beat after it: a process keeps no retry. One that finds the store busy goes on
   // once less, which takes one more; without going on it would be five.
   expect([3, 4]).toContain(attempt);
