@@ -174,7 +174,7 @@ export function createPool(options: PoolOptions, spawnProcess: typeof spawnWorke
 
 /**
  * Asks busy workers to commit and end, or to return their runs after the beats under way, and ends the others at once: those
- * without a task, and those that are not ready.
+ * without a task, and in a hurry those that are not ready.
  * Kills what is left after the grace. A process that hangs in the kernel cannot die: it stays in the store, and the next
  * supervisor waits for it. Its time to die begins with the kill, which a supervisor that is stopped meanwhile does late.
  * Returns what takes both back.
@@ -189,8 +189,8 @@ function drainAll(
 ): () => void {
   const { clock, graceMs, pace, onStuck } = of;
   for (const worker of pool) {
-    // One that is still starting has begun nothing, and its tasks count as not sent.
-    if (worker.tasks.size === 0 || !worker.isReady) leave(worker, DRAINED);
+    // One that is still starting has begun nothing, and its tasks count as not sent: who is in a hurry does not wait for it.
+    if (worker.tasks.size === 0 || (!worker.isReady && pace !== "finish")) leave(worker, DRAINED);
     else if (pace === "finish") askBack(worker);
     else tell(worker, { kind: "drain" });
   }

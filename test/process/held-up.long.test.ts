@@ -2,6 +2,7 @@
  * Processes of a supervisor are stopped (SIGSTOP) for longer than a beat, or than a tool may take, and go on: schedules 230
  * and 231 with real processes. Nobody who has answered is judged as silent.
  */
+import { REPLACED } from "../../src/workers/worker-process.ts";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { type Server, createServer } from "node:http";
@@ -34,9 +35,11 @@ const STEPS = Math.min(40, Math.ceil(BEAT_MS / (3 * PACE_MS)) + 8);
 
 const rowOf = ({ world }: ProcessHarness, run: string) => world.table.read(run, Date.now());
 
-/** Why attempts failed and workers ended. */
+/** Why attempts failed and workers ended, besides an idle one that made room, such as that of a sweep. */
 const endsOf = ({ events }: SupervisorProcess): readonly string[] =>
-  events.flatMap(({ kind, how }) => (kind === "attemptFailed" || kind === "workerGone" ? [`${kind}: ${how}`] : []));
+  events
+    .filter(({ kind, how }) => kind === "attemptFailed" || (kind === "workerGone" && how !== REPLACED.how))
+    .map(({ kind, how }) => `${kind}: ${how}`);
 
 /** The process that has begun an attempt last. Its supervisor's line may come after what the process did. */
 const workerOf = ({ events }: SupervisorProcess): Promise<number> =>
