@@ -1,7 +1,7 @@
 /** A cancel that comes while calls are under way: what is aborted, what is awaited, and what is recorded of both. */
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { Rejected, defineAgent, tool } from "../../src/index.ts";
+import { defineAgent, tool } from "../../src/index.ts";
 import type { Agent, ToolContext } from "../../src/ports/agent.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
@@ -130,21 +130,4 @@ test("schedule 271: the store does not answer a look for a cancel; the next look
   await runUntilIdle(it.harness, slow);
   expect(await ledger(world, it.run)).toMatchObject([{ status: "failed", evidence: "it stopped at its signal" }]);
   expect(rowOf(it.harness, it.run).status).toBe("cancelled");
-});
-
-test("a service that refuses a call after its signal was aborted has said how it went, and the call is not unknown", async () => {
-  const agent = agentOf({
-    write: {
-      effect: "idempotent",
-      run: async (context) => {
-        await sendRequest(it.harness.world, { run: it.run, want: "cancel" });
-        await stopped(context);
-        throw new Rejected("the account is closed");
-      },
-    },
-  });
-  const it = await begun(agent);
-  await runUntilIdle(it.harness, agent);
-  expect(rowOf(it.harness, it.run).status).toBe("cancelled");
-  expect(await callsOf(it.harness.world, it.run)).toMatchObject([{ name: "write", status: "failed", attempts: 1 }]);
 });
