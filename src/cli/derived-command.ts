@@ -19,8 +19,10 @@ export async function performTyped(shell: Shell, typed: TypedCommand, given: Typ
   const input = { ...filled, ...(run !== null && { run }) };
   const parsed = row.input.safeParse(input);
   if (!parsed.success) return given.fail(parsed.error.issues.map(issueLine).join("; "));
-  const local = flags.tenant === undefined ? {} : { tenant: flags.tenant };
-  const outcome = await transport.perform(operation, input as never, local);
+  // Who types a command beside a store can read all of it.
+  const local = { isOperator: true };
+  const named = flags.tenant === undefined ? local : { ...local, tenant: flags.tenant };
+  const outcome = await transport.perform(operation, input as never, named);
   const { kind, ...document }: { readonly kind: string } = outcome;
   const report = row.outcomes[kind];
   if (report?.code !== null) throw refusal(transport, { typed, run, kind });

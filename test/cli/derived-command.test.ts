@@ -22,6 +22,7 @@ const planted: readonly TypedCommand[] = [
   },
   { command: "state", operation: "snapshot", group: "Steering", help: "show", words: "<run>", flags: [AT()] },
   { command: "remember find", operation: "memory", group: "Planted", help: "find", words: "<scope>", flags: [LIMIT()] },
+  ...COMMANDS.filter(({ command }) => command === "health"),
 ];
 
 function AT() {
@@ -51,6 +52,14 @@ async function typed(dir: string, ...words: readonly string[]) {
 }
 
 describe("a derived command", () => {
+  test("that counts what is in the store counts it of each tenant", async () => {
+    const { dir, world } = createServedHarness();
+    const agent = scriptedAgent({});
+    for (const tenant of ["local", "acme"]) await startRun(world, { agent, input: {}, tenant, idempotencyKey: "k" });
+    const { exit, out } = await typed(dir, "health");
+    expect([exit, JSON.parse(out)]).toMatchObject([0, { live: { queued: 2 } }]);
+  });
+
   test("performs its operation, and prints the sentence of the outcome, or its document", async () => {
     const { dir, run } = await setUp();
     const first = await typed(dir, "designate", run.slice(0, 14), "ann");
