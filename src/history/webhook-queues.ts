@@ -54,13 +54,27 @@ export async function isWaitingFor(world: Read, url: string): Promise<boolean> {
 }
 
 /** An entry that has expired is absent at once, and the store deletes it some time later. */
-export const settleEntry = (world: World, record: StoredRecord): Promise<void> =>
-  replaceEntry(world, { ...record, expiresAtSec: Math.floor(world.clock.now() / 1_000) });
+export const settleEntry = async (world: World, record: StoredRecord): Promise<void> =>
+  void (await replaceEntry(world, expired(world, record)));
+
+/**
+ * The same for one that its endpoint has accepted. An operator may have put it back meanwhile: it would be sent again
+ * although it arrived.
+ */
+export async function settleDelivered(world: World, record: StoredRecord): Promise<void> {
+  const { kind } = await replaceEntry(world, expired(world, record));
+  const changed = kind === "changed" ? await world.records.get(record, world.clock.now()) : null;
+  if (changed !== null) await replaceEntry(world, expired(world, changed));
+}
+
+const expired = ({ clock }: Pick<World, "clock">, record: StoredRecord): StoredRecord => ({
+  ...record,
+  expiresAtSec: Math.floor(clock.now() / 1_000),
+});
 
 /** `changed`: another process works on this entry, and its record counts. */
-export async function replaceEntry(world: World, record: StoredRecord): Promise<void> {
-  await resolveAmbiguousWrite<ReplaceOutcome>(
+export const replaceEntry = (world: World, record: StoredRecord): Promise<ReplaceOutcome> =>
+  resolveAmbiguousWrite<ReplaceOutcome>(
     () => world.records.replace(record, world.clock.now()),
     () => null,
   );
-}

@@ -113,6 +113,22 @@ test("gives what waits ten new attempts, at once", async () => {
   expect((await listWebhooks(callerOf(receiver))).endpoints[0]?.notifications[0]).toMatchObject({ attempts: 1 });
 });
 
+test("what an endpoint accepts while an operator puts it back is not sent again", async () => {
+  const receiver = withReceiver(createSupervisedHarness(), [HOOK]);
+  receiver.answers = () => ({ kind: "answered", status: 503 });
+  await queue(receiver, { url: HOOK.url, runs: 1 });
+  await sweep(receiver.harness);
+  passTime(receiver.harness, RETRY_MS[0]);
+  receiver.answers = async () => {
+    await redeliver(callerOf(receiver), { endpoint: idOf(receiver, HOOK.url), ...ALL });
+    return { kind: "answered", status: 200 };
+  };
+  await sweep(receiver.harness);
+  await sweep(receiver.harness);
+  expect(receiver.received).toHaveLength(2);
+  expect(await outboxOf(receiver.harness)).toEqual([]);
+});
+
 test("an endpoint that the config names no longer is said once with its command, and its queue can be moved", async () => {
   const receiver = withReceiver(createSupervisedHarness(), [OTHER]);
   receiver.answers = () => ({ kind: "answered", status: 503 });

@@ -15,7 +15,7 @@ import { alarm } from "../../history/alarm.ts";
 import { type QueuedNotification, queueTo, queuedIn, undeliveredTo } from "../../history/outbox.ts";
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 import { circuitNow } from "../../history/webhook-circuits.ts";
-import { replaceEntry, settleEntry } from "../../history/webhook-queues.ts";
+import { replaceEntry, settleDelivered, settleEntry } from "../../history/webhook-queues.ts";
 import type { AddOutcome, StoredRecord } from "../../ports/records.ts";
 import type { Invocation } from "../../ports/tasks.ts";
 import type { Webhook, Webhooks } from "../../ports/webhooks.ts";
@@ -133,7 +133,7 @@ async function deliver(world: World, batch: Batch, record: StoredRecord): Promis
   }
   const sent = await sendNotification(world, { webhooks, webhook, tenant: record.tenant, queued, id });
   if (sent === "delivered") {
-    await settleEntry(world, record);
+    await settleDelivered(world, record);
     return sent;
   }
   const { why } = sent;
