@@ -13,7 +13,8 @@ test("a service that refuses a call after its signal was aborted has said how it
   const harness = createChainHarness();
   let run = "";
   const write = tool({
-    ...{ input: z.object({}), effect: "idempotent" },
+    input: z.object({}),
+    effect: "idempotent",
     run: async ({ signal }) => {
       await sendRequest(harness.world, { run, want: "cancel" });
       await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
