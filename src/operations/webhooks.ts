@@ -191,7 +191,12 @@ export async function redeliver(caller: Caller, asked: Redelivery): Promise<Rede
   if (to.removedAt !== null) return { kind: "endpointRemoved" };
   const { found, isMore } = await foundFor(caller, from.url);
   const wanted = found.filter(({ id }) => asked.notification === null || id === asked.notification);
-  if (asked.notification !== null && wanted.length === 0) return { kind: "notificationUnknown" };
+  if (asked.notification !== null && wanted.length === 0) {
+    // The same request may have moved it, and its answer was lost.
+    const { found: moved } = to === from ? { found } : await foundFor(caller, to.url);
+    if (moved.every(({ id }) => id !== asked.notification)) return { kind: "notificationUnknown" };
+    return { kind: "redelivered", endpoint: endpointId(world, to.url), notifications: 1, isMore: false };
+  }
   // A tenant without anything there does not make the notifications of the others due.
   if (wanted.length > 0) await closeByHand(world, queueTo(world, to.url));
   for (const each of wanted) await putInto(world, to.url, each);

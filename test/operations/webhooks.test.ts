@@ -113,6 +113,19 @@ test("gives what waits ten new attempts, at once", async () => {
   expect((await listWebhooks(callerOf(receiver))).endpoints[0]?.notifications[0]).toMatchObject({ attempts: 1 });
 });
 
+test("a request that has moved a notification is answered the same when its sender repeats it", async () => {
+  const receiver = withReceiver(createSupervisedHarness(), [HOOK, OTHER]);
+  await sweep(receiver.harness);
+  await queue(receiver, { url: HOOK.url, runs: 2 });
+  const [hook] = (await listWebhooks(callerOf(receiver))).endpoints;
+  const asked = { endpoint: idOf(receiver, HOOK.url), notification: hook?.notifications[0]?.id ?? "" };
+  const moved = { ...asked, to: idOf(receiver, OTHER.url) };
+  const first = await redeliver(callerOf(receiver), moved);
+  expect(first).toMatchObject({ kind: "redelivered", notifications: 1 });
+  expect(await redeliver(callerOf(receiver), moved)).toEqual(first);
+  expect(await redeliver(callerOf(receiver), { ...asked, to: null })).toEqual({ kind: "notificationUnknown" });
+});
+
 test("what an endpoint accepts while an operator puts it back is not sent again", async () => {
   const receiver = withReceiver(createSupervisedHarness(), [HOOK]);
   receiver.answers = () => ({ kind: "answered", status: 503 });
