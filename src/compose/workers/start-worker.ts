@@ -34,7 +34,7 @@ import { taskOf } from "../../protocol/execution.ts";
 import type { Agent } from "../../ports/agent.ts";
 import type { FaultInjection, Faults } from "../../ports/fault-point.ts";
 import type { RunTask } from "../../ports/tasks.ts";
-import type { Telemetry, World } from "../../ports/world.ts";
+import type { World } from "../../ports/world.ts";
 import type { LoadedAgent, Runner } from "../../engine/context/runner.ts";
 import { runTask } from "../../maintenance/chain-tasks.ts";
 import { CommitCache } from "../../history/commits.ts";
@@ -42,7 +42,7 @@ import { SegmentCache } from "../../history/load.ts";
 import { readerIn, redactionIn } from "../../history/secrets.ts";
 import { AgentUnknown, locateNamed } from "../locate.ts";
 import type { WorkerSettings } from "../supervise.ts";
-import { telemetryLine } from "./telemetry-line.ts";
+import { PRINTED_TELEMETRY } from "./telemetry-line.ts";
 import { withWebhooks } from "./webhooks.ts";
 
 type Found = Awaited<ReturnType<Runner["agentOf"]>>;
@@ -77,7 +77,7 @@ export function startWorker({ settings, env, inject, given }: WorkerStart): void
   // Processes that tools start must not inherit the seal key.
   for (const name of SEAL_VARIABLES) Reflect.deleteProperty(env, name);
   const spans = otlpSpans(env);
-  const traced = spans === undefined ? telemetry : { ...telemetry, spans };
+  const traced = spans === undefined ? PRINTED_TELEMETRY : { ...PRINTED_TELEMETRY, spans };
   const stores = patientPorts(localWorld({ store, limits, telemetry: traced, secrets, sealKeys }));
   const { world: bare, flush } = withWebhooks(stores, settings.webhooks ?? []);
   /** Fault points are per run, so a process with any has one task at a time. */
@@ -186,15 +186,3 @@ function codeOf({ agent, file }: Awaited<ReturnType<typeof locateNamed>>): strin
   const of = [hostname(), process.version, agent.name, agent.version];
   return sha256(canonical([...of, existsSync(file) ? sha256(readFileSync(file)) : ""])).slice(0, 32);
 }
-
-/** Prints what an operator should see to stderr. The supervisor passes it through. */
-const telemetry: Telemetry = {
-  record: (record) => {
-    const line = telemetryLine(record);
-    if (line !== null) print(line);
-  },
-};
-
-/** The supervisor may have drawn a spinner on this line, so it is cleared first. */
-const print = (line: string): void =>
-  void process.stderr.write(`${process.stderr.isTTY ? "\r\u001b[2K" : ""}${line}\n`);

@@ -21,6 +21,7 @@ import type { World } from "../../ports/world.ts";
 import { deploymentOf } from "../../adapters/aws/table/keys.ts";
 import { isOwn } from "../../sdk/own-files.ts";
 import { EXIT, UserError } from "../user-error.ts";
+import { PRINTED_TELEMETRY } from "../workers/telemetry-line.ts";
 
 interface Names {
   readonly table: string;
@@ -113,11 +114,6 @@ function deployment(names: Names): ConfiguredWorld {
 }
 
 /**
- * A command records no telemetry. It only reads, or writes messages; the functions that execute beats record telemetry.
- */
-const SILENT = { record: (): void => {} };
-
-/**
  * Throws `StoreForeign` for a table of another cairn. (The functions refuse each of its rows, by the fingerprint in the
  * checksum.) A table that cannot be read fails the operation that needs it.
  */
@@ -135,7 +131,7 @@ async function openedDeployment(names: Names, { limits, sealKeys }: OpenWorldOpt
   const { callerArn } = await import("../../adapters/aws/caller.ts");
   const { parameterSecrets } = await import("../../adapters/aws/secrets.ts");
   const secrets = parameterSecrets({ deployment: deploymentOf(names.machine), names: null });
-  const ports = { limits, telemetry: SILENT, secrets, sealKeys };
+  const ports = { limits, telemetry: PRINTED_TELEMETRY, secrets, sealKeys };
   const world = awsWorld({ ...names, ...ports, statusShards: null, places: placesIn });
   const [operator] = await Promise.all([callerArn(), refuseForeign(world)]);
   return {

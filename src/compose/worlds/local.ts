@@ -32,6 +32,7 @@ import { localSecrets, lookFor, unreadSecrets } from "../../adapters/local/secre
 import { startSupervisor } from "../../workers/supervisor.ts";
 import { assertSystem } from "../../adapters/local/system.ts";
 import { localWorld } from "../../adapters/local/world.ts";
+import { PRINTED_TELEMETRY } from "../workers/telemetry-line.ts";
 
 const STORE = { name: "store", variable: "CAIRN_STORE" } as const;
 
@@ -95,11 +96,6 @@ function isThere(dir: string): boolean {
   }
 }
 
-/**
- * A command records no telemetry. It only reads, or writes messages; the processes that execute beats record telemetry.
- */
-const SILENT = { record: (): void => {} };
-
 function openedStore({ dir, ...at }: Located, { create, check, ...options }: OpenWorldOptions): OpenedWorld {
   assertSystem();
   const store = openStore({ dir, create, ...(check !== undefined && { check }) });
@@ -116,7 +112,7 @@ function openedWorld(
   const secrets = localSecrets({ store, env, file: join(cwd, ".env") });
   const current = (): number | null => supervisorOf(store)?.pid ?? null;
   return {
-    world: localWorld({ store, limits, telemetry: SILENT, secrets, sealKeys }),
+    world: localWorld({ store, limits, telemetry: PRINTED_TELEMETRY, secrets, sealKeys }),
     operator: null,
     pollMs: 100,
     attendant: () => processNamed(current()),
