@@ -32,7 +32,8 @@ function missingOf(error: unknown): DeploymentLack {
     message = String(error),
   } = error as Partial<DeploymentLack & Error>;
   const [, own, what = message] = /^([A-Z]\w+): ([^]*)$/.exec(message) ?? [];
-  return { code: own ?? code, what, next: /; type: (.+)$/.exec(what)?.[1] ?? next };
+  const [, said = what, typed = next] = /^([^]+?); type: (.+)$/.exec(what) ?? [];
+  return { code: own ?? code, what: said, next: typed };
 }
 
 const SST: DeploymentLack = {
