@@ -143,6 +143,7 @@ export function agentUnknown(of: {
   const missing = catalogue.broken.map(({ cause }) => transformerMissing(cause)).find((each) => each !== null);
   if (missing) return missing;
   const known = [...new Set(catalogue.agents.map(({ agent }) => agent.name))].toSorted();
+  const near = nearest(name, known);
   const broken = catalogue.broken.map(({ why }) => why);
   const whose = hasConfig ? "cairn.config.ts" : "there is no cairn.config.ts here, and cairn itself";
   const names = known.length === 0 ? `${whose} names no agent` : `${whose} names these agents: ${known.join(", ")}`;
@@ -151,7 +152,11 @@ export function agentUnknown(of: {
     exit: EXIT.notFound,
     what: `there is no agent named ${JSON.stringify(name)}`,
     why: [names, ...broken].join("; "),
-    next: instead(nearest(name, known) ?? known[0] ?? "./FILE.ts"),
+    // The agent is probably in a file that cannot be loaded, if no other name is like it.
+    next:
+      near === null && broken.length > 0
+        ? `${instead(name)}  # after you correct that file`
+        : instead(near ?? known[0] ?? "./FILE.ts"),
     facts: { known },
   });
 }
