@@ -233,7 +233,7 @@ function recordStopped(
   { tool, ended }: { readonly tool: Tool; readonly ended: Extract<Try, { readonly kind: "stopped" }> },
 ): void {
   run.noticed.requireCommit();
-  const why = `its signal was aborted, because the run was cancelled: ${ended.why}`;
+  const why = `a cancel aborted its signal: ${ended.why}`;
   const isRefused = isErrorNamed(ended.error, "Rejected");
   if (EFFECTS[effectOf(open)].actsOutside && !isRefused) return recordSilence(run, open, { tool, why });
   const value = inline(bounded(`Cancelled: ${why}; it did not happen`));
