@@ -35,7 +35,7 @@ export const COMMANDS: readonly TypedCommand[] = [
     command: "list",
     operation: "list",
     group: "Inspecting",
-    help: "list runs, newest first",
+    help: "list runs, the latest change of status first",
     flags: [
       {
         flag: "--status <status>",

@@ -11,7 +11,7 @@ export const listOperation = operation({
   scope: "runs:read",
   writes: false,
   typed: [{ command: "list" }],
-  help: "list runs, newest first",
+  help: "list runs, the latest change of status first",
   input: z.strictObject({
     status: z.enum(statuses).nullable().default(null),
     begins: z.string().min(1).nullable().default(null),

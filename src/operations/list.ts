@@ -1,4 +1,4 @@
-/** Lists the runs of a tenant, newest first. */
+/** Lists the runs of a tenant, the latest change of status first. */
 import type { Crack } from "../core/crack.ts";
 import type { Phase, Status } from "../core/phases.ts";
 import type { Damaged, ListedOnly } from "../ports/run-table.ts";

@@ -136,7 +136,7 @@ describe("read commands", () => {
     expect(parseJsonLines(calls.out)).toMatchObject([{ ...call, key: expect.stringMatching(/^note-c1-/) }]);
   });
 
-  it("list the requested runs, newest first", async () => {
+  it("list the requested runs, the latest change of status first", async () => {
     const at = createCliFolder(LONG_TIMEOUTS);
     const done = await runCairn(at, ["start", "clerk", "--input", stepsInput("note"), "--wait", "--json"]);
     const { run } = JSON.parse(done.out) as { run: string };
