@@ -47,7 +47,7 @@ async function parse(shell: Shell, version: string, commands: readonly TypedComm
     await program.parseAsync([...shell.argv], { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError) || error.exitCode === 0) throw error;
-    throw usageError(shell, { error, commands: program.commands.map((command) => command.name()) });
+    throw usageError(shell, { error, commands: program.commands });
   }
   return exit;
 }
@@ -99,16 +99,19 @@ Begin with:
 /** Turns an error of commander into the form of every other error. */
 function usageError(
   { argv }: Shell,
-  { error, commands }: { readonly error: CommanderError; readonly commands: readonly string[] },
+  { error, commands }: { readonly error: CommanderError; readonly commands: readonly Command[] },
 ): UserError {
   const [first = "", ...more] = error.message.replace(/^error: /, "").split("\n");
   const what = error.code === "commander.help" ? "no command was given" : first;
   // A global option with a value may come before the command.
-  const command = argv.find((word) => commands.includes(word));
-  const isKnown = command !== undefined && error.code !== "commander.unknownCommand";
+  const command = argv.find((word) => commands.some((each) => each.name() === word));
+  const [, unknown = ""] = /^unknown command '(.+)'$/.exec(first) ?? [];
+  const isKnown = command !== undefined && argv.indexOf(command) < (argv.indexOf(unknown) + 1 || Infinity);
+  const group = isKnown ? undefined : commands.find((each) => each.commands.some((own) => own.name() === unknown));
   const next = commandLine([...(isKnown ? [command] : []), "--help"]);
   const help = isKnown ? "the help lists the arguments and options of this command" : "the help lists all commands";
-  const meant = /Did you mean (.+)\?/.exec(more.join(" "))?.[1];
+  const like = /Did you mean (.+)\?/.exec(more.join(" "))?.[1];
+  const meant = group === undefined ? like : `${group.name()} ${unknown}`;
   const why = meant === undefined ? help : `did you mean ${meant}?`;
   return new UserError({ code: "Usage", exit: EXIT.usage, what, why, next }, { cause: error });
 }

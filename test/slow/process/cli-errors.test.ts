@@ -54,6 +54,8 @@ const COPY = 'import { clerk } from "./clerk.ts"; export const copy = { ...clerk
 
 const COMMANDS: readonly Case[] = [
   ["an unknown command", ["lst"], USAGE, "did you mean list?", "npx cairn --help"],
+  ["an unknown command of a group", ["webhooks", "lst"], USAGE, "did you mean list?", "npx cairn webhooks --help"],
+  ["a command of a group without it", ["redeliver"], USAGE, "did you mean webhooks redeliver?", "npx cairn --help"],
   ["an unknown option", ["show", "x", "--fast"], USAGE, "--fast", "npx cairn show --help"],
   ["a missing argument", ["start"], USAGE, "agent", "npx cairn start --help"],
   ["a missing argument after a global option", ["--store", "s", "start"], USAGE, "agent", "npx cairn start --help"],
