@@ -154,7 +154,7 @@ function cancelOf({ cancelling }: Shown): readonly (readonly [string, string])[]
   if (cancelling == null) return [];
   const said = cancelling.map(
     ({ call, tool, effect, stops }) =>
-      `${stops ? "aborts the signal of" : "waits for"} ${tool} (${call}), which is ${effect}`,
+      `${stops ? "aborts the signal of" : "waits for"} ${tool} (${call}, effect ${effect})`,
   );
   return [["cancel", ["asked for", ...said].join("; ")]];
 }

@@ -151,6 +151,16 @@ look for that key in the external service, then type one of these:
     );
   });
 
+  it("that is being cancelled says of each call under way whether it is aborted", () => {
+    const cancelling = [
+      { call: "c1", tool: "pay", effect: "keyed", stops: false },
+      { call: "c2", tool: "look", effect: "none", stops: true },
+    ] as const;
+    expect(renderRun({ ...blocked, cancelling }, { ...PAGE, command })).toContain(
+      "\ncancel      asked for; waits for pay (c1, effect keyed); aborts the signal of look (c2, effect none)\n",
+    );
+  });
+
   it("is listed by its shortest unique prefix", () => {
     const twin = { ...blocked, run: `${RUN.slice(0, 15)}2${RUN.slice(16)}`, takeovers: 0 };
     expect(renderList([blocked, twin], PAGE).split("\n")).toEqual([
