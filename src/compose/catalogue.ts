@@ -143,8 +143,9 @@ export function agentUnknown(of: {
   const missing = catalogue.broken.map(({ cause }) => transformerMissing(cause)).find((each) => each !== null);
   if (missing) return missing;
   const known = [...new Set(catalogue.agents.map(({ agent }) => agent.name))].toSorted();
-  const near = nearest(name, known);
   const broken = catalogue.broken.map(({ why }) => why);
+  // The agent is probably in a file that cannot be loaded, if no other name is like it.
+  const meant = nearest(name, known) ?? (broken.length > 0 ? null : (known[0] ?? "./FILE.ts"));
   const whose = hasConfig ? "cairn.config.ts" : "there is no cairn.config.ts here, and cairn itself";
   const names = known.length === 0 ? `${whose} names no agent` : `${whose} names these agents: ${known.join(", ")}`;
   return new UserError({
@@ -152,11 +153,7 @@ export function agentUnknown(of: {
     exit: EXIT.notFound,
     what: `there is no agent named ${JSON.stringify(name)}`,
     why: [names, ...broken].join("; "),
-    // The agent is probably in a file that cannot be loaded, if no other name is like it.
-    next:
-      near === null && broken.length > 0
-        ? `${instead(name)}  # after you correct that file`
-        : instead(near ?? known[0] ?? "./FILE.ts"),
+    next: meant === null ? `${instead(name)}  # after you correct that file` : instead(meant),
     facts: { known },
   });
 }
