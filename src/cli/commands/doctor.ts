@@ -35,7 +35,7 @@ import type { RunOf } from "./show.ts";
 import { storeWithRun } from "../choose-transport.ts";
 import { EXIT, UserError } from "../../compose/user-error.ts";
 import { openSettled } from "../../compose/open.ts";
-import { StoreUnusable } from "../../ports/store-errors.ts";
+import { StoreForeign, StoreInvalid, StoreTooNew, StoreUnusable } from "../../ports/store-errors.ts";
 import { failingWebhooks, removedWebhooks } from "../../compose/webhook-circuits.ts";
 import { type Examined, renderExamined } from "../../render/doctor.ts";
 import { type Settings, settingsOf } from "../../compose/settings.ts";
@@ -149,6 +149,8 @@ async function lookAtAgents(shell: Shell, settings: Settings): Promise<AgentsCas
   };
 }
 
+const OF_THE_STORE = [StoreUnreachable, StoreUnusable, StoreInvalid, StoreTooNew, StoreForeign, UserError];
+
 /** What is wrong with the store itself is said by its own checks. */
 async function lookAtQueues(
   shell: Shell,
@@ -167,8 +169,7 @@ async function lookAtQueues(
       opened.close();
     }
   } catch (error) {
-    if (error instanceof StoreUnreachable || error instanceof StoreUnusable || error instanceof UserError)
-      return unseen;
+    if (OF_THE_STORE.some((kind) => error instanceof kind)) return unseen;
     throw error;
   }
 }
