@@ -115,7 +115,10 @@ describe("a run whose processes died too often", () => {
     expect(await reconcile(slow, said)).toEqual({ kind: "late" });
     await again(it);
     expect(await shown(it)).toMatchObject({ unknown: [] });
-    expect(await reconcile(it.harness.world, said)).toEqual({ kind: "stale", unknown: [] });
+    let isSent = false;
+    const watched = beforeCall(it.harness.world, "deliver", async () => void (isSent = true));
+    expect(await reconcile(watched, said)).toEqual({ kind: "stale", unknown: [] });
+    expect(isSent).toBe(false);
     await runForTime(it.harness, it.agent, HOUR);
     expect([it.row().status, it.called]).toEqual(["completed", [it.key]]);
   });
