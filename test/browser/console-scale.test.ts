@@ -108,7 +108,7 @@ test("paints with a page, a script and a style alone, before the API answers, an
   expect(requests.filter((path) => path !== "/console/icon.svg")).toEqual([
     ...["/", "/console/index.js", "/console/index.css"],
   ]);
-  expect(bytes).toBeLessThan(300_000);
+  expect(bytes).toBeLessThan(310_000);
   await page.unrouteAll();
   await page.goto("about:blank");
   await page.goto(url);
