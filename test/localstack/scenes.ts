@@ -170,6 +170,7 @@ async function speaks(on: Listened): Promise<void> {
   await asked(on, `/runs/${row.run}`);
   await asked(on, `/runs/${row.run}/messages`, { text: "hello" });
   await asked(on, "/runs?status=waiting");
+  await asked(on, "/health");
 }
 
 /** A beat that absorbs and removes messages, and one that ends a run for which a parent waits. */
