@@ -9,6 +9,7 @@
  * `test/history/resolve-ambiguous-write.test.ts`.
  */
 import { SIZES } from "../codec/limits.ts";
+import type { MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
 import type { Row } from "../protocol/row.ts";
 import type { PutOutcome } from "../ports/object-store.ts";
 import type { Ambiguous } from "../ports/run-table.ts";
@@ -90,6 +91,23 @@ export async function resolveAmbiguousPut(put: () => Promise<PutOutcome>): Promi
   throw new WriteUnresolved(`an object was put ${SIZES.rewritesMax + 1} times without an answer: ${why}`, {
     store: "the objects",
   });
+}
+
+/**
+ * Stores a word for all processes: the cursor of a mutex lease that no process holds. `name`: of the lease. `cursor`:
+ * null removes it.
+ */
+export async function storeCursor(
+  { leases, clock, random }: Pick<World, "leases" | "clock" | "random">,
+  { name, cursor }: { readonly name: string; readonly cursor: string | null },
+  patience?: Patience,
+): Promise<void> {
+  const owner = random.hex().slice(0, 16);
+  await resolveAmbiguousWrite<MutexLeaseOutcome>(
+    () => leases.take({ name, owner, cursor, until: clock.now(), now: clock.now() }),
+    () => null,
+    patience,
+  );
 }
 
 const isAmbiguous = (outcome: { readonly kind: string }): outcome is Ambiguous => outcome.kind === "ambiguous";

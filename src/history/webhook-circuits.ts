@@ -7,9 +7,8 @@
  */
 import * as z from "zod";
 import type { World } from "../ports/world.ts";
-import type { MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
 import { CLOSED, type WebhookCircuit, asWished } from "../protocol/webhook-circuit.ts";
-import { resolveAmbiguousWrite } from "./resolve-ambiguous-write.ts";
+import { storeCursor } from "./resolve-ambiguous-write.ts";
 
 const time = z.int().nonnegative();
 
@@ -43,14 +42,6 @@ export async function circuitNow(
 }
 
 /** Closes the circuit: what failed before is due at once. */
-export async function closeByHand(
-  { leases, clock, random }: Pick<World, "leases" | "clock" | "random">,
-  queue: string,
-): Promise<void> {
-  const now = clock.now();
-  const turn = { name: wishFor(queue), owner: random.hex().slice(0, 16), until: now, now, cursor: String(now) };
-  await resolveAmbiguousWrite<MutexLeaseOutcome>(
-    () => leases.take(turn),
-    () => null,
-  );
+export async function closeByHand(world: Pick<World, "leases" | "clock" | "random">, queue: string): Promise<void> {
+  await storeCursor(world, { name: wishFor(queue), cursor: String(world.clock.now()) });
 }

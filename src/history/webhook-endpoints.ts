@@ -6,8 +6,7 @@
 import * as z from "zod";
 import type { World } from "../ports/world.ts";
 import { OUTBOX_KEPT_MS, queueTo } from "./outbox.ts";
-import { resolveAmbiguousWrite } from "./resolve-ambiguous-write.ts";
-import type { MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
+import { storeCursor } from "./resolve-ambiguous-write.ts";
 
 const NAME = "webhook endpoints";
 
@@ -43,12 +42,7 @@ export async function keepEndpoints(
   const older = gone.filter(({ removedAt }) => removedAt !== null);
   const after = [...named, ...[...removed, ...older].slice(0, REMOVED_MAX)];
   if (sortedText(after) === sortedText(before)) return [];
-  const owner = world.random.hex().slice(0, 16);
-  const turn = { name: NAME, owner, until: now, now, cursor: JSON.stringify(after) };
-  await resolveAmbiguousWrite<MutexLeaseOutcome>(
-    () => world.leases.take(turn),
-    () => null,
-  );
+  await storeCursor(world, { name: NAME, cursor: JSON.stringify(after) });
   return removed;
 }
 

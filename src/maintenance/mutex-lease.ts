@@ -4,7 +4,7 @@
 import type { Invocation } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
 import type { MutexLease, MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
-import { patient, resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
+import { patient, resolveAmbiguousWrite, storeCursor } from "../history/resolve-ambiguous-write.ts";
 
 export interface Stretch {
   readonly hasTime: () => boolean;
@@ -93,18 +93,12 @@ export async function underMutexLease(
 export const isTimeLeft = ({ clock, limits }: World, { drain, deadline }: Invocation): boolean =>
   !drain.aborted && clock.now() < deadline - 2 * limits.drainMs;
 
-/** Stores a cursor under the name of a mutex lease that no process holds. */
+/** Stores a cursor under the name of a mutex lease, and waits for a busy store as long as the invocation may. */
 export async function keepCursor(
   world: World,
   invocation: Invocation,
-  of: { readonly name: string; readonly cursor: string },
+  stored: { readonly name: string; readonly cursor: string },
 ): Promise<void> {
-  const { clock, random } = world;
-  const now = clock.now();
-  const turn = { ...of, owner: random.hex().slice(0, 16), until: now, now };
-  await resolveAmbiguousWrite<MutexLeaseOutcome>(
-    () => world.leases.take(turn),
-    () => null,
-    patient({ clock, random, until: invocation.deadline - world.limits.drainMs }),
-  );
+  const { clock, random, limits } = world;
+  await storeCursor(world, stored, patient({ clock, random, until: invocation.deadline - limits.drainMs }));
 }

@@ -3,7 +3,6 @@
  * speaks for what no row says: runs that had ended before, and starts that the restored store does not know.
  */
 import * as z from "zod";
-import type { MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
 import {
   type RestoreTimes,
   type RestoredMark,
@@ -13,7 +12,7 @@ import {
 } from "../protocol/restored.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
-import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
+import { storeCursor } from "../history/resolve-ambiguous-write.ts";
 
 const NAME = "restored store";
 
@@ -29,13 +28,7 @@ export async function restoredStoreOf({ leases }: Pick<World, "leases">): Promis
 }
 
 export async function rememberRestored(world: World, restored: RestoredStore): Promise<void> {
-  const { clock, leases, random } = world;
-  const owner = random.hex().slice(0, 16);
-  const cursor = JSON.stringify(restored);
-  await resolveAmbiguousWrite<MutexLeaseOutcome>(
-    () => leases.take({ name: NAME, owner, cursor, until: clock.now(), now: clock.now() }),
-    () => null,
-  );
+  await storeCursor(world, { name: NAME, cursor: JSON.stringify(restored) });
 }
 
 /**

@@ -7,11 +7,10 @@ import * as z from "zod";
 import { firing } from "../codec/schema/run-started.ts";
 import { RowNewer, RowUnreadable } from "../codec/row.ts";
 import type { LastFiring } from "../protocol/firing.ts";
-import type { MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
 import { hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { findRow } from "../history/damage.ts";
-import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
+import { storeCursor } from "../history/resolve-ambiguous-write.ts";
 
 /** A schedule: an agent has one, for each tenant. */
 export interface ScheduleRef {
@@ -60,13 +59,7 @@ export async function pausedIn(world: World, of: ScheduleRef): Promise<ScheduleP
 
 /** Pauses the schedule, or lets it go on (null). */
 export async function setPaused(world: World, of: ScheduleRef, paused: SchedulePause | null): Promise<void> {
-  const { clock, leases, random } = world;
-  const owner = random.hex().slice(0, 16);
-  const cursor = paused === null ? null : JSON.stringify(paused);
-  await resolveAmbiguousWrite<MutexLeaseOutcome>(
-    () => leases.take({ name: pauseName(of), owner, cursor, until: clock.now(), now: clock.now() }),
-    () => null,
-  );
+  await storeCursor(world, { name: pauseName(of), cursor: paused === null ? null : JSON.stringify(paused) });
 }
 
 /** The run that the schedule started last, if it is alive. */
