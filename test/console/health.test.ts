@@ -1,7 +1,7 @@
 /** The figures of the pages Health and Agents. */
 import { describe, expect, test } from "vitest";
-import { figuresOf } from "../../src/console/model/agent-figures.ts";
-import { circuitWords, inOrder, liveWords, spendRows } from "../../src/console/model/health.ts";
+import { runFiguresOf } from "../../src/console/model/agent-figures.ts";
+import { circuitWords, worstFirst, liveWords, spendRows } from "../../src/console/model/health.ts";
 import type { Judged } from "../../src/ports/diagnosis.ts";
 
 const NOW = 1_800_000_000_000;
@@ -18,7 +18,7 @@ describe("the page Health", () => {
       why: "",
       mend: null,
     }));
-    expect(inOrder(judged).map(({ id }) => id)).toEqual(["fail", "warn", "unknown", "ok"]);
+    expect(worstFirst(judged).map(({ id }) => id)).toEqual(["fail", "warn", "unknown", "ok"]);
   });
 
   test("counts live runs by status, and says where there may be more", () => {
@@ -65,18 +65,18 @@ describe("the figures of an agent", () => {
       run(48, { status: "failed" }),
       run(1, { agent: "other" }),
     ];
-    expect(figuresOf(runs, { agent: "clerk", now: NOW })).toEqual({
+    expect(runFiguresOf(runs, { agent: "clerk", now: NOW })).toEqual({
       ...{ runs: 3, perHour: 3 / 24, failedShare: 0.5, failed: 1, ended: 2, meanUsd: 1, mostUsd: 1.5 },
     });
   });
 
   test("are per hour since its first run, where that is less than a day ago, and say where none has ended", () => {
     const runs = [run(0.1, { inProgress: true }), run(4, { inProgress: true })];
-    expect(figuresOf(runs, { agent: "clerk", now: NOW })).toMatchObject({
+    expect(runFiguresOf(runs, { agent: "clerk", now: NOW })).toMatchObject({
       perHour: 0.5,
       failedShare: null,
       meanUsd: null,
     });
-    expect(figuresOf([], { agent: "clerk", now: NOW })).toMatchObject({ runs: 0, perHour: 0 });
+    expect(runFiguresOf([], { agent: "clerk", now: NOW })).toMatchObject({ runs: 0, perHour: 0 });
   });
 });

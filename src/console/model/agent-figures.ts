@@ -2,7 +2,7 @@
 import type { Summary } from "../../operations/summary.ts";
 import type { ListedRow } from "../../protocol/row.ts";
 
-export interface AgentFigures {
+export interface RunFigures {
   /** Runs that were started in the last day. */
   readonly runs: number;
   readonly perHour: number;
@@ -21,10 +21,10 @@ const WINDOW_HOURS = 24;
 type Counted = Pick<Summary, "agent" | "createdAt" | "inProgress" | "spent"> & Pick<ListedRow, "status">;
 
 /** `now`: epoch milliseconds. An agent that is younger than a day is judged by the hours since its first run. */
-export function figuresOf(
+export function runFiguresOf(
   runs: readonly Counted[],
   { agent, now }: { readonly agent: string; readonly now: number },
-): AgentFigures {
+): RunFigures {
   const own = runs.filter((each) => each.agent === agent);
   const lately = own.filter(({ createdAt }) => createdAt > now - WINDOW_HOURS * HOUR_MS);
   const ended = lately.filter(({ inProgress }) => !inProgress);

@@ -6,7 +6,7 @@ import { count, relative } from "../../render/words.ts";
 
 const WORST = ["fail", "warn", "unknown", "ok"];
 
-export const inOrder = (checks: readonly Judged[]): readonly Judged[] =>
+export const worstFirst = (checks: readonly Judged[]): readonly Judged[] =>
   checks.toSorted((one, other) => WORST.indexOf(one.status) - WORST.indexOf(other.status));
 
 export function liveWords({ live, isMore }: Pick<HealthShown, "live" | "isMore">): string {

@@ -1,17 +1,14 @@
 /** Health: what the checks of the store say, how many runs are live, what was spent today, and what webhooks refused. */
-import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
 import { ask } from "../api/http.ts";
-import type { Trouble } from "../api/problem.ts";
 import { pathOf } from "../model/commands.ts";
-import { inOrder, liveWords, spendRows } from "../model/health.ts";
+import { liveWords, spendRows, worstFirst } from "../model/health.ts";
 import { Command, Empty, Loading, MayBeOld, NotAllowed, Problem, Wide } from "../parts/basics.tsx";
 import { MeterBar } from "../parts/budget-bar.tsx";
 import { money } from "../parts/run-row.tsx";
 import { WebhookCard } from "../parts/webhook-card.tsx";
 import { caller, mayDo } from "../store/caller.ts";
-import { poll } from "../store/poll.ts";
+import { usePolled } from "../store/use-read.ts";
 import type { HealthShown } from "../../operations/health.ts";
 import type { WebhooksListed } from "../../operations/webhooks.ts";
 
@@ -20,29 +17,18 @@ const LOOK_MS = 60_000;
 const WEBHOOKS_MS = 5_000;
 
 export function Health() {
-  const health = useSignal<HealthShown | null>(null);
-  const trouble = useSignal<Trouble | null>(null);
-  const read = async (): Promise<void> => {
-    health.value = await ask<HealthShown>(pathOf("health", {}));
-  };
   const isAllowed = mayDo("health");
-  useEffect(() => {
-    if (!isAllowed) return undefined;
-    const stop = new AbortController();
-    void poll(read, { everyMs: LOOK_MS, signal: stop.signal, trouble });
-    return () => stop.abort();
-  }, [isAllowed]);
+  const read = (): Promise<HealthShown> => ask(pathOf("health", {}));
+  const { value: health, trouble } = usePolled(read, { everyMs: LOOK_MS, isOn: isAllowed });
   return (
     <section class="page scrolls" aria-label="Health">
       <div class="inner">
         <h1>Health</h1>
         {isAllowed ? null : <NotAllowed titles={["Health"]} />}
-        {isAllowed && health.value === null && trouble.value === null ? <Loading rows={6} /> : null}
-        {health.value === null && trouble.value !== null ? (
-          <Problem trouble={trouble.value} title="The health cannot be read" />
-        ) : null}
-        {health.value === null ? null : <MayBeOld trouble={trouble.value} />}
-        {health.value === null ? null : <Shown health={health.value} />}
+        {isAllowed && health === null && trouble === null ? <Loading rows={6} /> : null}
+        {health === null && trouble !== null ? <Problem trouble={trouble} title="The health cannot be read" /> : null}
+        {health === null ? null : <MayBeOld trouble={trouble} />}
+        {health === null ? null : <Shown health={health} />}
         {mayDo("webhooks") ? <Webhooks /> : null}
       </div>
     </section>
@@ -120,7 +106,7 @@ function Checks({ health: { examined } }: { readonly health: HealthShown }) {
             </tr>
           </thead>
           <tbody>
-            {inOrder(checks).map(({ id, says, status, why, mend }) => (
+            {worstFirst(checks).map(({ id, says, status, why, mend }) => (
               <tr key={id}>
                 <td>
                   <span class={`check ${status}`}>{WORDS[status]}</span> <span title={says}>{id}</span>
@@ -141,36 +127,21 @@ function Checks({ health: { examined } }: { readonly health: HealthShown }) {
 const WORDS = { ok: "ok", warn: "warning", fail: "failed", unknown: "unknown" } as const;
 
 function Webhooks() {
-  const list = useSignal<WebhooksListed | null>(null);
-  const trouble = useSignal<Trouble | null>(null);
-  const read = async (): Promise<void> => {
-    list.value = await ask<WebhooksListed>(pathOf("webhooks", {}));
-  };
-  useEffect(() => {
-    const stop = new AbortController();
-    void poll(read, { everyMs: WEBHOOKS_MS, signal: stop.signal, trouble });
-    return () => stop.abort();
-  }, []);
-  const endpoints = list.value?.endpoints ?? [];
+  const read = (): Promise<WebhooksListed> => ask(pathOf("webhooks", {}));
+  const { value: list, trouble, again } = usePolled(read, { everyMs: WEBHOOKS_MS });
+  const endpoints = list?.endpoints ?? [];
   return (
     <>
       <h2>Webhooks</h2>
-      {list.value === null && trouble.value !== null ? (
-        <Problem trouble={trouble.value} title="The webhooks cannot be read" />
-      ) : null}
-      {list.value?.endpoints.length === 0 ? (
+      {list === null && trouble !== null ? <Problem trouble={trouble} title="The webhooks cannot be read" /> : null}
+      {list?.endpoints.length === 0 ? (
         <Empty title="No process has sent a webhook">
           Endpoints stand under <code>webhooks</code> in cairn.config.ts. They hear of runs that end, fail or wait for a
           human.
         </Empty>
       ) : null}
       {endpoints.map((each) => (
-        <WebhookCard
-          key={each.id}
-          endpoint={each}
-          others={endpoints}
-          onDone={() => void read().catch(() => undefined)}
-        />
+        <WebhookCard key={each.id} endpoint={each} others={endpoints} onDone={again} />
       ))}
     </>
   );

@@ -1,8 +1,6 @@
 /** Schedules: the next firings, the last one, and pause or run now. */
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import { ask } from "../api/http.ts";
-import type { Trouble } from "../api/problem.ts";
 import { scheduleAction } from "../model/actions.ts";
 import type { Offerable } from "../model/allowed.ts";
 import { type Action, pathOf } from "../model/commands.ts";
@@ -10,39 +8,29 @@ import { AsCommand, Refused } from "../parts/action-dialog.tsx";
 import { Empty, Loading, NotAllowed, Problem, When } from "../parts/basics.tsx";
 import { type ActionProgress, runIn, sendAction } from "../store/act.ts";
 import { mayDo } from "../store/caller.ts";
-import { poll } from "../store/poll.ts";
 import { hrefOf } from "../store/route.ts";
+import { usePolled } from "../store/use-read.ts";
 import type { ScheduleList, Scheduled } from "../../operations/schedules.ts";
 
 const EVERY_MS = 5_000;
 const NEXT_SHOWN = 5;
 
 export function Schedules() {
-  const list = useSignal<ScheduleList | null>(null);
-  const trouble = useSignal<Trouble | null>(null);
-  const read = async (): Promise<void> => {
-    list.value = await ask<ScheduleList>(pathOf("schedules", {}));
-  };
-  useEffect(() => {
-    const stop = new AbortController();
-    void poll(read, { everyMs: EVERY_MS, signal: stop.signal, trouble });
-    return () => stop.abort();
-  }, []);
+  const read = (): Promise<ScheduleList> => ask(pathOf("schedules", {}));
+  const { value: list, trouble, again } = usePolled(read, { everyMs: EVERY_MS });
   return (
     <section class="page scrolls" aria-label="Schedules">
       <div class="inner">
         <h1>Schedules</h1>
-        {list.value === null && trouble.value === null ? <Loading rows={3} /> : null}
-        {list.value === null && trouble.value !== null ? (
-          <Problem trouble={trouble.value} title="The schedules cannot be read" />
-        ) : null}
-        {list.value?.schedules.length === 0 ? (
+        {list === null && trouble === null ? <Loading rows={3} /> : null}
+        {list === null && trouble !== null ? <Problem trouble={trouble} title="The schedules cannot be read" /> : null}
+        {list?.schedules.length === 0 ? (
           <Empty title="No agent has a schedule" command="npx cairn init my-project --template scheduled">
             An agent with a schedule starts its own runs. The template shows one:
           </Empty>
         ) : null}
-        {list.value?.schedules.map((each) => (
-          <Schedule key={each.agent} of={each} onDone={() => void read().catch(() => undefined)} />
+        {list?.schedules.map((each) => (
+          <Schedule key={each.agent} of={each} onDone={again} />
         ))}
       </div>
     </section>

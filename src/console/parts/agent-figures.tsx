@@ -1,5 +1,5 @@
 /** On the page of an agent: its runs of the last day in figures, from the list that the page holds already. */
-import { figuresOf } from "../model/agent-figures.ts";
+import { runFiguresOf } from "../model/agent-figures.ts";
 import { now } from "../store/clock.ts";
 import { hrefOf } from "../store/route.ts";
 import { runs, runsCut } from "../store/runs.ts";
@@ -15,7 +15,7 @@ export function AgentFigures({ agent }: { readonly agent: string }) {
     ended,
     meanUsd,
     mostUsd,
-  } = figuresOf(runs.value.runs, {
+  } = runFiguresOf(runs.value.runs, {
     agent,
     now: now.value,
   });

@@ -30,12 +30,7 @@ export const RunRow = ({ run, ...place }: { readonly run: Summary } & RowPlace) 
     <a href={hrefOf(["run", run.run])}>
       <Status group={groupOf(run)} word={statusWord(run)} />
       <span class="who">
-        <b class="cut" title={titleWords(run)}>
-          {titleWords(run) === "" ? run.agent : titleWords(run)}
-        </b>
-        <span class="mono quiet cut" title={run.run}>
-          {titleWords(run) === "" ? shortRun(run.run) : `${run.agent} ${shortRun(run.run)}`}
-        </span>
+        <Names run={run} />
       </span>
       <span class="phase cut" title={phaseWords(run, now.value)}>
         {phaseWords(run, now.value)}
@@ -55,6 +50,21 @@ export const RunRow = ({ run, ...place }: { readonly run: Summary } & RowPlace) 
     </a>
   </div>
 );
+
+/** What the run is about with its agent and ID; without a title, its agent and ID. */
+function Names({ run: { run, agent, ...about } }: { readonly run: Summary }) {
+  const title = titleWords(about);
+  return (
+    <>
+      <b class="cut" title={title}>
+        {title === "" ? agent : title}
+      </b>
+      <span class="mono quiet cut" title={run}>
+        {title === "" ? shortRun(run) : `${agent} ${shortRun(run)}`}
+      </span>
+    </>
+  );
+}
 
 /** The cost so far, and where the run has a limit: of how much. */
 function Cost({ run: { spent, budget } }: { readonly run: Summary }) {

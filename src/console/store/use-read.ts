@@ -1,8 +1,8 @@
-/** Something that a view reads when it is shown, and again when what it is about has changed. */
+/** What a view reads: once for what it is about, or again and again while it is shown. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Trouble } from "../api/problem.ts";
-import { readOnce } from "./poll.ts";
+import { poll, readOnce } from "./poll.ts";
 
 /**
  * `value`: what was read last, null before that. `trouble`: why the last read failed, or null. A new read ends the one
@@ -21,4 +21,26 @@ export function useRead<Read>(
     return () => stop.abort();
   }, about);
   return { value: value.value, trouble: trouble.value };
+}
+
+/**
+ * Reads every `everyMs` while the view is shown and the page is visible; not at all while it is not `isOn`. `again` reads
+ * at once, as after an action.
+ */
+export function usePolled<Read>(
+  read: () => Promise<Read>,
+  { everyMs, isOn = true }: { readonly everyMs: number; readonly isOn?: boolean },
+): { readonly value: Read | null; readonly trouble: Trouble | null; readonly again: () => void } {
+  const value = useSignal<Read | null>(null);
+  const trouble = useSignal<Trouble | null>(null);
+  const look = async (): Promise<void> => {
+    value.value = await read();
+  };
+  useEffect(() => {
+    if (!isOn) return undefined;
+    const stop = new AbortController();
+    void poll(look, { everyMs, signal: stop.signal, trouble });
+    return () => stop.abort();
+  }, [isOn]);
+  return { value: value.value, trouble: trouble.value, again: () => void look().catch(() => undefined) };
 }
