@@ -37,15 +37,18 @@ function missingOf(error: unknown): DeploymentLack {
 }
 
 const SST: DeploymentLack = {
-  ...{ code: "PackageMissing", what: "SST deploys a project, and is not installed in it" },
+  code: "PackageMissing",
+  what: "SST deploys a project, and is not installed in it",
   next: "npm install --save-dev sst@4.17.1",
 };
 const BUNDLER: DeploymentLack = {
-  ...{ code: "PackageMissing", what: "the functions are bundled with esbuild, which neither the project nor SST has" },
+  code: "PackageMissing",
+  what: "the functions are bundled with esbuild, which neither the project nor SST has",
   next: "npm install --save-dev esbuild",
 };
 const DESCRIPTION: DeploymentLack = {
-  ...{ code: "DescriptionMissing", what: "there is no sst.config.ts, which says what is deployed" },
+  code: "DescriptionMissing",
+  what: "there is no sst.config.ts, which says what is deployed",
   next: "write the sst.config.ts of docs/deploy.md",
 };
 

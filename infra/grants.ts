@@ -143,7 +143,9 @@ const POLICIES_SPARE = 1_024;
 export function refuseTooLongPolicy(fn: DeployedFunction, statements: readonly Statement[]): void {
   const length = JSON.stringify(
     statements.map(({ actions: Action, resources: Resource, conditions }) => ({
-      ...{ Effect: "Allow", Action, Resource },
+      Effect: "Allow",
+      Action,
+      Resource,
       Condition: conditions,
     })),
   ).length;

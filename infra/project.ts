@@ -28,7 +28,12 @@ export async function readProject(root: string): Promise<DeployedProject> {
   return {
     config,
     bundling: {
-      ...{ agentFiles, prices, modelRates, isolated, eventStreams, console },
+      agentFiles,
+      prices,
+      modelRates,
+      isolated,
+      eventStreams,
+      console,
       tenantLimits: access.limits ?? {},
     },
     schedules: await schedulesOf({ agentFiles, tenant: DEFAULT_TENANT }),

@@ -32,7 +32,7 @@ export function workUndone({ hash }: World, { tenant, run, born }: Row, state: S
   return { calls: outside?.calls.filter((each) => each.run !== undefined && made.has(each.run)) ?? [] };
 }
 
-export function standingIn(state: State): readonly string[] {
+export function standingCalls(state: State): readonly string[] {
   const calls = leftStanding(state);
   if (calls.length === 0) return [];
   return state.messages.flatMap(({ parts }) =>

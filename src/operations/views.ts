@@ -36,7 +36,7 @@ import {
 import { archiveOf } from "../history/archive.ts";
 import { assignedIn } from "./assign.ts";
 import { type ShownChild, shownChildren } from "./child-views.ts";
-import { keyUndone, standingIn, undoMarks, workUndone } from "./undo-views.ts";
+import { keyUndone, standingCalls, undoMarks, workUndone } from "./undo-views.ts";
 import { type WaitsFor, waitsFor } from "./code-views.ts";
 import { type OpenWait, openWaits } from "./wait-views.ts";
 import { type ShownFile, shownFiles } from "./file-views.ts";
@@ -284,7 +284,7 @@ async function shownOf(
     waits: await openWaits({ ...state, open }, { json, isSent }),
     ignoredDecision: ignored === undefined ? null : { ...ignored, call: callOf(ignored.gate) },
     ...topologyIn(state),
-    standing: standingIn(state),
+    standing: standingCalls(state),
     granted: Object.keys(granted).length === 0 ? null : granted,
     assigned: assignedIn(state, sent),
     result: state.result === null ? null : await json(state.result),

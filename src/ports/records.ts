@@ -11,14 +11,14 @@
 import type { Json } from "../core/json.ts";
 import type { Ambiguous } from "./run-table.ts";
 
+/** The bytes of a body as JSON: an item of DynamoDB has at most 400 KB with its keys and names. */
+export const RECORD_BODY_BYTES_MAX = 384 * 1024;
+
 /**
  * `audit`: who did what. `token`: access tokens. `rate`: how much of a rate a tenant has used. `webhook`: notifications
  * that are not delivered yet. `callback`: links with which an outside service reports to a run. `memoryEntry`: what
  * agents remember. `source`: what their tools fetched.
  */
-/** The bytes of a body as JSON: an item of DynamoDB has at most 400 KB with its keys and names. */
-export const RECORD_BODY_BYTES_MAX = 384 * 1024;
-
 export type RecordKind = "audit" | "token" | "rate" | "webhook" | "callback" | "memoryEntry" | "source";
 
 export interface RecordKey {

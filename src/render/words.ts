@@ -78,6 +78,15 @@ export const titleWords = (names: { readonly title: string | null; readonly star
 
 const twoDigits = (n: number): string => String(n).padStart(2, "0");
 
+/** Where a request came from; null where nobody knows, or where the name of the actor ends with that machine. */
+export const originBeside = ({
+  actor,
+  from,
+}: {
+  readonly actor: string;
+  readonly from: string | null;
+}): string | null => (from === null || actor.endsWith(`@${from}`) ? null : from);
+
 /**
  * The shortest unique prefix of a run ID, with at least eight characters after the tenant. Only the IDs in `among`
  * count.

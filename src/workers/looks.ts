@@ -1,7 +1,7 @@
 /**
- * When a supervisor looks for work, and when it sweeps. While there is work it polls, so that it needs no word of what other processes write. Once
- * nothing was out and nothing was due for a while, it sleeps until the next thing is due, and wakes when the store says
- * that a file of it changed. What such a word misses, the next look finds.
+ * When a supervisor looks for work, and when it sweeps. While there is work it polls, so that it needs no word of what
+ * other processes write. Once nothing was out and nothing was due for a while, it sleeps until the next thing is due,
+ * and wakes when the store says that a file of it changed. What such a word misses, the next look finds.
  */
 import type { SupervisorEvent } from "../ports/supervisor-events.ts";
 import type { Clock } from "../ports/world.ts";

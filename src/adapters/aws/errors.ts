@@ -89,7 +89,7 @@ export function undecided(error: unknown, store: Store): Ambiguous {
 }
 
 /** Why a read, or a write that certainly did not happen, failed, and what to do about it. */
-function unreachable(error: unknown, store: Store): StoreUnreachable {
+export function unreachable(error: unknown, store: Store): StoreUnreachable {
   if (error instanceof StoreUnreachable) return error;
   const { why, words, next } = explained(error);
   return new StoreUnreachable(`${store} cannot be used: ${why} (${words}); ${next}`, { store, cause: error });

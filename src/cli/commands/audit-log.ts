@@ -3,10 +3,9 @@ import { isRunId, tenantOf } from "../../core/ids.ts";
 import type { AuditEntry, AuditPage } from "../../operations/access/audit.ts";
 import { durationMs } from "../../sdk/duration.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
-import { retyped } from "../../render/words.ts";
+import { originBeside, retyped, shortRun, timeOfDay } from "../../render/words.ts";
 import type { StoreFlags } from "../../compose/surroundings.ts";
 import { type Shell, printLines } from "../shell.ts";
-import { shortRun, timeOfDay } from "../../render/words.ts";
 import { fittedTable } from "../../render/paint.ts";
 import { transportTo } from "../choose-transport.ts";
 
@@ -77,14 +76,15 @@ function tableOf({ terminal }: Shell, entries: readonly AuditEntry[], now: numbe
   return fittedTable(columns, rows, { paint: terminal.paintOut, width: terminal.width }).join("\n");
 }
 
-/** The origin, unless it is the machine that the name of the actor ends with. */
-const detailsOf = ({ details, why, from, actor }: AuditEntry): string =>
-  [
+function detailsOf({ details, why, from, actor }: AuditEntry): string {
+  const origin = originBeside({ actor, from });
+  return [
     ...(typeof details === "object" && details !== null
       ? Object.entries(details).map(
           ([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
         )
       : []),
     ...(why === null ? [] : [`why: ${why}`]),
-    ...(from === null || actor.endsWith(`@${from}`) ? [] : [`from ${from}`]),
+    ...(origin === null ? [] : [`from ${origin}`]),
   ].join(" ");
+}

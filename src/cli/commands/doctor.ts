@@ -23,9 +23,8 @@ import {
   type SecretSeen,
   agentSeen,
 } from "../../doctor/agents.ts";
-import { type Diagnosis, type Judged, judgeAll } from "../../ports/diagnosis.ts";
+import { type Diagnosis, type ExaminedStore, type Judged, judgeAll } from "../../ports/diagnosis.ts";
 import type { DiagnoseOptions } from "../../ports/world-provider.ts";
-import type { ExaminedStore } from "../../ports/diagnosis.ts";
 import { checkBoundary } from "../../history/check-boundary.ts";
 import { judgeBoundary } from "../../doctor/boundary.ts";
 import { judgePoints } from "../../doctor/production.ts";

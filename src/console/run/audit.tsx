@@ -8,7 +8,7 @@ import { pathOf } from "../model/commands.ts";
 import { Command, Loading, Problem, When, Wide } from "../parts/basics.tsx";
 import type { AuditEntry, AuditPage } from "../../operations/access/audit.ts";
 import type { Shown } from "../../operations/views.ts";
-import { shortJson, visible } from "../../render/words.ts";
+import { originBeside, shortJson, visible } from "../../render/words.ts";
 
 const pageAfter = (run: string, after: string | null): Promise<AuditPage> =>
   ask<AuditPage>(
@@ -92,7 +92,7 @@ const Entries = ({ of }: { readonly of: readonly AuditEntry[] }) =>
               </td>
               <td>{entry.why ?? "–"}</td>
               <td>{entry.outcome ?? "under way, or its process died"}</td>
-              <td class="quiet">{entry.from === null || entry.actor.endsWith(`@${entry.from}`) ? "–" : entry.from}</td>
+              <td class="quiet">{originBeside(entry) ?? "–"}</td>
             </tr>
           ))}
         </tbody>

@@ -9,7 +9,7 @@ import type { Clock } from "../../../ports/world.ts";
 import type { ObjectStore } from "../../../ports/object-store.ts";
 import type { Pair } from "../clients.ts";
 import { systemClock } from "../clock.ts";
-import { isNamed, reaching, undecided } from "../errors.ts";
+import { isNamed, reaching, undecided, unreachable } from "../errors.ts";
 import { STORE } from "../table/keys.ts";
 import { identityIn, ownId } from "../table/store-identity.ts";
 import { keysAfter, removeUnder } from "./object-removal.ts";
@@ -21,12 +21,15 @@ import { keysAfter, removeUnder } from "./object-removal.ts";
  */
 const PAUSES_MS = [100, 200, 400, 800, 1_600];
 
-export function s3ObjectStore(of: {
+export function s3ObjectStore({
+  clients,
+  bucket,
+  clock = systemClock,
+}: {
   readonly clients: Pair<S3Client>;
   readonly bucket: string;
   readonly clock?: Pick<Clock, "after">;
 }): ObjectStore {
-  const { clients, bucket, clock = systemClock } = of;
   const pause = (ms: number): Promise<void> =>
     new Promise((resolve) => void clock.after(randomInt(ms / 2, ms + 1), resolve));
   const store = `the bucket ${bucket}`;
@@ -50,7 +53,7 @@ export function s3ObjectStore(of: {
           if (isNamed(error, "PreconditionFailed")) return { kind: "exists" };
           if (!isNamed(error, "SlowDown")) return undecided(error, store);
           const ms = PAUSES_MS[sent];
-          if (ms === undefined) return reaching(store, () => Promise.reject(error));
+          if (ms === undefined) throw unreachable(error, store);
           await pause(ms);
         }
       }
