@@ -2,6 +2,7 @@
  * Creates the functions from finished bundles, each with its own role, and the event source that calls the clean-up.
  */
 import { createHash } from "node:crypto";
+import { describedAs } from "../src/adapters/aws/described-agents.ts";
 import { LIVE } from "../src/adapters/aws/machine/machine-input.ts";
 import { TABLE } from "../src/adapters/aws/table/schema.ts";
 import { accessVariable } from "./access.ts";
@@ -62,7 +63,7 @@ function createFunction(site: Site, fn: DeployedFunction): sst.aws.Function {
   refuseTooLongPolicy(fn, statements);
   return new sst.aws.Function(called(componentOf(fn)), {
     name: names.functionName(fn),
-    description: `cairn: ${fn}`,
+    description: fn === "beat" ? describedAs(plan.agents) : `cairn: ${fn}`,
     bundle: plan.folders[fn] ?? "",
     handler: "index.handler",
     runtime: "nodejs24.x",

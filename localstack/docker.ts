@@ -1,5 +1,5 @@
 /**
- * LocalStack in a container, for machines with a Docker engine. The image contains DynamoDB Local and Java, and
+ * LocalStack in a container, for systems without pinned packages. The image contains DynamoDB Local and Java, and
  * functions run in AWS's own Lambda images. The tag is pinned, since later images need an account.
  */
 import { spawnSync } from "node:child_process";

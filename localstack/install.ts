@@ -25,13 +25,18 @@ const VERSION = "4.14.0";
 export const defaultDir = (env: Readonly<Record<string, string | undefined>>): string =>
   env["LS_DIR"] || join(env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "cairn", `localstack-${VERSION}`);
 
+/** No wheels are pinned for other systems. */
+export const IS_INSTALLABLE: boolean = process.platform === "linux" && process.arch === "x64";
+
 /**
  * Installs into `dir` and returns where everything is. `say` gets lines of progress. Throws if a download has a wrong
  * digest.
  */
 export function install(dir: string, say: (line: string) => void): Installation {
-  if (process.platform !== "linux" || process.arch !== "x64") {
-    throw new Error("without Docker, LocalStack runs on 64-bit Intel Linux only: no other wheels are pinned");
+  if (!IS_INSTALLABLE) {
+    throw new Error(
+      "LocalStack's packages are pinned for 64-bit Intel Linux only. Start a Docker engine: then it runs in a container",
+    );
   }
   mkdirSync(dir, { recursive: true });
   const whole = realpathSync(dir);

@@ -1,9 +1,9 @@
-/** Starts and stops LocalStack on this machine: in a container if there is a Docker engine, else as processes. */
+/** Starts and stops LocalStack on this machine: as processes where they can be installed, else in a container. */
 import { setTimeout as elapse } from "node:timers/promises";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { hasEngine, removeContainers, startContainer } from "./docker.ts";
-import { defaultDir, install } from "./install.ts";
+import { IS_INSTALLABLE, defaultDir, install } from "./install.ts";
 import { type Instance, endProcesses, instanceOf, isReady, startProcesses } from "./server.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -32,7 +32,7 @@ export async function up(env: Env, say: (line: string) => void): Promise<Running
   return { ...instance, services, wasUp: false };
 }
 
-/** Installs what `up` would install first. With a Docker engine that is nothing: the container has everything. */
+/** Installs what `up` would install first. In a container that is nothing. */
 export function prepare(env: Env, say: (line: string) => void): void {
   if (!isDocker(env)) install(placeOf(env).dir, say);
 }
@@ -49,7 +49,12 @@ function placeOf(env: Env): { readonly dir: string; readonly instance: Instance 
   return { dir, instance: instanceOf(dir, Number(env["LS_PORT"] || 4566)) };
 }
 
-const isDocker = (env: Env): boolean => env["LS_HOST"] === "docker" || (env["LS_HOST"] !== "process" && hasEngine());
+/**
+ * Whether LocalStack runs in its vendor's image. By default only where its packages cannot be installed: in the image,
+ * DynamoDB has no open-source licence and nothing is refused by AWS's quotas.
+ */
+export const isDocker = (env: Env, isInstallable: boolean = IS_INSTALLABLE): boolean =>
+  env["LS_HOST"] === "docker" || (env["LS_HOST"] !== "process" && !isInstallable && hasEngine());
 
 async function ready(url: string): Promise<void> {
   const late = performance.now() + CONTAINER_READY_MS;

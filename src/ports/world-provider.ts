@@ -146,6 +146,8 @@ export interface DiagnoseOptions {
   readonly production: boolean;
   /** Reads all of a store, however large it is; absent: what is indexed of a large one. */
   readonly whole?: boolean;
+  /** The agents of cairn.config.ts; null: there is none. */
+  readonly agents: readonly string[] | null;
   /** The agents that a deployment of this config isolates from each other. */
   readonly isolated: readonly string[];
   /** Builds a command that the user can type, for the same store. */

@@ -18,7 +18,7 @@ test("its diagnosis names the supervisor of the store while that process lives",
   if (configured.kind !== "configured") throw new Error(configured.trouble.what);
   const workSeen = async (): Promise<string | undefined> => {
     const { checks } = await configured.world.diagnose({
-      ...{ limits: limitsFor(60_000), production: false, isolated: [] },
+      ...{ limits: limitsFor(60_000), production: false, agents: null, isolated: [] },
       ...{ command: (...words) => words.join(" "), onLook: () => {}, onLong: () => {} },
     });
     return checks.find(({ id }) => id === "work")?.why;

@@ -10,12 +10,12 @@ import { awsChecks } from "../../src/adapters/aws/doctor/checks.ts";
 import { type Judged, judgeAll } from "../../src/ports/diagnosis.ts";
 import { runCairn, createCliFolder } from "../support/processes/cli-process.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
-import { laneOf, sweep } from "./lane.ts";
+import { invoke, laneOf, sweep } from "./lane.ts";
 
-async function examined(names: Names): Promise<readonly Judged[]> {
+async function examined(names: Names, agents: readonly string[] | null = null): Promise<readonly Judged[]> {
   const aws = await inspectAws({ names, probe: true, onLook: () => {} });
   return judgeAll(awsChecks({ production: true }), {
-    seen: { aws, limits: limitsFor(60_000), isolated: [] },
+    seen: { aws, limits: limitsFor(60_000), agents, isolated: [] },
     production: false,
   });
 }
@@ -26,12 +26,24 @@ const withStatus = (judged: readonly Judged[], status: string): readonly string[
 describe("a fresh deployment", () => {
   test("has no failing check and no unknown one", async () => {
     const lane = laneOf("lane");
+    // LocalStack fires no schedule.
     await sweep(lane);
+    await invoke(lane, "sweep", { kind: "orphans" });
     const judged = await examined(lane.stack);
     expect(withStatus(judged, "fail")).toEqual([]);
     expect(withStatus(judged, "unknown")).toEqual([]);
     // LocalStack stores policies but does not enforce them.
     expect(withStatus(judged, "warn")).toContain("bucket-put-once-enforced");
+  });
+
+  test("says in the folder of another project that it is not its deployment", async () => {
+    const judged = await examined(laneOf("lane").stack, ["baker"]);
+    expect(judged.find(({ id }) => id === "agents-deployed")).toMatchObject({
+      status: "warn",
+      why: expect.stringMatching(
+        /^the deployment has .*\bclerk\b.*cairn.config.ts has baker: another project was deployed/,
+      ),
+    });
   });
 
   test("is healthy in the output of the command", async () => {

@@ -94,7 +94,7 @@ describe("agents with a function each", () => {
   test("are well for the doctor, which misses one that is not deployed", async () => {
     const judged = async (agents: readonly string[]) => {
       const aws = await inspectAws({ names: lane.stack, probe: false, agents, onLook: () => {} });
-      const seen = { aws, limits: limitsFor(60_000), isolated: agents };
+      const seen = { aws, limits: limitsFor(60_000), agents, isolated: agents };
       const all = judgeAll(awsChecks({ production: false }), { seen, production: false });
       return all.filter(({ id }) => id === "function-agents" || id === "machine-definition");
     };

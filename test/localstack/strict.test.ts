@@ -144,6 +144,20 @@ const REFUSED: readonly (readonly [what: string, name: string, says: RegExp, sen
       ),
   ],
   [
+    "a function's description over 256 characters",
+    "ValidationException",
+    /less than or equal to 256/,
+    () =>
+      clients.functions.send(
+        new CreateFunctionCommand({
+          FunctionName: "strict",
+          Role: "arn:aws:iam::000000000000:role/strict",
+          Code: { ZipFile: new Uint8Array(1) },
+          Description: "d".repeat(257),
+        }),
+      ),
+  ],
+  [
     "policies of a role over 10,240 characters together",
     "LimitExceededException",
     /Maximum policy size of 10240/,

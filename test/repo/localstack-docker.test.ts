@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { isDocker } from "../../localstack/up.ts";
 import { hasEngine, removeContainers, startContainer } from "../../localstack/docker.ts";
 import { instanceOf } from "../../localstack/server.ts";
 
@@ -45,6 +46,14 @@ describe("Docker", () => {
     expect(hasEngine()).toBe(false);
     vi.stubEnv("PATH", "/nowhere");
     expect(hasEngine()).toBe(false);
+  });
+
+  test("is used by default only where the packages cannot be installed", () => {
+    dockerSaying({ version: "28.2.2\n" });
+    expect([isDocker({}, true), isDocker({}, false)]).toEqual([false, true]);
+    expect([isDocker({ LS_HOST: "docker" }, true), isDocker({ LS_HOST: "process" }, false)]).toEqual([true, false]);
+    dockerSaying({ version: "\n" });
+    expect(isDocker({}, false)).toBe(false);
   });
 
   test("runs the pinned image on loopback, and shows functions the shared folder", () => {

@@ -178,9 +178,18 @@ def check_batch_read(request):
 # --- Lambda: Developer Guide, "Lambda quotas" ---
 
 ENVIRONMENT_MAX = 4 * KB
+# Of CreateFunction, "Description".
+DESCRIPTION_MAX = 256
 
 
-def check_environment(request):
+def check_function(request):
+    description = request.get("Description") or ""
+    if len(description) > DESCRIPTION_MAX:
+        refuse(
+            "ValidationException",
+            f"1 validation error detected: Value '{description[:40]}...' at 'description' failed to satisfy constraint: "
+            f"Member must have length less than or equal to {DESCRIPTION_MAX}",
+        )
     variables = (request.get("Environment") or {}).get("Variables") or {}
     measured = json.dumps(variables, separators=(",", ":"))
     if len(measured.encode()) > ENVIRONMENT_MAX:
@@ -302,8 +311,8 @@ CHECKS = {
     ("dynamodb", "TransactWriteItems"): check_transaction,
     ("dynamodb", "BatchWriteItem"): check_batch_write,
     ("dynamodb", "BatchGetItem"): check_batch_read,
-    ("lambda", "CreateFunction"): check_environment,
-    ("lambda", "UpdateFunctionConfiguration"): check_environment,
+    ("lambda", "CreateFunction"): check_function,
+    ("lambda", "UpdateFunctionConfiguration"): check_function,
     ("iam", "CreateRole"): check_role,
     ("iam", "PutRolePolicy"): check_role_policy,
     ("iam", "DeleteRolePolicy"): check_deleted_role_policy,

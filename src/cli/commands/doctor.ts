@@ -99,7 +99,11 @@ async function checked(
   const { world, limits, command } = settings;
   const names = seen.agents.map(({ name }) => name);
   const isolated = settings.hasConfig ? isolatedOf(settings, names) : [];
-  const diagnosed = await world.diagnose({ ...look, limits, command, isolated });
+  const diagnosed = await world.diagnose({
+    ...look,
+    ...{ limits, command, isolated },
+    agents: settings.hasConfig ? names : null,
+  });
   return { checks: [...agents, ...diagnosed.checks], hints: diagnosed.hints };
 }
 

@@ -147,11 +147,12 @@ async function openedDeployment(names: Names, { limits, sealKeys }: OpenWorldOpt
   };
 }
 
-async function diagnosis(names: Names, { limits, production, isolated, onLook }: DiagnoseOptions): Promise<Diagnosis> {
+async function diagnosis(names: Names, options: DiagnoseOptions): Promise<Diagnosis> {
+  const { limits, production, agents, isolated, onLook } = options;
   const { inspectAws } = await import("../../adapters/aws/doctor/inspection.ts");
   const { awsChecks } = await import("../../adapters/aws/doctor/checks.ts");
   const { AWS_HINTS } = await import("../../adapters/aws/doctor/check-account.ts");
   const aws = await inspectAws({ names, probe: production, onLook, agents: isolated });
-  const checks = judgeAll(awsChecks({ production }), { seen: { aws, limits, isolated }, production });
+  const checks = judgeAll(awsChecks({ production }), { seen: { aws, limits, agents, isolated }, production });
   return { checks, hints: AWS_HINTS };
 }

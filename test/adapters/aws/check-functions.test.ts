@@ -1,6 +1,7 @@
 /** What the doctor says of the functions that isolated agents have for themselves. */
 import { expect, test } from "vitest";
 import { isolatedOf } from "../../../src/sdk/config.ts";
+import { agentsDescribed, describedAs } from "../../../src/adapters/aws/described-agents.ts";
 import type { AwsSeen } from "../../../src/adapters/aws/doctor/inspection.ts";
 import type { Look } from "../../../src/adapters/aws/doctor/looks.ts";
 import type { FunctionSeen } from "../../../src/adapters/aws/doctor/machine-inspection.ts";
@@ -55,6 +56,20 @@ test.each<[string, string, RegExp, Partial<AwsSeen>]>([
   const verdict = judged(change, ["clerk", "teller"]).find(({ id }) => id === "function-agents");
   expect(verdict).toMatchObject({ status, why: expect.stringMatching(why) });
   expect(verdict?.mend === null).toBe(status === "ok");
+});
+
+test("functions of agents are not missed in the deployment of another project", () => {
+  const beat = own("clerk", { described: agentsDescribed(describedAs(["baker"])) });
+  const elsewhere = { ...both({ kind: "missing" }), functions: { ...HEALTHY.functions, beat } };
+  const verdicts = judged(elsewhere, ["clerk", "teller"]);
+  expect(verdicts.find(({ id }) => id === "agents-deployed")).toMatchObject({
+    status: "warn",
+    mend: expect.stringContaining("run doctor in the folder of that project"),
+  });
+  expect(verdicts.find(({ id }) => id === "function-agents")).toMatchObject({
+    status: "unknown",
+    why: "needs agents-deployed",
+  });
 });
 
 test("a machine that calls functions of agents is the one of this version", () => {

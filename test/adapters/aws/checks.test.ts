@@ -1,4 +1,5 @@
 /** Every check of a deployment, in each of its statuses. */
+import { agentsDescribed, describedAs } from "../../../src/adapters/aws/described-agents.ts";
 import { describe, expect, test } from "vitest";
 import type { AwsSeen } from "../../../src/adapters/aws/doctor/inspection.ts";
 import { awsChecks } from "../../../src/adapters/aws/doctor/checks.ts";
@@ -49,6 +50,9 @@ const alarm = (change: object): Partial<AwsSeen> =>
   withChanges("alarms", { alarms: [{ name: "cairn-x", state: "OK", tellsSomebody: true, ...change }] });
 
 type Sample = readonly [id: string, status: Status, says: RegExp, change: Partial<AwsSeen>];
+
+const deployedWith = (...agents: readonly string[]): Partial<AwsSeen> =>
+  withFunctionChange("beat", { described: agentsDescribed(describedAs(agents)) });
 
 const SAMPLES: readonly Sample[] = [
   ["region", "fail", /no region/, { region: AWAY }],
@@ -145,6 +149,20 @@ const SAMPLES: readonly Sample[] = [
   ["machine-definition", "warn", /its top level differs/, definedBy('"Comment":"One', '"Comment":"Another')],
   ["machine-definition", "fail", /not made by cairn/, withChanges("machine", { definition: "{" })],
   ["machine-definition", "unknown", /needs machine/, { machine: MISSING }],
+  ["agents-deployed", "warn", /does not say which agents/, withFunctionChange("beat", { described: null })],
+  [
+    "agents-deployed",
+    "warn",
+    /^the deployment has clerk, and cairn.config.ts has clerk, teller$/,
+    deployedWith("clerk"),
+  ],
+  [
+    "agents-deployed",
+    "warn",
+    /^the deployment has baker, .*: another project was deployed there$/,
+    deployedWith("baker"),
+  ],
+  ["agents-deployed", "unknown", /function-beat/, { functions: { ...HEALTHY.functions, beat: MISSING } }],
   ["times", "fail", /takes a running beat for dead/, withFunctionChange("beat", { timeoutSeconds: 90 })],
   ["times", "fail", /sweep has a timeout of 150 s/, withFunctionChange("sweep", { timeoutSeconds: 150 })],
   ["times", "fail", /a timeout of 60 s, but its setting says 61 s/, told({ CAIRN_BEAT_SECONDS: "61" })],

@@ -1,5 +1,6 @@
 /** A healthy deployment as the doctor inspects it, and functions that change it. */
 import { definitionOf } from "../../../src/adapters/aws/machine/asl.ts";
+import { agentsDescribed, describedAs } from "../../../src/adapters/aws/described-agents.ts";
 import { READ } from "../../../src/adapters/aws/function-environment.ts";
 import type { AwsSeen } from "../../../src/adapters/aws/doctor/inspection.ts";
 import type { Look } from "../../../src/adapters/aws/doctor/looks.ts";
@@ -35,10 +36,13 @@ const ENV = {
   },
 } as const;
 
+/** The agents of the config, which the deployment has. */
+export const HEALTHY_AGENTS: readonly string[] = ["clerk", "teller"];
+
 const lambda = (role: FunctionRole, timeoutSeconds: number): Look<FunctionSeen> =>
   inspected({
     ...{ arn: fn(role), state: "Active", runtime: "nodejs24.x", architecture: "arm64", timeoutSeconds },
-    ...{ secrets: [], reserved: null },
+    ...{ secrets: [], reserved: null, described: agentsDescribed(role === "beat" ? describedAs(HEALTHY_AGENTS) : "") },
     env: Object.fromEntries(READ[role].map((name) => [name, ENV[name]])),
   });
 
@@ -119,7 +123,7 @@ export const HEALTHY: AwsSeen = {
 };
 
 export const caseOf = (aws: AwsSeen, isolated: readonly string[] = []): AwsCase => ({
-  ...{ aws, isolated },
+  ...{ aws, isolated, agents: HEALTHY_AGENTS },
   limits: limitsFor(60_000),
 });
 

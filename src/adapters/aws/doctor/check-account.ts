@@ -8,6 +8,8 @@ import { judgeLook, judgeSeen } from "./judge-probe.ts";
 export interface AwsCase {
   readonly aws: AwsSeen;
   readonly limits: Limits;
+  /** The agents of cairn.config.ts; null: there is none in this folder. */
+  readonly agents: readonly string[] | null;
   /** The agents of cairn.config.ts that should have a function of their own. */
   readonly isolated: readonly string[];
 }

@@ -1,7 +1,8 @@
 /** Checks of the functions of a deployment, and of the separate functions of isolated agents. */
+import { areDescribed } from "../described-agents.ts";
 import type { FunctionSeen } from "./machine-inspection.ts";
 import type { AwsCase } from "./check-account.ts";
-import { type Check, type Verdict, fail, ok, warn, worstOf } from "../../../ports/diagnosis.ts";
+import { type Check, type Verdict, fail, needing, ok, warn, worstOf } from "../../../ports/diagnosis.ts";
 import { judgeLook, judgeSeen } from "./judge-probe.ts";
 
 const AGAIN = "deploy again";
@@ -20,8 +21,33 @@ export function judgeFunction({ arn, state, runtime, architecture, reserved }: F
 
 const nameIn = (arn: string): string => arn.split(":")[6] ?? arn;
 
+const ELSEWHERE =
+  "run doctor in the folder of that project, or name this project's deployment in CAIRN_TABLE, CAIRN_BUCKET and CAIRN_MACHINE";
+
+/** True if the deployment has none of these agents. With many agents its description does not name all. */
+const isOfOther = (agents: readonly string[], { described }: FunctionSeen): boolean =>
+  described !== null && described.isWhole && !agents.some((agent) => described.names.includes(agent));
+
+/** Compares the agents of this folder with those that were deployed: it may be the folder of another project. */
+export const DEPLOYED_CHECK: Check<AwsCase> = {
+  id: "agents-deployed",
+  says: "the deployment has the agents of cairn.config.ts",
+  needs: ["function-beat"],
+  judge: ({ aws, agents }) => {
+    if (agents === null) return ok("there is no cairn.config.ts here");
+    return judgeSeen(aws.functions.beat, (beat) => {
+      const { described } = beat;
+      if (described === null) return warn("it does not say which agents it has", AGAIN);
+      if (areDescribed(agents, described)) return ok(described.names.join(", "));
+      const whole = described.isWhole ? "" : " and others";
+      const has = `the deployment has ${described.names.join(", ") || "none"}${whole}, and cairn.config.ts has ${agents.join(", ") || "none"}`;
+      return isOfOther(agents, beat) ? warn(`${has}: another project was deployed there`, ELSEWHERE) : warn(has, AGAIN);
+    });
+  },
+};
+
 /**
- * Checks the functions of isolated agents. A missing function only warns, because the agent's beats then run in the
+ * Checks the functions of isolated agents, unless another project was deployed, whose functions are not theirs. A missing function only warns, because the agent's beats then run in the
  * shared function.
  */
 export const AGENTS_CHECK: Check<AwsCase> = {
@@ -32,6 +58,7 @@ export const AGENTS_CHECK: Check<AwsCase> = {
     judgeSeen(aws.machine, ({ calls }) =>
       judgeSeen(aws.functions.beat, (beat) => {
         if (isolated.length === 0) return ok("cairn.config.ts isolates no agent");
+        if (isOfOther(isolated, beat)) return needing(DEPLOYED_CHECK.id);
         if (calls.agents === null) {
           return warn(`${isolated.join(", ")} share the function beat, and cairn.config.ts isolates them`, "deploy");
         }

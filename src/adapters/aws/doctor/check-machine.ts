@@ -5,7 +5,7 @@ import { READ } from "../function-environment.ts";
 import type { FunctionRole, FunctionSeen, MachineSeen } from "./machine-inspection.ts";
 import { limitsFor } from "../../../protocol/limits.ts";
 import type { AwsCase } from "./check-account.ts";
-import { AGENTS_CHECK, judgeFunction } from "./check-functions.ts";
+import { AGENTS_CHECK, DEPLOYED_CHECK, judgeFunction } from "./check-functions.ts";
 import { type Check, type Verdict, fail, ok, warn } from "../../../ports/diagnosis.ts";
 import { judgeLook, judgeSeen } from "./judge-probe.ts";
 
@@ -34,6 +34,7 @@ export const MACHINE_CHECKS: readonly Check<AwsCase>[] = [
     judge: ({ aws }) => judgeSeen(aws.machine, judgeDefinition),
   },
   ...ROLES.map(functionCheck),
+  DEPLOYED_CHECK,
   AGENTS_CHECK,
   {
     id: "times",

@@ -10,6 +10,7 @@ import {
 } from "@aws-sdk/client-lambda";
 import { type ScheduleSummary, paginateListSchedules } from "@aws-sdk/client-scheduler";
 import { DescribeStateMachineCommand } from "@aws-sdk/client-sfn";
+import { type DescribedAgents, agentsDescribed } from "../described-agents.ts";
 import { type Look, look, lookOn, untried } from "./looks.ts";
 import type { ReadingClients } from "./reading-clients.ts";
 import type { TableSeen } from "./table-inspection.ts";
@@ -46,6 +47,8 @@ export interface FunctionSeen {
    */
   readonly env: Readonly<Record<string, string>>;
   readonly secrets: readonly string[];
+  /** The agents that its description names; null if it names none. */
+  readonly described: DescribedAgents | null;
   /** The reserved concurrency; null: none, or the caller may not read it. */
   readonly reserved: number | null;
 }
@@ -176,6 +179,7 @@ const lookAtFunction = (client: LambdaClient, FunctionName: string): Promise<Loo
       timeoutSeconds: found.Timeout ?? 0,
       env: Object.fromEntries(variables.filter(([name]) => name.startsWith("CAIRN_") && !SECRET.test(name))),
       secrets: variables.flatMap(([name, value]) => (SECRET.test(name) && !NO_SECRET.test(value) ? [name] : [])),
+      described: agentsDescribed(found.Description ?? ""),
       reserved: reserved.kind === "seen" ? reserved.seen.count : null,
     };
   });
