@@ -81,30 +81,30 @@ const ON_LOCALSTACK = {
 } as const;
 export const LOCALSTACK_STEPS = Object.keys(ON_LOCALSTACK) as readonly (keyof typeof ON_LOCALSTACK)[];
 
-/** The steps of one lane each. `outside`: it waits for other programs (LocalStack, npm, Chromium). */
-interface Lanes {
+/** `waiting`: its tests wait for processes and timers, so one such step runs at a time. The others share the cores. */
+interface StepsByLane {
   readonly waiting: readonly Step[];
-  readonly busy: readonly Step[];
-  readonly outside: readonly Step[];
+  readonly shared: readonly Step[];
 }
 
-const NO_STEPS: Lanes = { waiting: [], busy: [], outside: [] };
+const NO_STEPS: StepsByLane = { waiting: [], shared: [] };
 
-const OPTIONAL: Readonly<Record<Exclude<OptionalStep, keyof typeof ON_LOCALSTACK>, Partial<Lanes>>> = {
-  crash: {
-    busy: [CRASHES, crash("stores that are away", "--outages", "--stride", "9")],
-  },
-  simulation: {
-    busy: [script(`simulation, ${SEEDS_OF_GATE} seeds`, "scripts/sim.ts", "--seeds", String(SEEDS_OF_GATE))],
-  },
+/** In the order in which they begin: the long ones first, so that none of them runs alone at the end. */
+const OPTIONAL: Readonly<Record<Exclude<OptionalStep, keyof typeof ON_LOCALSTACK>, Partial<StepsByLane>>> = {
   processes: { waiting: [PROCESSES] },
-  mutation: { busy: [tests("runner of mutants", VITEST, "--project", "long", "test/slow/mutants/")] },
-  package: { outside: [tests("package tests", VITEST, "--project", "long", "test/slow/package/")] },
-  browser: { outside: [tests("browser tests", BROWSER)] },
-  contract: { busy: [script("contract of the API", "scripts/contract.ts", "--examples", "20")] },
-  infra: { busy: [tests("infra tests", INFRA)] },
+  browser: { shared: [tests("browser tests", BROWSER)] },
+  package: { shared: [tests("package tests", VITEST, "--project", "long", "test/slow/package/")] },
+  crash: {
+    shared: [CRASHES, crash("stores that are away", "--outages", "--stride", "9")],
+  },
+  infra: { shared: [tests("infra tests", INFRA)] },
+  simulation: {
+    shared: [script(`simulation, ${SEEDS_OF_GATE} seeds`, "scripts/sim.ts", "--seeds", String(SEEDS_OF_GATE))],
+  },
+  mutation: { shared: [tests("runner of mutants", VITEST, "--project", "long", "test/slow/mutants/")] },
+  contract: { shared: [script("contract of the API", "scripts/contract.ts", "--examples", "20")] },
   benchmarks: {
-    busy: [
+    shared: [
       script("benchmark, small", "bench/main.ts", "--small"),
       script("benchmark of the dial, small", "bench/dial.ts", "2"),
       script("cost of beats", "scripts/cost.ts"),
@@ -141,11 +141,11 @@ const mutants = (since: string | null): Step =>
   );
 
 /**
- * The gate. Three lanes share the cores: tests that wait for processes, programs that compute, and what waits for other
- * programs: LocalStack, then npm and Chromium.
+ * The gate. Four lanes share two cores, since half of the steps wait for other programs: LocalStack, npm, Chromium. A lane
+ * that is done takes the next step that no other has begun, so all of them end at about the same time.
  */
 export function gate(asked: ReadonlySet<OptionalStep>, base: string | null): readonly Stage[] {
-  return stagesFor(asked, mutants(base)).map((lanes) => lanes.map((lane) => [...lane].map(inGate)));
+  return stagesFor(asked, mutants(base), inGate);
 }
 
 /**
@@ -160,15 +160,25 @@ function inGate(step: Step): Step {
   return { ...step, env: step === FAST ? env : { ...env, CAIRN_STRIDE: "5" } };
 }
 
-function stagesFor(asked: ReadonlySet<OptionalStep>, mutantsStep: Step): readonly Stage[] {
-  const chosen = [...asked]
-    .flatMap((step) => (step in ON_LOCALSTACK ? [] : [OPTIONAL[step as keyof typeof OPTIONAL]]))
-    .map((each) => ({ ...NO_STEPS, ...each }));
+function stagesFor(
+  asked: ReadonlySet<OptionalStep>,
+  mutantsStep: Step,
+  adapted: (step: Step) => Step = (step) => step,
+): readonly Stage[] {
+  const chosen = Object.entries(OPTIONAL)
+    .filter(([step]) => asked.has(step as OptionalStep))
+    .map(([, work]) => ({ ...NO_STEPS, ...work }));
   const waiting = [FAST, LONG, ...chosen.flatMap((each) => each.waiting)];
-  const busy = [...ALWAYS, ...chosen.flatMap((each) => each.busy), mutantsStep];
   const localstack = LOCALSTACK_STEPS.filter((step) => asked.has(step)).map((step) => ON_LOCALSTACK[step]);
-  const outside = [...localstack, ...chosen.flatMap((each) => each.outside)];
-  return [inOneLane(downloadsFor(asked)), outside.length > 0 ? [waiting, busy, outside] : [waiting, busy]];
+  const shared = [...ALWAYS, ...chosen.flatMap((each) => each.shared), mutantsStep].map(adapted).values();
+  const lane = (steps: readonly Step[]): Lane => thenShared(steps.map(adapted), shared);
+  return [inOneLane(downloadsFor(asked)), [lane(waiting), lane(localstack), lane([]), lane([])]];
+}
+
+/** The steps of one lane, and after them those that no other lane has taken. */
+function* thenShared(own: readonly Step[], shared: IterableIterator<Step>): Generator<Step> {
+  yield* own;
+  yield* shared;
 }
 
 /** Every night and before a release: nothing is bounded, and nothing that compares durations runs beside other work. */

@@ -101,7 +101,9 @@ async function checked(
   const isolated = settings.hasConfig ? isolatedOf(settings, names) : [];
   const diagnosed = await world.diagnose({
     ...look,
-    ...{ limits, command, isolated },
+    limits,
+    command,
+    isolated,
     agents: settings.hasConfig ? names : null,
   });
   return { checks: [...agents, ...diagnosed.checks], hints: diagnosed.hints };

@@ -5,7 +5,7 @@ import type { Step } from "../../../scripts/verify/play.ts";
 import { type Stage, gate, night } from "../../../scripts/verify/steps.ts";
 
 const stepsOf = (stages: readonly Stage[]): readonly Step[] =>
-  // Two lanes of the night share one list of steps.
+  // Lanes share a list of steps; whoever asks first gets them.
   stages.flatMap((lanes) => lanes.flatMap((lane) => [...lane]));
 
 const playsTests = ({ work }: Step): boolean => work.kind === "tests";
