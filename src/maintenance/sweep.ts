@@ -19,7 +19,7 @@ import { ActiveRun } from "../engine/context/active-run.ts";
 import { Fenced } from "../engine/context/fenced.ts";
 import { recordRedrive } from "../engine/context/record-redrive.ts";
 import { alarm } from "../history/alarm.ts";
-import { noticeMs } from "../engine/loop/idle.ts";
+import { noticeMs } from "../engine/loop/next-look.ts";
 import { commitDecided, notifyEnd } from "../engine/loop/terminal-commit.ts";
 import { handOver, startNextExecution, startExecution, wakeRun } from "../engine/context/executions.ts";
 import { NO_WAITS, noteSwept, includeWait } from "../engine/context/telemetry-events.ts";

@@ -1,5 +1,5 @@
 /** Runs that the sweeper ends while a job of their model is out. */
-import { noticeMs } from "../../src/engine/loop/idle.ts";
+import { noticeMs } from "../../src/engine/loop/next-look.ts";
 import { expect, test } from "vitest";
 import { timeline } from "../../src/operations/views.ts";
 import { asynchronousAgent } from "../support/agents/asynchronous-agent.ts";

@@ -1,5 +1,5 @@
 /** Runs that no beat can end: the sweeper ends them once no lost process can act and every message is absorbed. */
-import { noticeMs } from "../../src/engine/loop/idle.ts";
+import { noticeMs } from "../../src/engine/loop/next-look.ts";
 import { describe, expect, test } from "vitest";
 import { ledger, timeline, transcript } from "../../src/operations/views.ts";
 import { send } from "../../src/operations/steer.ts";

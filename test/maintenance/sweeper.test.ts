@@ -1,7 +1,7 @@
 /**
  * The sweeper's rules one by one: every abandoned run gets its next step, and a run that cannot recover gets its end.
  */
-import { noticeMs } from "../../src/engine/loop/idle.ts";
+import { noticeMs } from "../../src/engine/loop/next-look.ts";
 import { describe, expect, test } from "vitest";
 import { timeline } from "../../src/operations/views.ts";
 import { send } from "../../src/operations/steer.ts";

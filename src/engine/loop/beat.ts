@@ -10,7 +10,6 @@ import type { Attempt, Payload, TaskResult } from "../../protocol/chain.ts";
 import { TIMES } from "../../protocol/limits.ts";
 import { type Command, waitsForCode } from "../../core/outstanding.ts";
 import { LEVEL } from "../../core/levels.ts";
-import { BOUNDS } from "../../core/limits.ts";
 import { PHASES } from "../../core/phases.ts";
 import { decideRecovery, forceEnd, tooManyDeaths } from "../../core/policy/recovery.ts";
 import { waitsForChild, waitsForChildren } from "../../core/calls/children.ts";
@@ -28,7 +27,7 @@ import { noteChangedIntrinsic } from "./changed-intrinsic.ts";
 import { reopenGates } from "../tools/lost-time.ts";
 import { waitsForNewer } from "./behind.ts";
 import { resolveAmbiguousWrite, patient } from "../../history/resolve-ambiguous-write.ts";
-import { expire, hasNews, isTooLate, nextWarning, warnIfDue } from "./idle.ts";
+import { expire, hasNews, isTooLate, warnIfDue } from "./idle.ts";
 import { endExecution } from "./park.ts";
 import { notifyEnd } from "./terminal-commit.ts";
 import { signalCrack } from "../context/signal-crack.ts";
@@ -36,7 +35,7 @@ import { noteClaim } from "../context/telemetry-events.ts";
 import { traceOf } from "../context/trace.ts";
 import { openInbox } from "../context/inbox.ts";
 import { StoreTime } from "../context/store-time.ts";
-import { type Answered, answer, payloadOf } from "./answer.ts";
+import { type Answered, type LetGo, answer, nextLook, payloadOf, routeUntil } from "./next-look.ts";
 import { releaseRun, releaseUnloaded } from "./release.ts";
 import { loadVouched } from "../../history/vouch.ts";
 import { retryIsSooner } from "../model/provider-outage.ts";
@@ -261,52 +260,38 @@ async function guarded<T>(run: ActiveRun, work: () => Promise<T>): Promise<T | "
   }
 }
 
-/** How this invocation releases the run. */
-type LetGo =
-  | { readonly kind: "beat" }
-  | { readonly kind: "wait"; readonly until: number }
-  /** Park until a wake-up comes, or as long as a run may wait, at most `until`. */
-  | { readonly kind: "park"; readonly until?: number };
-
 /** Commits what is pending, releases the run, and tells the chain what to do next. */
 async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
   postponeUnbegun(run, "the beat ended before it was started");
-  const looks = waitsForCode(run.state) || run.noticed.cannotAskChild;
-  // Schedule 57: a beat without news moves no deadline. Otherwise a run whose agent never returns would never end.
-  const isIdle = (looks || how.kind === "park") && !hasNews(run);
-  // Schedule 104: the deadline has passed by this clock only. The deadline stays, and the run polls again.
-  const { waitsUntil: found, warning } = run.noticed;
-  const isDoubted = how.kind === "park" && warning === null && run.now + run.world.limits.skewMs >= found;
-  // Both times use one reading of the clock. A park that ends before the deadline would lead to another month of
-  // parking.
-  const deadline = warning?.expiresAt ?? (isIdle ? found : run.now + run.world.limits.idleRunMs);
-  const parkedUntil = isDoubted ? run.now + BOUNDS.clockAgainMs : nextWarning(run, deadline);
-  const park = how.kind === "park" ? Math.min(how.until ?? Infinity, parkedUntil) : parkedUntil;
-  const waitsUntil = how.kind === "wait" ? how.until : park;
-  const until = looks ? Math.min(waitsUntil, nextLook(run)) : waitsUntil;
-  const wakeAt = how.kind === "beat" ? null : until;
-  const nextChain = run.row.chainClaims >= run.world.limits.chainClaimsMax;
+  const mustLook = waitsForCode(run.state) || run.noticed.cannotAskChild;
+  const { row, state, noticed, now } = run;
+  const { limits } = run.world;
+  const { deadline, until, wakeAt } = nextLook({
+    how,
+    now,
+    mustLook,
+    hasNews: hasNews(run),
+    statusSince: row.status === statusOf(state) ? row.statusSince : null,
+    waitsUntil: noticed.waitsUntil,
+    warning: noticed.warning,
+    warnedOf: state.warnedOf ?? null,
+    limits,
+  });
+  const nextChain = row.chainClaims >= limits.chainClaimsMax;
   const outcome = await guarded(run, () => run.commit({ release: true, wakeAt, deadline, nextChain }));
   if (outcome === "continue") await run.commit({ release: true, nextChain });
   const payload = payloadOf(run.row);
   if (nextChain) return mayEnd(run, answer(payload, "renew"));
   if (how.kind === "beat" || outcome === "continue") return mayEnd(run, answer(payload, "beat"));
-  const seconds = Math.max(1, Math.ceil((until - run.now) / 1_000));
-  // A chain that waits cannot be woken. A run that waits for code, children, answers or events has to be, so it parks.
-  const mustPark = looks || waitsForChildren(run.state) || wakesFromOutside(run.state);
-  const route = how.kind === "wait" && !mustPark && seconds <= TIMES.waitSecondsMax ? "wait" : "park";
-  const isLong = route === "park" && until - run.now >= run.world.limits.openParkMs;
-  if (isLong) return mayEnd(run, answer(payload, await endExecution(run.world, run.row)));
-  return mayEnd(run, answer(payload, route, Math.min(seconds, TIMES.parkSecondsMax)));
-}
-
-/**
- * When a run that waits for code polls next, in epoch milliseconds. The interval is as long as the wait so far. So a
- * quick fix is noticed quickly, and a long wait costs almost nothing.
- */
-function nextLook({ row, state, now }: ActiveRun): number {
-  const waited = row.status === statusOf(state) ? now - row.statusSince : 0;
-  return now + Math.min(TIMES.lookMsMax, Math.max(TIMES.lookMsMin, waited));
+  const { kind, seconds } = routeUntil({
+    how: how.kind,
+    now: run.now,
+    until,
+    canBeWoken: mustLook || waitsForChildren(run.state) || wakesFromOutside(run.state),
+    openParkMs: limits.openParkMs,
+  });
+  if (kind === "end") return mayEnd(run, answer(payload, await endExecution(run.world, run.row)));
+  return mayEnd(run, answer(payload, kind, seconds));
 }
 
 /** Ends the process if a promise outlived its timeout: it must not continue in a later invocation (schedule 28). */

@@ -1,24 +1,15 @@
 /** Warns of the end of a run that no answer, resume or message reaches for as long as a run may wait, and ends it. */
 import { type Trouble, decideRecovery, forceEnd } from "../../core/policy/recovery.ts";
 import type { Event } from "../../core/event.ts";
-import type { Limits } from "../../protocol/limits.ts";
 import { alarm } from "../../history/alarm.ts";
 import type { ActiveRun } from "../context/active-run.ts";
+import { noticeMs } from "./next-look.ts";
 import { commitDecided } from "./terminal-commit.ts";
 
 const EXPIRED: Trouble = {
   kind: "deadline",
   failure: { code: "Expired", message: "no answer, resume or message reached this run for as long as it may wait" },
 };
-
-/** Operators have this time between the warning and the end: three days, where a run may wait for thirty. */
-export const noticeMs = ({ idleRunMs }: Pick<Limits, "idleRunMs">): number => Math.floor(idleRunMs / 10);
-
-/** When a run that waits until `deadline` has to be looked at next, epoch milliseconds. */
-export function nextWarning({ state, world, now }: ActiveRun, deadline: number): number {
-  const at = deadline - noticeMs(world.limits);
-  return state.warnedOf === deadline || at <= now ? deadline : at;
-}
 
 /** The event notes that the inbox item of an absorbed message is removed. */
 const isOfInbox = (event: Event): boolean => event.kind === "MessageAbsorbed" && event.stage !== "taken";

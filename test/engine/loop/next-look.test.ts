@@ -1,0 +1,86 @@
+/** When a released run is looked at next, and where its execution goes: a decision without clock and store. */
+import { describe, expect, test } from "vitest";
+import { BOUNDS } from "../../../src/core/limits.ts";
+import { type Released, nextLook, noticeMs, routeUntil } from "../../../src/engine/loop/next-look.ts";
+import { TIMES } from "../../../src/protocol/limits.ts";
+
+const NOW = 1_000_000_000_000;
+const HOUR = 3_600_000;
+const limits = { skewMs: 2_000, idleRunMs: 30 * 24 * HOUR };
+/** Ten days before the end, so before the time of its warning. */
+const waitsUntil = NOW + 10 * 24 * HOUR;
+
+const parked: Released = {
+  how: { kind: "park" },
+  now: NOW,
+  mustLook: false,
+  hasNews: false,
+  statusSince: NOW - HOUR,
+  waitsUntil,
+  warning: null,
+  warnedOf: null,
+  limits,
+};
+
+describe("the end of a wait", () => {
+  test.each<[string, Partial<Released>, number]>([
+    ["stays for a park without news", {}, waitsUntil],
+    ["is a month away after news", { hasNews: true }, NOW + limits.idleRunMs],
+    ["stays while a run looks for its code", { how: { kind: "wait", until: NOW + 5_000 }, mustLook: true }, waitsUntil],
+    ["is a month away after a beat that is followed by another", { how: { kind: "beat" } }, NOW + limits.idleRunMs],
+    ["is the one of which this beat warned", { warning: { expiresAt: NOW + HOUR } }, NOW + HOUR],
+    ["stays if the warning said that it goes on waiting", { warning: { expiresAt: null } }, waitsUntil],
+  ])("%s", (_, change, deadline) => {
+    expect(nextLook({ ...parked, ...change }).deadline).toBe(deadline);
+  });
+});
+
+describe("the next look", () => {
+  const warningAt = waitsUntil - noticeMs(limits);
+  test.each<[string, Partial<Released>, number]>([
+    ["of a park is its warning", {}, warningAt],
+    ["of a park that was warned is its end", { warnedOf: waitsUntil }, waitsUntil],
+    ["of a park is no later than asked", { how: { kind: "park", until: NOW + HOUR } }, NOW + HOUR],
+    ["of a wait is as asked", { how: { kind: "wait", until: NOW + 5_000 } }, NOW + 5_000],
+    ["of a run that looks for its code doubles its wait", { mustLook: true, statusSince: NOW - 60_000 }, NOW + 60_000],
+    ["of a run that begins to look is soon", { mustLook: true, statusSince: null }, NOW + TIMES.lookMsMin],
+    ["of a run that looks for days is bounded", { mustLook: true, statusSince: 0 }, NOW + TIMES.lookMsMax],
+    [
+      "after a deadline that only this clock has passed is soon",
+      { waitsUntil: NOW + 2_000 },
+      NOW + BOUNDS.clockAgainMs,
+    ],
+    ["a moment before that is the deadline", { waitsUntil: NOW + 2_001, warnedOf: NOW + 2_001 }, NOW + 2_001],
+  ])("%s", (_, change, until) => {
+    expect(nextLook({ ...parked, ...change })).toMatchObject({ until, wakeAt: until });
+  });
+
+  test("is not written for a run whose next beat follows at once", () => {
+    expect(nextLook({ ...parked, how: { kind: "beat" } }).wakeAt).toBeNull();
+  });
+});
+
+describe("the execution", () => {
+  const waiting = { how: "wait", now: NOW, until: NOW + 5_000, canBeWoken: false, openParkMs: HOUR } as const;
+  type Waiting = Parameters<typeof routeUntil>[0];
+  test.each<[string, Partial<Waiting>, ReturnType<typeof routeUntil>]>([
+    ["waits for what is near", {}, { kind: "wait", seconds: 5 }],
+    ["waits for a second at least", { until: NOW - 1 }, { kind: "wait", seconds: 1 }],
+    ["parks if a wake-up may reach its run", { canBeWoken: true }, { kind: "park", seconds: 5 }],
+    [
+      "parks for longer than an execution waits",
+      { until: NOW + (TIMES.waitSecondsMax + 1) * 1_000 },
+      { kind: "park", seconds: TIMES.waitSecondsMax + 1 },
+    ],
+    ["parks as asked", { how: "park" }, { kind: "park", seconds: 5 }],
+    ["parks a moment before it would end", { how: "park", until: NOW + HOUR - 1 }, { kind: "park", seconds: 3_600 }],
+    ["ends where a park would be long", { how: "park", until: NOW + HOUR }, { kind: "end", seconds: null }],
+    [
+      "parks as long as one park may last",
+      { how: "park", until: NOW + 400 * 24 * HOUR, openParkMs: Infinity },
+      { kind: "park", seconds: TIMES.parkSecondsMax },
+    ],
+  ])("%s", (_, change, route) => {
+    expect(routeUntil({ ...waiting, ...change })).toEqual(route);
+  });
+});
