@@ -29,6 +29,8 @@ export function registerResolution(): void {
 
 const resolve: ResolveHookSync = (specifier, context, next) => {
   const { parentURL } = context;
+  // From `resolveOurs`. What cairn itself lacks is nowhere else, and would be looked for here again for ever.
+  if (parentURL === import.meta.url) return next(specifier, context);
   const parent = parentURL?.startsWith("file:") === true ? fileURLToPath(withoutQuery(parentURL)) : null;
   if (parent === null || isOwn(parent)) return resolveOurs(specifier, () => next(specifier, context));
   const folder = dirname(parent);
