@@ -19,6 +19,7 @@ import type { Shell } from "../../src/cli/shell.ts";
 import {
   commandLine,
   duration,
+  grouped,
   relative,
   retyped,
   short,
@@ -65,6 +66,13 @@ describe("formatted text", () => {
     expect(timeOfDay(now - 3_661_000, now)).toBe("18:58:59");
     expect(timeOfDay(now - 86_400_000, now)).toBe("2026-05-13 20:00:00");
   });
+
+  it.each([0, 7, 12, 999, 1_000, 12_300, 123_456, 1_234_567, -999, -1_000, Number.MAX_SAFE_INTEGER])(
+    "writes %i as the English locale does",
+    (n) => {
+      expect(grouped(n)).toBe(n.toLocaleString("en-US"));
+    },
+  );
 
   it("shortens to one line", () => {
     expect(short("a\n  b", 10)).toBe("a b");
