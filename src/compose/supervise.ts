@@ -1,6 +1,13 @@
 /** Starts the supervisor of a store for a command, with workers that get the settings of that command. */
 import nodeModule from "node:module";
-import type { LostLines, ScheduledAgent, Supervision, Supervisor } from "../ports/supervision.ts";
+import type {
+  LostLines,
+  ScheduledAgent,
+  StartedAhead,
+  Supervision,
+  Supervisor,
+  WorkerOptions,
+} from "../ports/supervision.ts";
 import type { SupervisorEvent } from "../ports/supervisor-events.ts";
 import type { Prices } from "../sdk/prices.ts";
 import type { Webhook } from "../ports/webhooks.ts";
@@ -11,6 +18,7 @@ import { holdsIn } from "../testing/pause-at-fault-point.ts";
 import type { Settings } from "./settings.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { unsignedWebhooks } from "./webhook-secrets.ts";
+import { startAhead } from "../workers/spawn-worker.ts";
 
 /** The settings of a worker process. They are passed as JSON. */
 export interface WorkerSettings {
@@ -32,6 +40,8 @@ export interface SuperviseOptions {
   readonly supervision: Supervision;
   /** The module that a worker process begins with; absent: that of cairn, which loads agent files. */
   readonly entry?: URL | string;
+  /** A worker that `workerAhead` has started. */
+  readonly ahead?: StartedAhead;
   /** The schedules that it fires besides driving runs. */
   readonly schedules?: () => readonly ScheduledAgent[];
   readonly onEvent: (event: SupervisorEvent) => void;
@@ -39,7 +49,7 @@ export interface SuperviseOptions {
 
 /** @throws StoreSupervised, StoreUnreachable */
 export function supervise(options: SuperviseOptions): Supervisor {
-  const { shell, settings, supervision, schedules = () => [], lostOutput, onEvent } = options;
+  const { shell, settings, supervision, ahead, schedules = () => [], lostOutput, onEvent } = options;
   const { world, limits, agentFiles, prices, modelRates, webhooks, workers, beatsPerWorker, concurrency, tenants } =
     settings;
   const told: WorkerSettings = { dir: world.place, limits, agentFiles, prices, modelRates, webhooks };
@@ -47,16 +57,9 @@ export function supervise(options: SuperviseOptions): Supervisor {
   void unsignedWebhooks(settings).then((all) => {
     for (const { to, why, mend } of all) onEvent({ kind: "webhookUnsigned", to, why, mend });
   });
-  const entry = isOneHeld ? "held-worker" : "worker";
+  const entry = options.entry ?? moduleOf(isOneHeld ? "held-worker" : "worker");
   return supervision.start({
-    worker: {
-      module: options.entry ?? new URL(import.meta.resolve(`#compose/workers/${entry}`)),
-      args: [JSON.stringify(told)],
-      execArgv: WORKER_FLAGS,
-      // A compile cache shortens the start of a child, and with it the recovery of a run whose process died.
-      env: { ...shell.env, NODE_COMPILE_CACHE: (nodeModule as Partial<typeof nodeModule>).getCompileCacheDir?.() },
-      tellsCode: true,
-    },
+    worker: { ...launchOf(shell, entry), args: [JSON.stringify(told)], ...(ahead !== undefined && { ahead }) },
     workers,
     // A process that is killed at a fault point of one run must not take other runs along.
     beatsPerWorker: isOneHeld ? 1 : beatsPerWorker,
@@ -67,6 +70,20 @@ export function supervise(options: SuperviseOptions): Supervisor {
     onEvent,
   });
 }
+
+/** The first worker of a supervisor that this process is about to start; null if there can be none. */
+export const workerAhead = (shell: Surroundings): StartedAhead | null =>
+  isHeld(shell) ? null : startAhead(launchOf(shell, moduleOf("worker")));
+
+const moduleOf = (entry: string): URL => new URL(import.meta.resolve(`#compose/workers/${entry}`));
+
+const launchOf = ({ env }: Surroundings, module: URL | string): Omit<WorkerOptions, "args"> => ({
+  module,
+  execArgv: WORKER_FLAGS,
+  // A compile cache shortens the start of a child, and with it the recovery of a run whose process died.
+  env: { ...env, NODE_COMPILE_CACHE: (nodeModule as Partial<typeof nodeModule>).getCompileCacheDir?.() },
+  tellsCode: true,
+});
 
 /** Node 22 warns in each process that its SQLite is experimental. Users can do nothing about that. */
 export const NO_WARNINGS = "--disable-warning=ExperimentalWarning";

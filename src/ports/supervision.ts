@@ -13,6 +13,14 @@ export interface WorkerOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** It says which code of an agent it has loaded. Absent: its code counts as known, and its tasks share it at once. */
   readonly tellsCode?: boolean;
+  /** A process of that module that was started before, for the first worker; it gets `args` as a message. */
+  readonly ahead?: StartedAhead;
+}
+
+/** A process that waits to become a worker: no store knows of it, and it knows of none. */
+export interface StartedAhead {
+  /** Ends it, unless it has become a worker. */
+  readonly end: () => void;
 }
 
 /** The schedule of an agent; times are epoch milliseconds. */

@@ -123,8 +123,12 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     clock,
     onDamaged: (damage) => void finish({ graceMs: 0, pace: "hurry", mistake: [damage] }),
   });
-  void reportOrphans((event) => {
-    if (finished === null) onEvent(event);
+  // After the first look, which starts a worker for what is due.
+  setImmediate(() => {
+    if (finished !== null) return;
+    void reportOrphans((event) => {
+      if (finished === null) onEvent(event);
+    });
   });
   return {
     stopped: stopped.promise,

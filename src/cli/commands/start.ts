@@ -17,11 +17,12 @@ import { fileRefused, readFiles } from "../files.ts";
 import { keepFile, locateTyped } from "../../compose/locate.ts";
 import { refusedAs } from "../perform.ts";
 import { inked } from "../../render/run.ts";
-import { settingsOf } from "../../compose/settings.ts";
+import { type Settings, settingsOf } from "../../compose/settings.ts";
+import { workerAhead } from "../../compose/supervise.ts";
 import type { BeatFlags } from "../../compose/surroundings.ts";
 import { type Shell, printDocument } from "../shell.ts";
 import { overHttp, transportFor } from "../choose-transport.ts";
-import type { Transport } from "../transport.ts";
+import type { StoreTransport, Transport } from "../transport.ts";
 import { waitForRun } from "./wait.ts";
 import { relative, retyped } from "../../render/words.ts";
 
@@ -40,13 +41,38 @@ export async function start(shell: Shell, of: { readonly agent: string; readonly
   checkNames(shell, flags);
   const input = flags.input === undefined ? {} : await readJson(shell, { option: "--input", text: flags.input });
   const files = readFiles(shell, flags.file);
-  const { transport, name, agentOf } =
-    flags.api === undefined ? await withAgent(shell, of) : await atApi(shell, flags.api, of.agent);
-  const started = await startOrRefuse(shell, transport, { agent: name, agentOf, input, files, flags });
-  warnOfDropped(shell, name, started);
-  if (flags.wait !== true) return report(shell, transport, started);
-  if (!shell.json) shell.terminal.out(headline(shell, transport, started));
-  return waitForRun(shell, { transport, run: started.run });
+  const settings = flags.api === undefined ? await settingsOf(shell, flags) : null;
+  const store = settings === null || flags.wait !== true ? null : await undriven(shell, settings);
+  const ahead = store === null ? null : workerAhead(shell);
+  try {
+    const { transport, name, agentOf } =
+      settings === null
+        ? await atApi(shell, flags.api ?? "", of.agent)
+        : await withAgent(shell, of.agent, { settings, known: store?.transport ?? null });
+    const started = await startOrRefuse(shell, transport, { agent: name, agentOf, input, files, flags });
+    warnOfDropped(shell, name, started);
+    if (flags.wait !== true) return await report(shell, transport, started);
+    if (!shell.json) shell.terminal.out(headline(shell, transport, started));
+    return await waitForRun(shell, { transport, run: started.run, ...(ahead !== null && { ahead }) });
+  } finally {
+    ahead?.end();
+  }
+}
+
+/**
+ * The store, if this process is about to drive it: then its first worker loads while this process loads the agent. There
+ * is no transport where there is no store yet: one without a run would be left if there is no such agent.
+ */
+async function undriven(
+  shell: Shell,
+  settings: Settings,
+): Promise<{ readonly transport: StoreTransport | null } | null> {
+  const { provider, world } = settings;
+  if (provider.driver !== null) return null;
+  if (!world.isThere()) return { transport: null };
+  const transport = await transportFor(shell, settings, { create: false });
+  const { supervision } = transport.opened;
+  return supervision !== null && supervision.current() === null ? { transport } : null;
 }
 
 /** Where the run is started, and the agent as it is named there. */
@@ -59,9 +85,9 @@ interface Place {
 /** The store, which remembers the file of the agent. */
 async function withAgent(
   shell: Shell,
-  { agent: typed, flags }: { readonly agent: string; readonly flags: StartFlags },
+  typed: string,
+  { settings, known }: { readonly settings: Settings; readonly known: StoreTransport | null },
 ): Promise<Place> {
-  const settings = await settingsOf(shell, flags);
   shell.terminal.waitFor("loading the agent");
   registerResolution();
   const located = await locateTyped(shell, { name: typed, settings });
@@ -70,7 +96,7 @@ async function withAgent(
   await requireProviders(agent);
   await requireGatewayKey(agent, settings);
   shell.terminal.waitFor(null);
-  const transport = await transportFor(shell, settings, { create: true });
+  const transport = known ?? (await transportFor(shell, settings, { create: true }));
   await keepFile(transport.opened, located);
   return { transport, name: agent.name, agentOf: async () => agent };
 }

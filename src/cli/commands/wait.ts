@@ -2,7 +2,7 @@
  * Stays with a run until it has ended or needs a human. A supervisor must drive the store meanwhile. If there is none,
  * or it disappears, this process becomes the supervisor.
  */
-import { StoreSupervised, type Supervision, type Supervisor } from "../../ports/supervision.ts";
+import { type StartedAhead, StoreSupervised, type Supervision, type Supervisor } from "../../ports/supervision.ts";
 import type { SupervisorEvent } from "../../ports/supervisor-events.ts";
 import { createBell } from "../terminal/bell.ts";
 import { exitOf } from "../terminal/follow.ts";
@@ -16,8 +16,14 @@ import type { Transport } from "../transport.ts";
 /** Follows the run and prints its timeline. Returns the exit code for how it ended. */
 export async function waitForRun(
   shell: Shell,
-  { transport, run }: { readonly transport: Transport; readonly run: string },
+  waited: {
+    readonly transport: Transport;
+    readonly run: string;
+    /** The first worker, if this process becomes the supervisor. */
+    readonly ahead?: StartedAhead;
+  },
 ): Promise<number> {
+  const { transport, run, ahead } = waited;
   const { opened } = transport;
   const stop = shell.stopSignal();
   const live = liveView(shell, transport);
@@ -25,7 +31,7 @@ export async function waitForRun(
   const supervision =
     opened === null || opened.supervision === null
       ? UNATTENDED
-      : foreground(shell, { opened, supervision: opened.supervision, onStop: bell.ring });
+      : foreground(shell, { opened, supervision: opened.supervision, ahead, onStop: bell.ring });
   try {
     const end = await transport.follow({
       run,
@@ -73,11 +79,12 @@ function foreground(
   driven: {
     readonly opened: Opened;
     readonly supervision: Supervision;
+    readonly ahead: StartedAhead | undefined;
     /** A run ended, or goes on only later. */
     readonly onStop: () => void;
   },
 ): Foreground {
-  const { opened, supervision, onStop } = driven;
+  const { opened, supervision, ahead, onStop } = driven;
   const { terminal, json } = shell;
   const { settings, world } = opened;
   const print = json ? terminal.err : terminal.out;
@@ -95,7 +102,7 @@ function foreground(
   };
   const begin = (): Supervisor | null => {
     try {
-      return supervise({ shell, settings, supervision, onEvent });
+      return supervise({ shell, settings, supervision, onEvent, ...(ahead !== undefined && { ahead }) });
     } catch (error) {
       // Another process became the supervisor first.
       if (error instanceof StoreSupervised) return null;
