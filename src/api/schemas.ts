@@ -229,6 +229,10 @@ const shown = {
   slowFrom: at.nullable().openapi({
     description: "From when on that call takes longer than usual: 80 % of what it may take, or 90 seconds.",
   }),
+  ready: z.boolean().openapi({
+    description:
+      "An invocation could go on with it: it is queued or running, it was woken, or its time has come. If it is resumable as well, no process drives it.",
+  }),
   storeOutage: z
     .object({ store: z.string(), since: at })
     .nullable()

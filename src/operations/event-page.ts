@@ -13,6 +13,7 @@ import { attachReader } from "./attach.ts";
 import { textOfEntry } from "../history/entry-text.ts";
 import type { LiveCursor } from "./live-cursor.ts";
 import { type Live, cursorBehind, liveOf } from "./live-page.ts";
+import { callUnderWay } from "./summary.ts";
 import { type TimelineEntry, timelineWithRow } from "./views.ts";
 
 /** Events of a run, and where the next page begins. */
@@ -26,6 +27,8 @@ export interface EventPage {
   readonly status: Status;
   /** False if the run has ended. It has no further events then, unless it is redriven. */
   readonly inProgress: boolean;
+  /** The call of the model that is under way takes longer than usual: since when it is asked. Absent otherwise. */
+  readonly slowSince?: number;
   /** Only if the reader asks for deltas. */
   readonly live?: Live;
 }
@@ -76,7 +79,7 @@ async function poll(world: World, of: EventQuery, cursor: LiveCursor | null): Pr
     if (hasNews || cursor !== null) {
       const found = row.version > of.after ? await entriesAfter(world, of) : { row, entries: [], more: false };
       if (found === null) return null;
-      const page = pageOf(found, of);
+      const page = pageOf(found, of, slowSince(world, found.row));
       if (cursor === null) return page;
       const live = await liveOf(world, { row: found.row, cursor, entries: page.entries, more: page.more });
       const isQuiet = live.reset === null && live.deltas.length === 0;
@@ -121,11 +124,19 @@ async function entriesAfter(world: World, of: EventQuery): Promise<Found | null>
 function pageOf(
   { row, entries: all, more: isMore }: Found,
   { after, bytesMax }: { readonly after: number; readonly bytesMax: number | null },
+  slow: number | null,
 ): EventPage {
   const entries = bytesMax === null ? all : fitting(all, bytesMax);
   const more = isMore || entries.length < all.length;
   const next = more ? (entries.at(-1)?.version ?? after) : Math.max(after, row.version);
-  return { kind: "shown", entries, next, more, status: row.status, inProgress: !hasEnded(row) };
+  const page: EventPage = { kind: "shown", entries, next, more, status: row.status, inProgress: !hasEnded(row) };
+  return slow === null ? page : { ...page, slowSince: slow };
+}
+
+function slowSince({ clock, limits: { modelMs } }: World, row: Row): number | null {
+  const now = clock.now();
+  const { askingSince, slowFrom } = callUnderWay(row, { now, modelMs });
+  return slowFrom !== null && now >= slowFrom ? askingSince : null;
 }
 
 /** The events of the first commits that fit, and of one commit at least. */

@@ -35,8 +35,13 @@ export interface Summary {
   readonly wakeAt: number | null;
   /** Since when it asks its model, by the mark that is written before each call; null: it does not, or no process holds it. */
   readonly askingSince: number | null;
-  /** From when on that call takes longer than usual: 80 % of what it may take, or 90 seconds; null beside `askingSince`. */
+  /** From when on that call takes longer than usual: 80 % of what it may take, or 90 seconds; null without such a call. */
   readonly slowFrom: number | null;
+  /**
+   * An invocation could go on with it: it is queued or running, it was woken, or its time has come. If it is `resumable` as
+   * well, no process drives it.
+   */
+  readonly ready: boolean;
   /** The store that failed when the run was last released; null after the next checkpoint. */
   readonly storeOutage: StoreOutage | null;
   /** Only a newer version of cairn can continue the run. */
@@ -85,6 +90,27 @@ export function askingSince(row: ListedRow): number | null {
   return isAsking && !hasEnded(row) ? Math.max(claimedAt, lastCheckpointAt) : null;
 }
 
+/** When a row is read, in epoch milliseconds, and what a call of the model may take there. */
+interface ReadAt {
+  readonly now: number;
+  readonly modelMs: number;
+}
+
+/** The call of the model that is under way: since when, and from when on it takes longer than usual. */
+export function callUnderWay(row: ListedRow, { now, modelMs }: ReadAt): Pick<Summary, "askingSince" | "slowFrom"> {
+  const asking = isHeld(row, now) ? askingSince(row) : null;
+  return { askingSince: asking, slowFrom: asking === null ? null : asking + softIdleMs(modelMs) };
+}
+
+/** An operator holds a paused run, and a run that a human has to answer is woken by the answer. */
+function isReady(row: ListedRow, now: number): boolean {
+  const { status, wakeCount, wakeCountSeen, wakeAt } = row;
+  if (hasEnded(row) || status === "paused") return false;
+  return (
+    status === "queued" || status === "running" || wakeCount !== wakeCountSeen || (wakeAt !== null && wakeAt <= now)
+  );
+}
+
 /** What every list says of a run: its ID, its agent, and what people call it. */
 export const namesOf = ({ run, agent, brief }: ListedRow): Pick<Summary, "run" | "agent" | "title" | "startKey"> => ({
   ...{ run, agent, title: brief?.title ?? null, startKey: brief?.startKey ?? null },
@@ -95,28 +121,23 @@ const isHeld = ({ owner, leaseUntil }: ListedRow, now: number): boolean => owner
 /** The run has not ended, and no invocation holds a live lease. */
 export const isResumable = (row: ListedRow, now: number): boolean => !hasEnded(row) && !isHeld(row, now);
 
-/** `now`: epoch milliseconds, to judge the lease. `modelMs`: what a call of the model may take. */
-export function summaryOf(
-  row: ListedRow,
-  { now, modelMs }: { readonly now: number; readonly modelMs: number },
-): Summary {
+export function summaryOf(row: ListedRow, at: ReadAt): Summary {
   const { run, agentVersion, status, phase, version, epoch, takeovers } = row;
   const { createdAt, statusSince, lastCheckpointAt } = row;
   const { microUsd, tokensIn, tokensOut, beats }: Spent = row.spent;
   const spent = { usd: Number(usd(microUsd)), tokensIn, tokensOut };
   const inProgress = !hasEnded(row);
-  const asking = isHeld(row, now) ? askingSince(row) : null;
   return {
-    ...{ ...namesOf(row), agentVersion, status, phase, inProgress, resumable: isResumable(row, now) },
+    ...{ ...namesOf(row), agentVersion, status, phase, inProgress, resumable: isResumable(row, at.now) },
     ...{ version, epoch, beats, takeovers },
     parent: row.parent?.run ?? null,
+    ...callUnderWay(row, at),
     ...{
       createdAt,
       statusSince,
       lastCheckpointAt,
       wakeAt: row.wakeAt,
-      askingSince: asking,
-      slowFrom: asking === null ? null : asking + softIdleMs(modelMs),
+      ready: isReady(row, at.now),
       storeOutage: row.storeOutage,
       spent,
     },

@@ -11,9 +11,9 @@ export function labelWords({ label, outage, detachedCall, askingSince, slowFrom 
     return `${label} since ${timeOfDay(since, now)}, ${next}`;
   }
   // An older server does not say it.
-  if (outage === null && askingSince != null && label === PLAIN_ASKING)
+  if (outage == null && askingSince != null && label === PLAIN_ASKING)
     return askingWords({ askingSince, slowFrom }, now);
-  if (outage === null) return label;
+  if (outage == null) return label;
   const { since, tries, nextTryAt } = outage;
   const next = nextTryAt > now ? `next try at ${timeOfDay(nextTryAt, now)}` : "the next try is due";
   return `${label} since ${timeOfDay(since, now)}, tried ${count(tries, "time")}, ${next}`;
@@ -30,12 +30,28 @@ export const askingWords = (
   return `${PLAIN_ASKING} since ${timeOfDay(askingSince, now)}${slow}`;
 };
 
+export const UNDRIVEN = "no process drives it now, resumable";
+
 /**
- * The note beside the status in a list, or null: since when it asks its model, or when the model is called again. A row does
- * not know why it waits.
+ * Of a run that could be at work and that no process drives: why it could, to go on with; empty if that is plain. Null for any
+ * other run. A paused one waits for an operator.
  */
-export function noteWords({ phase, wakeAt, askingSince, slowFrom }: Summary, now: number): string | null {
+export function undrivenSince({ resumable, ready, status, wakeAt }: Summary, now: number): string | null {
+  // An older server does not say it.
+  if (!resumable || !ready) return null;
+  if (status === "queued" || status === "running") return "";
+  return wakeAt !== null && wakeAt <= now ? "its time has come; " : "something has arrived for it; ";
+}
+
+/**
+ * The note beside the status in a list, or null: since when it asks its model, that no process drives it, or when the model is
+ * called again. A row does not know why else it waits.
+ */
+export function noteWords(run: Summary, now: number): string | null {
+  const { phase, wakeAt, askingSince, slowFrom } = run;
   if (askingSince != null) return askingWords({ askingSince, slowFrom }, now);
+  const undriven = undrivenSince(run, now);
+  if (undriven !== null) return `${undriven}${UNDRIVEN}`;
   if (phase !== "RetryingLLM" || wakeAt === null || wakeAt <= now) return null;
   return `waits for its model, next call ${relative(wakeAt, now)}`;
 }

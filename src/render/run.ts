@@ -7,7 +7,7 @@ import type { Damaged } from "../ports/run-table.ts";
 import type { OpenGate, Shown, Summary, UnknownCall } from "../operations/views.ts";
 import { askedFor, grantWords } from "./grants.ts";
 import { type Ink, type Paint, type Style, pairs } from "./paint.ts";
-import { labelWords } from "./outage.ts";
+import { labelWords, undrivenSince } from "./outage.ts";
 import { renderChildren } from "./children.ts";
 import { renderWait } from "./input-waits.ts";
 import { fileLines } from "./files.ts";
@@ -76,7 +76,7 @@ function head(run: Shown, { now, paint }: Style): string[] {
     ...pairs(
       [
         ["status", `${inked(run.status, paint)}${label === run.status ? "" : paint("dim", `, ${label}`)}`],
-        ...drivenBy(run),
+        ...drivenBy(run, now),
         ["started", startWords(run, now)],
         ...cancelOf(run),
         ...firingOf(run, now),
@@ -106,10 +106,12 @@ function head(run: Shown, { now, paint }: Style): string[] {
 }
 
 /** A run that could be at work and is not. One that waits, is paused or is blocked says elsewhere for what. */
-const drivenBy = ({ status, resumable }: Shown): readonly (readonly [string, string])[] =>
-  resumable && (status === "running" || status === "queued")
-    ? [["driven by", "no process now; it is resumable, and the next invocation goes on with it"]]
-    : [];
+function drivenBy(run: Shown, now: number): readonly (readonly [string, string])[] {
+  const since = undrivenSince(run, now);
+  return since === null
+    ? []
+    : [["driven by", `${since}no process now; it is resumable, and the next invocation goes on with it`]];
+}
 
 /** What was delivered and no beat has taken in. An older server does not say it. */
 const unreadBy = ({ unread }: Shown, now: number): readonly (readonly [string, string])[] =>

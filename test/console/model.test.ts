@@ -28,6 +28,7 @@ const run = (name: string, of: Partial<Summary> = {}): Summary => ({
     startKey: null,
     askingSince: null,
     slowFrom: null,
+    ready: false,
   },
   ...of,
 });

@@ -53,6 +53,7 @@ const blocked: Shown = {
       startKey: null,
       askingSince: null,
       slowFrom: null,
+      ready: false,
       unread: null,
     },
     forkedFrom: null,

@@ -28,6 +28,7 @@ const waiting: Shown = {
       startKey: null,
       askingSince: null,
       slowFrom: null,
+      ready: false,
       unread: null,
     },
     forkedFrom: null,

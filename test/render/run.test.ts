@@ -50,6 +50,7 @@ const blocked: Shown = {
       startKey: null,
       askingSince: null,
       slowFrom: null,
+      ready: false,
       unread: null,
     },
     forkedFrom: null,

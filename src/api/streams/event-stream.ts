@@ -3,7 +3,7 @@
  * of that commit. So a reader that reconnects with `Last-Event-ID` loses no event and gets none twice.
  *
  * For a reader that asks for deltas, messages between them say what the model is saying: `event: delta`, whose ID names
- * the delta too, and `event: reset` for a step that has no reply.
+ * the delta too, and `event: reset` for a step that has no reply. `event: slow` says that the model takes longer than usual.
  */
 import { textOfEntry } from "../../history/entry-text.ts";
 import type { EventPage } from "../../operations/event-page.ts";
@@ -29,13 +29,20 @@ interface Wanted {
 export async function streamEvents(pageOf: PageOf, wanted: Wanted): Promise<Response> {
   const { cursor, deltas, startIndex, streams, seat } = wanted;
   const from = startIndex === null ? "" : `&startIndex=${startIndex}`;
+  let slowSince: number | undefined;
+  /** Sent once for each call. It is no commit, so it has no ID, and a reader that reconnects gets it again. */
+  const slowOf = (page: EventPage): string => {
+    const isNews = page.slowSince !== undefined && page.slowSince !== slowSince;
+    slowSince = page.slowSince;
+    return isNews ? `event: slow\ndata: ${JSON.stringify({ since: slowSince })}\n\n` : "";
+  };
   const place = (at: string): string => (deltas ? `deltas=true&cursor=${at}` : `after=${at.split(".")[0]}`);
   return followRun({
     ...{ pageOf, streams, seat, from: cursor, headers: {}, opening: `retry: ${RETRY_MS}\n\n`, broken: "" },
     queryOf: (at) => `${place(at)}${from}`,
     next: (page) => {
       const isOver = !page.inProgress && !page.more;
-      const text = `${resetOf(page.live)}${messagesOf(page.entries)}${deltasOf(page)}${isOver ? endOf(page) : ""}`;
+      const text = `${resetOf(page.live)}${messagesOf(page.entries)}${deltasOf(page)}${slowOf(page)}${isOver ? endOf(page) : ""}`;
       return { pieces: [text], isOver };
     },
   });

@@ -1,5 +1,6 @@
 /** Follows a run over HTTP until it ends, needs a human or is interrupted: page by page, each waits for news. */
 import { type FollowEnd, type FollowOptions, MAY_NEED_PERSON, needsPerson } from "../terminal/follow.ts";
+import { labelWords } from "../../render/outage.ts";
 import type { Requested } from "./outcomes.ts";
 
 /** How long one request waits for events. A run may begin to need a human without one. */
@@ -42,6 +43,6 @@ async function followed(
     if (!inProgress || shown === null) return { kind: "ended", shown };
     if (MAY_NEED_PERSON.has(shown.status) && shown.resumable && needsPerson(shown)) return { kind: "blocked", shown };
     // An invocation that holds the run drives it.
-    onLook(shown.label, !shown.resumable || (await isAttended()));
+    onLook(labelWords(shown, Date.now()), !shown.resumable || (await isAttended()));
   }
 }

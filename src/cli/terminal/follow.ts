@@ -6,7 +6,7 @@ import type { Status } from "../../core/phases.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import type { World } from "../../ports/world.ts";
 import { labelOfRow } from "../../operations/labels.ts";
-import { summaryOf } from "../../operations/summary.ts";
+import { callUnderWay } from "../../operations/summary.ts";
 import { askingWords } from "../../render/outage.ts";
 import { attachReader } from "../../operations/attach.ts";
 import { type LiveCursor, parseCursor } from "../../operations/live-cursor.ts";
@@ -79,7 +79,7 @@ export async function follow(world: World, options: Polling): Promise<FollowEnd>
       if (shown !== null && needsPerson(shown)) return { kind: "blocked", shown };
     }
     const at = { now: world.clock.now(), modelMs: world.limits.modelMs };
-    const { askingSince, slowFrom } = summaryOf(row, at);
+    const { askingSince, slowFrom } = callUnderWay(row, at);
     onLook(askingSince === null ? labelOfRow(row) : askingWords({ askingSince, slowFrom }, at.now));
     await bell.wait(lookEveryMs, stop);
     if (stop.aborted) return { kind: "stopped", shown: await show(world, run) };

@@ -1,6 +1,7 @@
 /** Sorts the runs of a list into the groups that an operator asks for, and says in words what each run does. */
 import { PHASES } from "../../core/phases.ts";
 import type { Summary } from "../../operations/views.ts";
+import { UNDRIVEN, undrivenSince } from "../../render/outage.ts";
 import { duration, relative } from "../../render/words.ts";
 
 export const GROUPS = ["needs", "running", "waiting", "failed", "completed", "cancelled"] as const;
@@ -42,12 +43,15 @@ export function phaseWords(run: Summary, now: number): string {
   const wakes = wakeAt !== null && wakeAt > now ? `, continues ${relative(wakeAt, now)}` : "";
   if (storeOutage !== null) return `store unavailable (${storeOutage.store})${wakes}`;
   if (restored != null && status === "paused") return "restored and paused until an operator resumes it";
-  if (status === "queued") return "waiting for its first beat";
-  if (phase === "ExecutingTools" && status === "waiting") return `waiting for an event or a time${wakes}`;
+  if (status === "queued") return `waiting for its first beat${run.resumable ? ", resumable" : ""}`;
+  if (phase === "ExecutingTools" && !run.ready && status === "waiting")
+    return `waiting for an event or a time${wakes}`;
   if (run.askingSince != null) {
     const slow = run.slowFrom != null && now >= run.slowFrom ? ", longer than usual" : "";
     return `asking the model, for ${duration(Math.max(0, now - run.askingSince))}${slow}`;
   }
+  const undriven = undrivenSince(run, now);
+  if (undriven !== null) return `${undriven}${UNDRIVEN}`;
   const { label } = PHASES[phase];
   return groupOf(run) === "needs" || status === "paused" ? label : `${label}${wakes}`;
 }

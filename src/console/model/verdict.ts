@@ -2,7 +2,8 @@
 import { MENDS } from "../../core/policy/mends.ts";
 import { BUDGET } from "../../core/policy/extension.ts";
 import { PHASES } from "../../core/phases.ts";
-import { dollars, relative, short } from "../../render/words.ts";
+import { UNDRIVEN, labelWords, undrivenSince } from "../../render/outage.ts";
+import { count, dollars, relative, short } from "../../render/words.ts";
 import type { Shown } from "../../operations/views.ts";
 
 export interface Verdict {
@@ -15,7 +16,16 @@ const ACCEPTED = "accepted; waiting for the run to take it";
 
 export function verdictOf(run: Shown, now: number): Verdict {
   if (!run.inProgress) return ended(run);
-  return asked(run, now) ?? waiting(run, now) ?? { says: sentence(run.label), action: null };
+  return asked(run, now) ?? waiting(run, now) ?? { says: atWork(run, now), action: null };
+}
+
+/** What it does, for how long the model is asked, what has arrived for it, and whether a process drives it. */
+function atWork(run: Shown, now: number): string {
+  const since = undrivenSince(run, now);
+  const undriven = since === null ? "" : ` ${sentence(`${since}${UNDRIVEN}`)}`;
+  // An older server does not say it.
+  const unread = run.unread == null ? "" : ` ${count(run.unread.count, "message")} not read yet.`;
+  return `${sentence(labelWords(run, now))}${undriven}${unread}`;
 }
 
 function ended({ status, failure, redrivable, spent }: Shown): Verdict {
