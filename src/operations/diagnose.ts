@@ -77,7 +77,7 @@ function* findingSteps(events: readonly TimelineEntry[], { calls, silent }: Know
   }));
   const all: readonly Finding[] = [
     ...cracks,
-    { ...DUPLICATE, evidence: duplicates(seen.digests, calls) },
+    { ...DUPLICATE, evidence: duplicates(seen, calls) },
     { ...CUT, evidence: seen.cuts },
   ];
   return [...all.filter(({ evidence }) => evidence.length > 0), ...all.filter(({ evidence }) => evidence.length === 0)];
@@ -91,6 +91,9 @@ interface Noticed {
   readonly equal: ReadonlyMap<string, ReadonlySet<string>>;
   /** The digest of the arguments of each call that was intended. */
   readonly digests: ReadonlyMap<string, string>;
+  /** The calls that made a child run, and those of which a human said that they did not happen. */
+  readonly handOffs: ReadonlySet<string>;
+  readonly denied: ReadonlySet<string>;
   readonly deaths: number;
 }
 
@@ -99,6 +102,7 @@ function* noticed(events: readonly TimelineEntry[]): Steps<Noticed> {
   const cuts: string[] = [];
   const [tools, digests] = [new Map<string, string>(), new Map<string, string>()];
   const equal = new Map<string, Set<string>>();
+  const [handOffs, denied] = [new Set<string>(), new Set<string>()];
   let [proposed, deaths] = [0, 0];
   yield* eachOf(events, (event) => {
     for (const { call, tool } of proposedBy(event, proposed)) tools.set(call, tool);
@@ -115,9 +119,11 @@ function* noticed(events: readonly TimelineEntry[]): Steps<Noticed> {
       const name = `${tools.get(event.call) ?? ""} ${event.argsDigest}`;
       if (!event.call.startsWith("undo-")) equal.set(name, (equal.get(name) ?? new Set()).add(event.call));
     }
+    if (event.kind === "ChildDispatched") handOffs.add(event.call);
+    if (event.kind === "ToolResultReconciled" && event.answer.as === "failed") denied.add(event.call);
     if (event.kind === "RecoveryDecided" && event.action.kind === "takeover") deaths += 1;
   });
-  return { signals, cuts, equal, digests, deaths };
+  return { signals, cuts, equal, digests, handOffs, denied, deaths };
 }
 
 /** A hand-off that did not succeed, and whose child run acted outside. */
@@ -143,17 +149,39 @@ function repeated({ equal, deaths }: Noticed): readonly string[] {
 }
 
 /**
+ * A call whose effect may stand, and stands once more if it is made again. That of a hand-off is what its child did, and a
+ * value that is written again is the same value.
+ */
+const mayDouble = ({ handOffs, denied }: Noticed, { call, effect, status, undoes, outside }: LedgerEntry): boolean =>
+  effect !== null &&
+  EFFECTS[effect].actsOutside &&
+  (EFFECTS[effect].isKnownByKey || !EFFECTS[effect].isDeduplicated) &&
+  undoes === undefined &&
+  (workStands(outside) || (MAY_STAND.has(status) && !handOffs.has(call) && !denied.has(call)));
+
+/**
+ * The calls whose effects stand. Calls under one key are one effect, so the undo of one of them undoes those before it, and
+ * what is made under that key afterwards is made once.
+ */
+function standingIn(seen: Noticed, calls: readonly LedgerEntry[]): readonly LedgerEntry[] {
+  const named = new Map(calls.map((call) => [call.call, call]));
+  let standing: readonly LedgerEntry[] = [];
+  for (const call of calls) {
+    const undone = named.get(call.undoes ?? "");
+    if (undone?.status === "compensated")
+      standing = standing.filter(({ tool, key }) => tool !== undone.tool || key !== undone.key);
+    if (mayDouble(seen, call)) standing = [...standing, call];
+  }
+  return standing;
+}
+
+/**
  * Effects that may have happened twice: the same arguments under two keys, one key of which the service made two things, or
  * a call without a key that ran again.
  */
-function duplicates(digests: Noticed["digests"], calls: readonly LedgerEntry[]): readonly string[] {
-  const acted = calls.filter(
-    ({ effect, status, undoes, outside }) =>
-      effect !== null &&
-      EFFECTS[effect].actsOutside &&
-      undoes === undefined &&
-      (MAY_STAND.has(status) || workStands(outside)),
-  );
+function duplicates(seen: Noticed, calls: readonly LedgerEntry[]): readonly string[] {
+  const { digests } = seen;
+  const acted = standingIn(seen, calls);
   const firsts = new Map<string, LedgerEntry>();
   const again = acted.flatMap((call) => {
     const name = `${call.tool} ${digests.get(call.call) ?? ""}`;

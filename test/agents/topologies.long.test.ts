@@ -11,6 +11,8 @@ import { branch, chaos as yearlyChaos, departmentAgent, yearly } from "../../age
 import type { Chaos } from "../../src/sdk/chaos.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import { audit } from "../../src/doctor/audit.ts";
+import { diagnose } from "../../src/operations/diagnose.ts";
+import type { World } from "../../src/ports/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Json } from "../../src/core/json.ts";
 import { playRun } from "../support/runs/topology-run.ts";
@@ -23,20 +25,31 @@ function world(chaos: Chaos): string {
   return dir;
 }
 
-const EXAMPLES: readonly (readonly [string, Agent, Chaos, readonly RegExp[]])[] = [
-  ["invoice", invoiceClerk as Agent, invoiceChaos, [/^Booked as B1\.$/, /^Booked as B2\.$/]],
-  ["event", event as Agent, eventChaos, [/in the Garden/, /in the Garden/]],
-  ["letter", letter as Agent, letterChaos, [/lighthouse keeper/, /lighthouse keeper/]],
-  ["compare", compare as Agent, compareChaos, [/Epson.*Best buy for Reader 1: \w+\.$/s, /Kyocera.*Best buy/s]],
+/** Each with its results, and with what their diagnosis has evidence of: no healthy run has any. */
+const EXAMPLES: readonly (readonly [string, Agent, Chaos, readonly RegExp[], readonly (readonly string[])[]])[] = [
+  ["invoice", invoiceClerk as Agent, invoiceChaos, [/^Booked as B1\.$/, /^Booked as B2\.$/], [[], []]],
+  ["event", event as Agent, eventChaos, [/in the Garden/, /in the Garden/], [["stalePlan"], ["stalePlan"]]],
+  ["letter", letter as Agent, letterChaos, [/lighthouse keeper/, /lighthouse keeper/], [[], ["deadlock"]]],
+  [
+    "compare",
+    compare as Agent,
+    compareChaos,
+    [/Epson.*Best buy for Reader 1: \w+\.$/s, /Kyocera.*Best buy/s],
+    [[], []],
+  ],
 ];
+
+const evidenceIn = async (world: World, run: string): Promise<readonly string[]> =>
+  ((await diagnose(world, run)) ?? []).flatMap(({ likely, evidence }) => (evidence.length > 0 ? [likely] : []));
 
 /** The agents of their child runs. */
 const OTHERS = [researcher, departmentAgent, branch] as readonly unknown[] as readonly Agent[];
 
-test.each(EXAMPLES)("%s does its task, and each effect once", async (_, agent, chaos, results) => {
+test.each(EXAMPLES)("%s does its task, and each effect once", async (_, agent, chaos, results, cracks) => {
   const dir = world(chaos);
   for (const [index, wanted] of results.entries()) {
-    const { shown } = await playRun(agent, { input: chaos.input(index + 1) as Json, others: OTHERS });
+    const { shown, harness, run } = await playRun(agent, { input: chaos.input(index + 1) as Json, others: OTHERS });
+    expect(await evidenceIn(harness.world, run)).toEqual(cracks[index]);
     expect(shown).toMatchObject({ status: "completed", result: expect.stringMatching(wanted) });
   }
   const effects = (await chaos.effects?.(dir)) ?? [];
@@ -48,6 +61,7 @@ test("an evening whose room is free and an invoice that is read well need no rec
   world(eventChaos);
   const free = await playRun(event as Agent, { input: { team: "A", taken: "" } });
   expect([free.shown?.result, free.cracks]).toEqual([expect.stringContaining("in the Loft"), []]);
+  expect(await evidenceIn(free.harness.world, free.run)).toEqual([]);
   world(invoiceChaos);
   const text = "Invoice 1: paper 12.50, train 80.00. Total: 92.50";
   const { shown, moves } = await playRun(invoiceClerk as Agent, { input: { text } });
@@ -96,4 +110,16 @@ test("the yearly report sums up its branches, whichever invocation of the root d
     });
     expect(await yearlyChaos.effects?.(dir)).toHaveLength(8);
   }
+});
+
+test("a yearly report of four departments, whose root is parked while they work, gives no signal", async () => {
+  world(yearlyChaos);
+  const departments = ["Sales", "Repairs", "Rents", "Parts"].map((name) => ({
+    name,
+    branches: [`${name} Rome`, `${name} Oslo`],
+  }));
+  const input = { company: "Company", departments };
+  const { shown, harness, run } = await playRun(yearly as Agent, { input, others: OTHERS });
+  expect(shown).toMatchObject({ status: "completed", signals: [] });
+  expect(await evidenceIn(harness.world, run)).toEqual([]);
 });

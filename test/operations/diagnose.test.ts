@@ -74,6 +74,48 @@ describe("a duplicate effect", () => {
       expect(seenIn(findingsIn([], { calls: [first, each], silent: [] }))).toEqual([]);
   });
 
+  test("is none where the first was undone before the second was made under the same key", () => {
+    // The second call found what the first had made, and one undo takes it back.
+    const made = [entry({ externalId: "mail-1", status: "compensated" }), entry({ call: "c2", externalId: "mail-1" })];
+    const undo = entry({ call: "undo-c1", undoes: "c1", key: "undo-k1" });
+    const third = entry({ call: "c3", externalId: "mail-2" });
+    expect(seenIn(findingsIn(intents, { calls: [...made, undo, third], silent: [] }))).toEqual([]);
+    const fourth = entry({ call: "c4", externalId: "mail-3" });
+    expect(seenIn(findingsIn(intents, { calls: [...made, undo, third, fourth], silent: [] }))).toMatchObject([
+      { likely: "duplicateEffect", evidence: [expect.stringContaining("the service made mail-2 and mail-3")] },
+    ]);
+  });
+
+  test("is none where a human said that the first did not happen, and is one where it did", () => {
+    const calls = [entry({ status: "reconciled" }), entry({ call: "c2", key: "k2" })];
+    const told = (as: "failed" | "succeeded") =>
+      at({ kind: "ToolResultReconciled", call: "c1", answer: { as, by: "ada", note: null, value: null } });
+    const seen = (as: "failed" | "succeeded") => seenIn(findingsIn([...intents, told(as)], { calls, silent: [] }));
+    expect(seen("failed")).toEqual([]);
+    expect(seen("succeeded")).toMatchObject([{ likely: "duplicateEffect" }]);
+  });
+
+  test("is none where the same value is written again", () => {
+    const calls = [
+      entry({ effect: "idempotent", attempts: 2 }),
+      entry({ effect: "idempotent", call: "c2", key: "k2", attempts: 1 }),
+    ];
+    expect(seenIn(findingsIn(intents, { calls, silent: [] }))).toEqual([]);
+  });
+
+  test("is none where two hand-offs of one task did nothing outside, and is one where both did", () => {
+    const dispatched = ["c1", "c2"].map((call) =>
+      at({ kind: "ChildDispatched", call, child: `local-${call}`, try: 1 }),
+    );
+    const outside = { calls: [{ tool: "mail", call: "c1", key: "k", outcome: "succeeded" as const }] };
+    const seen = (did: Partial<LedgerEntry>) => {
+      const calls = [entry(did), entry({ ...did, call: "c2", key: "k2" })];
+      return seenIn(findingsIn([...intents, ...dispatched], { calls, silent: [] }));
+    };
+    expect(seen({})).toEqual([]);
+    expect(seen({ outside })).toMatchObject([{ likely: "duplicateEffect" }]);
+  });
+
   test("is none under one key, for a reader, or when it was undone", () => {
     const quiet = [
       entry({ call: "c2" }),
@@ -124,6 +166,46 @@ test("whole runs are diagnosed from their events", async () => {
     "cascadingPoison",
   ]);
   expect(await diagnose(poisoned.harness.world, "local-none")).toBeNull();
+  // Neither a tool that is asked twice nor a pipeline whose end holds is a finding.
+  const asking: ScriptedReply[] = [poll(), poll(), { text: "It is the same." }];
+  const asks = roleAgent(react({ maxBeats: 9 }), {
+    reply: () => asking.shift() ?? expect.fail("a fourth call"),
+    ...{ tools: { look }, loops: "ignore" as const },
+  });
+  const healthy = pipeline({ stages: [{ name: "write", instructions: "Write." }], endToEnd: () => true });
+  for (const agent of [asks.agent, roleAgent(healthy, { reply: () => ({ text: "It is." }) }).agent]) {
+    const { harness, run, shown } = await playRun(agent);
+    expect(shown?.status).toBe("completed");
+    expect(seenIn(await diagnose(harness.world, run))).toEqual([]);
+  }
+});
+
+test.each([
+  ["ignores the keys that it gets", false],
+  ["honours the keys that it gets", true],
+])("a run whose service %s", async (_, honours) => {
+  const made: string[] = [];
+  const mail = tool({
+    ...{ input: z.object({ text: z.string() }), effect: "keyed", key: () => "welcome_ada" },
+    run: ({ key }) => {
+      if (!honours || !made.includes(key)) made.push(key);
+      return `mail-${made.length}`;
+    },
+    externalId: String,
+  });
+  const replies: ScriptedReply[] = [
+    { calls: [{ tool: "mail", args: { text: "Hello." } }] },
+    { calls: [{ tool: "mail", args: { text: "Hello." } }] },
+    { text: "Sent." },
+  ];
+  const { agent } = roleAgent(react({ maxBeats: 9 }), {
+    ...{ reply: () => replies.shift() ?? expect.fail("a fourth call"), tools: { mail } },
+  });
+  const { harness, run, shown } = await playRun(agent);
+  expect(shown?.status).toBe("completed");
+  expect(seenIn(await diagnose(harness.world, run)).map(({ likely, evidence }) => [likely, ...evidence])).toEqual(
+    honours ? [] : [["duplicateEffect", expect.stringMatching(/mail-1 and mail-2: it ignores the key$/)]],
+  );
 });
 
 test("a child that ended unheard, is gone or cannot be read shows as a lost hand-off", async () => {
