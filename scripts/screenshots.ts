@@ -23,7 +23,7 @@ const DESK = `
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { askHuman, check, defineAgent, scriptedModel, tool } from "cairn-run";
+import { askHuman, check, childTool, defineAgent, scriptedModel, tool } from "cairn-run";
 import { z } from "zod";
 
 const order = z.object({ order: z.string() });
@@ -69,6 +69,9 @@ const tools = {
   askCustomerDesk: askHuman({ description: "Asks the customer desk.", answer: z.object({ keep: z.enum(["first", "second"]) }), timeLimit: "2d" }),
 };
 export const complaints = defineAgent({ name: "complaints", ...common, model: model("desk-large"), tools, done: [check("settled", ({ task }) => !task.order.startsWith("X") || "no such order exists")] });
+const round = scriptedModel({ name: "desk-large", reply: ({ task, calls }) => calls.length > 0 ? { text: "All settled." } : { calls: task.json.orders.map((order) => ({ tool: "settle", args: { order, steps: ["lookUpOrder", "checkStock"] } })) } });
+export const morning = defineAgent({ name: "morning-round", ...common, task: z.object({ orders: z.array(z.string()) }), model: round, done: [check("settled", () => true)],
+  tools: { settle: childTool({ agent: "complaints", description: "Settles one order.", input: common.task, budget: { beats: 20, usd: 0.5 }, }) } });
 export const nightly = defineAgent({ name: "nightly-report", ...common, model: model("desk-small"), tools: { lookUpOrder: tools.lookUpOrder }, done: [check("settled", () => true)],
   schedule: { every: "cron(0 3 * * ? *)", timezone: "Europe/Berlin", input: { order: "all", steps: ["lookUpOrder"] } } });
 `;
@@ -83,6 +86,8 @@ const RUNS: readonly (readonly [order: string, steps: readonly string[]])[] = [
   ["A-1042", ["lookUpOrder", "checkStock", "refund", "bookCourier"]],
   ["X-1", ["lookUpOrder"]],
 ];
+/** A list of thirty runs of one agent, which only their titles tell apart. */
+const MORE = Array.from({ length: 30 - RUNS.length }, (_, index) => `B-${2001 + index}`);
 
 async function main(): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), "cairn-desk-"));
@@ -96,7 +101,9 @@ async function main(): Promise<void> {
   try {
     await until(async () => (await fetch(`${url}/healthz`).catch(() => null))?.ok === true);
     const runs = new Map<string, string>();
-    for (const [order, steps] of RUNS) runs.set(order, await start(url, { order, steps }));
+    for (const order of MORE) await start(url, "complaints", { order, steps: ["lookUpOrder"] });
+    for (const [order, steps] of RUNS) runs.set(order, await start(url, "complaints", { order, steps }));
+    runs.set("round", await start(url, "morning-round", { orders: ["C-1", "C-2", "C-3"] }));
     await until(async () => (await waiting(url)) === 2 && (await blocked(url)) === 1 && (await running(url)) === 0);
     const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
     mkdirSync(OUT, { recursive: true });
@@ -133,6 +140,10 @@ async function photograph(
     needs: "needs",
     schedules: "schedules",
     agent: "agents/complaints",
+    failed: `run/${runs.get("X-1") ?? ""}`,
+    round: `run/${runs.get("round") ?? ""}`,
+    family: `run/${runs.get("round") ?? ""}?tab=family`,
+    health: "health",
   };
   const context = await browser.newContext({
     viewport: { width, height: width === 390 ? 780 : 800 },
@@ -164,8 +175,8 @@ function startServer(dir: string, port: number): ChildProcess {
   });
 }
 
-async function start(url: string, input: object): Promise<string> {
-  const body = JSON.stringify({ agent: "complaints", input });
+async function start(url: string, agent: string, input: object): Promise<string> {
+  const body = JSON.stringify({ agent, input });
   const answer = await fetch(`${url}/runs`, { method: "POST", body, headers: { "content-type": "application/json" } });
   if (!answer.ok) throw new Error(await answer.text());
   return ((await answer.json()) as { readonly run: string }).run;

@@ -31,7 +31,7 @@ test("an approval shows the task and what the tools gave before", async () => {
   const { page } = await openPage();
   await page.goto(`${url}/#/needs`);
   const card = page.locator(".need").first();
-  await expect.poll(() => card.innerText()).toMatch(/task\s+\{"steps":\["note","pay"\]\}\s+note c1\s+noted step 1/);
+  await expect.poll(() => card.innerText()).toMatch(/task\s+\{"steps": \["note", "pay"\]\}\s+note c1\s+noted step 1/);
 });
 
 test("an empty list names the agents that can be started", async () => {

@@ -54,6 +54,26 @@ describe("the rows of the timeline", () => {
     expect(read([])).toEqual([]);
   });
 
+  test("a call of a child run lasts until its end, whatever becomes of the process of its parent, and leads to its run", () => {
+    const [asked, intended, , settled] = beat(1) as readonly [TimelineEntry, TimelineEntry, unknown, TimelineEntry];
+    const child = { call: "c1", child: "local-kid", agent: "kid", try: 1, grant: { beats: 4 } };
+    const at = (ms: number, event: object): TimelineEntry =>
+      ({ version: 2, epoch: 1, at: ms, ...event }) as unknown as TimelineEntry;
+    const takeover = { kind: "takeover", from: "x", takeovers: 1 };
+    const dispatched = [asked, intended, at(2_000, { kind: "ChildDispatched", ...child })];
+    const died = at(5_000, { kind: "RecoveryDecided", rule: "takeover", why: "", action: takeover });
+    const laneIn = (entries: readonly TimelineEntry[]) =>
+      rowsOf(entries).flatMap((row) => (row.kind === "beat" ? row.lanes : []))[0];
+    expect(laneIn([...dispatched, died])).toMatchObject({
+      outcome: "open",
+      spans: [{ kind: "child", from: 2_000, to: null }],
+    });
+    const all = [...dispatched, died, { ...settled, at: 9_000 }];
+    expect(laneIn(all)).toMatchObject({ outcome: "succeeded", spans: [{ kind: "child", from: 2_000, to: 9_000 }] });
+    const lines = rowsOf(all).flatMap((row) => row.lines);
+    expect(lines.flatMap(({ about }) => about ?? [])).toEqual(["local-kid"]);
+  });
+
   test("are one path for each tone in the map, however many they are", () => {
     const rows = rowsOf(Array.from({ length: 500 }, (_, index) => beat(index + 1)).flat());
     const map = mapOf(rows, { width: 1_000, height: 32 });

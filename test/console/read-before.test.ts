@@ -30,7 +30,7 @@ test("shows the last three results before the call by tool, and neither failures
   );
   expect(told).toEqual([
     { call: "c1", tool: "search", says: "first" },
-    { call: "c2", tool: "search", says: '{"found":2}' },
+    { call: "c2", tool: "search", says: '{"found": 2}' },
     { call: "c4", tool: "read", says: "a long text…" },
   ]);
 });

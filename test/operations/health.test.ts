@@ -6,7 +6,7 @@ import { healthOf } from "../../src/operations/health.ts";
 import { performOperation } from "../../src/operations/perform.ts";
 import { OPERATIONS } from "../../src/operations/table.ts";
 import { beginRun } from "../support/harness/drive.ts";
-import { createHarness, scriptedAgent } from "../support/harness/harness.ts";
+import { createHarness, rowOf, scriptedAgent } from "../support/harness/harness.ts";
 
 const contextOf = ({ world }: Pick<ReturnType<typeof createHarness>, "world">) => ({
   ...{ world, by: "ada", tenant: "local", agentOf: async () => null },
@@ -57,4 +57,18 @@ test("another tenant sees neither the checks, which name runs of all, nor what a
   expect(await healthOf({ ...asked, tenant: "acme", isOperator: true })).toMatchObject({
     ...{ examined: { checks }, spend: { todayUsd: 3 } },
   });
+});
+
+test("counts no more than a thousand live runs, since each costs a read on AWS", async () => {
+  const harness = createHarness();
+  const { run } = await beginRun(harness.world, scriptedAgent({}), {});
+  const row = rowOf(harness, run);
+  let read = 0;
+  const alive: typeof harness.world.table.alive = async ({ limit }) => {
+    read += limit;
+    return { rows: Array.from({ length: limit }, () => row), damaged: [], behind: [], next: "more" };
+  };
+  const world = { ...harness.world, table: { ...harness.world.table, alive } } as typeof harness.world;
+  expect(await healthOf(contextOf({ world }))).toMatchObject({ live: { queued: 1_000 }, isMore: true });
+  expect(read).toBe(1_000);
 });

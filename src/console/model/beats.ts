@@ -10,9 +10,12 @@ import { proposedBy } from "../../core/calls/proposed-calls.ts";
 import { shortValue, visible } from "../../render/words.ts";
 import type { TimelineEntry } from "../../operations/views.ts";
 
-/** One stretch of a lane. `lost`: its process died before it was recorded. `wait`: a human is asked. */
+/**
+ * One stretch of a lane. `lost`: its process died before it was recorded. `wait`: a human is asked. `child`: a child run
+ * works, whatever becomes of the process of its parent.
+ */
 export interface Span {
-  readonly kind: "model" | "run" | "wait" | "lost";
+  readonly kind: "model" | "run" | "wait" | "child" | "lost";
   readonly from: number;
   /** Null: not over yet. */
   readonly to: number | null;
@@ -31,6 +34,8 @@ export interface Told {
   readonly at: number;
   readonly kind: TimelineEntry["kind"];
   readonly says: string;
+  /** The run that it is about, if it is not this one. */
+  readonly about: string | null;
 }
 
 export interface Beat {
@@ -120,7 +125,7 @@ class Layout {
     const { version, at, kind } = entry;
     const open = this.#rows.at(-1);
     if (says === null || open === undefined) return;
-    open.lines.push({ version, at, kind, says: visible(says) });
+    open.lines.push({ version, at, kind, says: visible(says), about: otherRunIn(entry) });
     open.shown = null;
   }
 
@@ -187,6 +192,13 @@ class Layout {
   }
 }
 
+/** The child run of an event. */
+function otherRunIn(entry: TimelineEntry): string | null {
+  if ("child" in entry) return entry.child;
+  const body = entry.kind === "MessageAbsorbed" && entry.stage === "taken" ? entry.body : null;
+  return body?.kind === "child" ? body.child : null;
+}
+
 function followed(lane: Lane, entry: TimelineEntry): Lane {
   const { at } = entry;
   switch (entry.kind) {
@@ -199,6 +211,8 @@ function followed(lane: Lane, entry: TimelineEntry): Lane {
       return { ...lane, spans: closed(lane.spans, at) };
     case "ToolInvoked":
       return { ...lane, outcome: "open", spans: [...closed(lane.spans, at), { kind: "run", from: at, to: null }] };
+    case "ChildDispatched":
+      return { ...lane, outcome: "open", spans: [...closed(lane.spans, at), { kind: "child", from: at, to: null }] };
     case "ToolResultRecorded":
       return { ...lane, outcome: entry.outcome, spans: closed(lane.spans, at) };
     case "ToolOutcomeUnknown":

@@ -1,5 +1,6 @@
 /** What the tools of a run gave before a call, the newest last: what its approval rests on. */
 import { ledgerOf } from "../../history/call-ledger.ts";
+import { jsonLine } from "./visible-text.ts";
 import type { TimelineEntry } from "../../operations/views.ts";
 
 export interface ReadBefore {
@@ -16,8 +17,7 @@ export function readBefore(entries: readonly TimelineEntry[], call: string): rea
     if (entry.kind !== "ToolResultRecorded" || entry.outcome !== "succeeded" || entry.call === call) return [];
     const { value } = entry;
     const json = value.kind === "inline" ? value.json : `${value.head}…`;
-    const says = typeof json === "string" ? json : JSON.stringify(json);
-    return [{ call: entry.call, tool: tools.get(entry.call) ?? "", says }];
+    return [{ call: entry.call, tool: tools.get(entry.call) ?? "", says: jsonLine(json) }];
   });
   return given.slice(-SHOWN_MAX);
 }

@@ -9,3 +9,12 @@ export const visibleText = (text: string): string => text.split(/\r?\n/).map(vis
 
 /** JSON to read and to edit: an escape means the same character. */
 export const jsonText = (json: unknown): string => visibleText(JSON.stringify(json, null, 2) ?? "");
+
+/** A text, or JSON on one line that a narrow page may break between its parts: its strings have no line breaks. */
+export const jsonLine = (json: unknown): string =>
+  typeof json === "string"
+    ? json
+    : (JSON.stringify(json, null, 1) ?? "").replaceAll(
+        /([{[])\n *|\n *([}\]])|\n */g,
+        (_, opens?: string, closes?: string) => opens ?? closes ?? " ",
+      );

@@ -1,7 +1,7 @@
 /** What a human who decides has to know of the run: its task, and what its tools gave before the call. */
 import { ask } from "../api/http.ts";
 import { pathOf } from "../model/commands.ts";
-import { visibleText } from "../model/visible-text.ts";
+import { jsonLine, visibleText } from "../model/visible-text.ts";
 import { useRead } from "../store/use-read.ts";
 import type { EventPage } from "../../operations/event-page.ts";
 import type { Shown } from "../../operations/views.ts";
@@ -24,11 +24,10 @@ export function Background({ run, before }: { readonly run: string; readonly bef
   );
   // Without it the card has all that a decision needs, so no reason is shown.
   if (value === null) return null;
-  const task = typeof value.task === "string" ? value.task : JSON.stringify(value.task);
   return (
     <dl class="facts small">
       <dt>task</dt>
-      <dd>{visibleText(short(task, TASK_CHARACTERS))}</dd>
+      <dd>{visibleText(short(jsonLine(value.task), TASK_CHARACTERS))}</dd>
       {value.read.map(({ call, tool, says }) => [
         <dt key={call}>
           {tool} <code>{call}</code>

@@ -8,7 +8,7 @@ import { useSome } from "../parts/some.tsx";
 import { hrefOf } from "../store/route.ts";
 import { runs } from "../store/runs.ts";
 import { messageWords } from "../../render/message.ts";
-import { shortRun } from "../../render/words.ts";
+import { shortRun, titleWords } from "../../render/words.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 
 const childrenIn = (entries: readonly TimelineEntry[]): readonly Child[] =>
@@ -37,7 +37,10 @@ export function Family({ run, entries }: { readonly run: Shown; readonly entries
           <h2>Children</h2>
           {run.parent === null ? null : (
             <p>
-              It is a child itself: <a href={hrefOf(["run", run.parent])}>its parent</a> <code>{run.parent}</code>
+              It is a child itself, of{" "}
+              <a href={hrefOf(["run", run.parent])}>
+                <code>{run.parent}</code>
+              </a>
             </p>
           )}
           {children.length === 0 ? (
@@ -59,7 +62,8 @@ export function Family({ run, entries }: { readonly run: Shown; readonly entries
             <ol class="effects">
               {messages.map(({ message, at, body }) => (
                 <li key={message}>
-                  <When at={at} class="quiet small" /> {messageWords(body, (call) => call)}
+                  <When at={at} class="quiet small" /> {messageWords(body, (call) => call)}{" "}
+                  {body.kind === "child" ? <a href={hrefOf(["run", body.child])}>its run</a> : null}
                 </li>
               ))}
             </ol>
@@ -78,6 +82,7 @@ function ChildLine({ child: { run, agent, call } }: { readonly child: Child }) {
       <a href={hrefOf(["run", run])}>
         {agent} <code>{shortRun(run)}</code>
       </a>
+      {known === undefined ? null : <span>{titleWords(known)}</span>}
       {known === undefined ? null : <Status group={groupOf(known)} word={known.status} />}
       {known === undefined ? null : <span>{money(known.spent.usd)}</span>}
       <span class="quiet small">

@@ -5,7 +5,7 @@ import { offered } from "../model/allowed.ts";
 import { dollarsIn } from "../model/budget.ts";
 import { groupOf } from "../model/groups.ts";
 import { type Verdict, verdictOf } from "../model/verdict.ts";
-import { visibleText } from "../model/visible-text.ts";
+import { jsonLine, visibleText } from "../model/visible-text.ts";
 import { ActionDialog } from "../parts/action-dialog.tsx";
 import { BudgetWarning, MeterBar } from "../parts/budget-bar.tsx";
 import { Copy, Empty, Loading, MayBeOld, Problem, ShownJson, When } from "../parts/basics.tsx";
@@ -198,7 +198,7 @@ const EXCERPT_CHARACTERS = 160;
 
 /** Its beginning; a click shows the rest. */
 function Excerpt({ value }: { readonly value: Json }) {
-  const words = typeof value === "string" ? value : JSON.stringify(value);
+  const words = jsonLine(value);
   if (words.length <= EXCERPT_CHARACTERS) return <code>{visibleText(words)}</code>;
   return (
     <details>

@@ -136,7 +136,7 @@ function BeatRow({ beat, isFull, run }: { readonly beat: Beat; readonly isFull: 
 
 /** What was said of one event. What a rule or a human decided leads to the reason. */
 const Line = (of: { readonly run: Shown; readonly line: Told; readonly class: string }) => {
-  const { version, at, kind, says } = of.line;
+  const { version, at, kind, says, about } = of.line;
   return (
     <p class={`event ${of.class}`} title={`${exact(at)}\n${says}`}>
       <Version run={of.run} version={version} />
@@ -144,6 +144,11 @@ const Line = (of: { readonly run: Shown; readonly line: Told; readonly class: st
         {timeOfDay(at, at)}
       </time>
       <span class="cut">{says}</span>
+      {about === null ? null : (
+        <a class="why" href={hrefOf(["run", about])}>
+          its run
+        </a>
+      )}
       {DECISIONS.has(kind) ? (
         <a class="why" href={hrefOf(["run", of.run.run], { tab: "why", v: String(version) })}>
           why
