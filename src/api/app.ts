@@ -142,7 +142,7 @@ function addRuns<From extends object>(app: Api<From>, options: ApiOptions<From>)
   app.openapi(routes.startRoute, async (c) => {
     const { "Idempotency-Key": idempotencyKey = null } = c.req.valid("header");
     const wanted = { ...c.req.valid("json"), idempotencyKey };
-    const started = await startOf({ ...known, caller: c.get("caller") }, wanted);
+    const started = await startOf({ ...known, caller: c.get("caller"), headers: c.req.raw.headers }, wanted);
     const headers = { location: `${baseOf(c.env)}/runs/${started.run}` };
     return c.json(started, started.started ? 202 : 200, headers);
   });
@@ -192,7 +192,7 @@ function addPlain<From extends object>(
       const named = routes.fromPath(operation, c.req.param());
       const given = keyed(operation, { ...(said as object), ...(asked as object), ...named }, c);
       const ifMatch = c.req.header("if-match") ?? "";
-      const context = { ...options, caller: c.get("caller") };
+      const context = { ...options, caller: c.get("caller"), headers: c.req.raw.headers };
       const { status, outcome } = await outcomeOf(context, operation, { given, ifMatch });
       return answerWith(c.req.raw, outcome, status);
     });

@@ -7,7 +7,13 @@ export const key = z.string().min(1).max(BOUNDS.idempotencyKeyCharactersMax);
 
 const idempotencyKey = (description: string) => key.optional().openapi({ description });
 
+const trace = (description: string) => z.string().optional().openapi({ description });
+
 export const startHeaders = z.object({
+  traceparent: trace(
+    "The trace of the caller (W3C Trace Context). The run links to it, or is a part of it if its agent says so. One that is malformed is ignored.",
+  ),
+  tracestate: trace("What belongs to that trace. At most 512 characters of it are kept."),
   "Idempotency-Key": idempotencyKey(
     "The same key with the same agent and input gives the same run, however often it is sent. When the data of that run is removed (a day after its end), the answer is 409 `Ended` for as long as the key is kept (30 days). Without a key each request starts a run of its own, so a request that is sent again after a lost answer starts a second run.",
   ),

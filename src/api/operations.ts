@@ -15,6 +15,7 @@ import { type Row, hasEnded } from "../protocol/row.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 import type { World } from "../ports/world.ts";
 import type { AgentCatalogue } from "../operations/agents.ts";
+import { callerTraceIn } from "../operations/caller-trace.ts";
 import type { AnyOperation, OperationContext } from "../operations/operation.ts";
 import { performAny, performOperation } from "../operations/perform.ts";
 import type { FiringsOf } from "../operations/schedules.ts";
@@ -51,12 +52,15 @@ export interface Asked {
   readonly examine?: OperationContext["examine"];
   /** What each tenant may do. */
   readonly limits?: AccessOptions["limits"];
+  /** The headers of the request that name the trace of the caller. */
+  readonly headers?: Headers;
 }
 
 export const contextOf = (
-  { world, caller, agentOf, agents, firingsOf, examine, limits }: Asked,
+  { world, caller, agentOf, agents, firingsOf, examine, limits, headers }: Asked,
   row: Row | null,
 ): OperationContext => ({
+  ...tracedIn(headers),
   ...countedIn(limits, caller),
   ...(firingsOf !== undefined && { firingsOf }),
   ...(examine !== undefined && { examine }),
@@ -66,6 +70,12 @@ export const contextOf = (
   agentOf: async (name) => (isName(name) ? agentOf(name).catch(asInvalid) : null),
   ...(row !== null && { row }),
 });
+
+function tracedIn(headers?: Headers): Pick<OperationContext, "trace"> {
+  if (headers === undefined) return {};
+  const trace = callerTraceIn({ traceparent: headers.get("traceparent"), tracestate: headers.get("tracestate") });
+  return trace === null ? {} : { trace };
+}
 
 interface Wanted {
   readonly agent: string;

@@ -21,6 +21,10 @@ export const COMMANDS: readonly TypedCommand[] = [
       },
       { flag: "--key <key>", help: "idempotency key: the same key gives the same run, also for 30 days after its end" },
       {
+        flag: "--traceparent <header>",
+        help: "the trace of the caller, as the W3C writes it: the run links to it (default: TRACEPARENT of the environment)",
+      },
+      {
         flag: "--wait",
         help: "wait until the run has ended or needs an operator; drive the run if no other process does",
       },

@@ -1,5 +1,6 @@
 /** Helpers with which commands perform operations of the operation table, and turn refused outcomes into errors. */
 import { DEFAULT_TENANT } from "../core/ids.ts";
+import { callerTraceIn } from "../operations/caller-trace.ts";
 import type { AnyOperation, OperationContext } from "../operations/operation.ts";
 import { UserError, EXIT } from "../compose/user-error.ts";
 import type { Opened } from "../compose/open.ts";
@@ -13,9 +14,16 @@ export const contextOf = (
   more: Partial<OperationContext> = {},
 ): OperationContext => ({
   ...{ world, tenant: DEFAULT_TENANT, agentOf: async () => null, origin: { from: shell.host(), token: null } },
+  ...tracedBy(shell),
   ...more,
   by: operator ?? more.by ?? shell.user(),
 });
+
+/** The trace that the environment names, as tools that trace commands set it. */
+export function tracedBy({ env }: Pick<Shell, "env">): Pick<OperationContext, "trace"> {
+  const trace = callerTraceIn({ traceparent: env["TRACEPARENT"], tracestate: env["TRACESTATE"] });
+  return trace === null ? {} : { trace };
+}
 
 interface Words {
   readonly what: string;

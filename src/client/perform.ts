@@ -5,6 +5,9 @@ import { type Asking, type Endpoint, ask, unsendable } from "./request.ts";
 /** What every method takes besides. */
 export interface Asked {
   readonly signal?: AbortSignal;
+  /** The trace of the caller, by the W3C's Trace Context: a run that the request starts links to it or is a part of it. */
+  readonly traceparent?: string;
+  readonly tracestate?: string;
 }
 
 /** A precondition: the resume token of the run as the caller saw it. A run of a later epoch refuses with `Stale`. */
@@ -19,7 +22,7 @@ export const performAt =
   (endpoint: Endpoint) =>
   async (name: RoutedOperation, given: GivenInput & Steering, how: Partial<Asking> = {}): Promise<unknown> => {
     const [method, template, kind] = PLACES[name];
-    const { signal, ifMatch, ...all } = given;
+    const { signal, ifMatch, traceparent, tracestate, ...all } = given;
     const rest = { ...all };
     const path = template.replaceAll(/\{(\w+)\}/g, (_, field: string) => {
       const value = String(all[field]);
@@ -28,7 +31,12 @@ export const performAt =
       if (/^\.{0,2}$/.test(value)) throw unsendable(`no path has the ${field} "${value}"`);
       return encodeURIComponent(value);
     });
-    const headers = { ...(ifMatch === undefined ? {} : { "if-match": ifMatch }), ...how.headers };
+    const headers = {
+      ...(ifMatch !== undefined && { "if-match": ifMatch }),
+      ...(traceparent !== undefined && { traceparent }),
+      ...(tracestate !== undefined && { tracestate }),
+      ...how.headers,
+    };
     const carried = method === "post" ? { body: rest } : { query: rest as NonNullable<Asking["query"]> };
     return ask(endpoint, {
       method,

@@ -40,6 +40,8 @@ interface HttpTarget {
   readonly keyHeader?: string;
   /** The header with the epoch, for a service that refuses an epoch below the highest one it has seen. Default: none. */
   readonly epochHeader?: string;
+  /** The request of a call, and of its undo, carries the headers of its trace. Default: false. */
+  readonly sendsTrace?: boolean;
   /** What an answer says about the effect. Undefined: what its status says. It is not asked about one of over 8 MB. */
   readonly judge?: (answer: HttpAnswer) => Verdict | undefined;
 }
@@ -66,9 +68,10 @@ export function httpEffect<Schema extends z.ZodType>(
   options: ToolSettings<Schema> & HttpEffectOptions<Schema>,
 ): Tool<Schema> {
   const { request, lookup, found, result = ({ body }) => body, undo, ...rest } = options;
-  const { honoursKeys = false, keyHeader, epochHeader, judge, ...settings } = rest;
+  const { honoursKeys = false, keyHeader, epochHeader, sendsTrace = false, judge, ...settings } = rest;
   const target = {
     honoursKeys,
+    sendsTrace,
     ...(keyHeader && { keyHeader }),
     ...(epochHeader && { epochHeader }),
     // Without its body the answer could be misjudged.
@@ -108,11 +111,17 @@ function undoBy<Input>(target: HttpTarget, { request, effect }: HttpUndo<Input>)
 }
 
 async function act(
-  { honoursKeys = false, keyHeader = "Idempotency-Key", epochHeader, judge }: HttpTarget,
-  { key, epoch, signal }: Pick<ToolContext<unknown>, "key" | "epoch" | "signal">,
+  { honoursKeys = false, keyHeader = "Idempotency-Key", epochHeader, sendsTrace = false, judge }: HttpTarget,
+  { key, epoch, signal, traceparent, tracestate }: Omit<ToolContext<unknown>, "input">,
   request: HttpRequest,
 ): Promise<HttpAnswer> {
-  const headers = { ...request.headers, [keyHeader]: key, ...(epochHeader && { [epochHeader]: String(epoch) }) };
+  const trace = { traceparent, ...(tracestate !== undefined && { tracestate }) };
+  const headers = {
+    ...(sendsTrace && trace),
+    ...request.headers,
+    [keyHeader]: key,
+    ...(epochHeader && { [epochHeader]: String(epoch) }),
+  };
   const answer = await sendRequest({ ...request, headers, signal });
   const judged = judge && (await readAnswer("judge", answer, judge));
   const verdict = judged ?? verdictOf(answer.status, { honoursKeys });

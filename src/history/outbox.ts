@@ -41,6 +41,8 @@ const notification: z.ZodType<RunNotification> = z.looseObject({
 const ofCommit = {
   ...{ run: z.string(), born: z.string(), agent: z.string() },
   ...{ epoch: z.int().nonnegative(), version: z.int().positive() },
+  /** The header of its requests that names the span of the run. */
+  traceparent: z.string().exactOptional(),
 };
 
 /** The commit is about to be sent. `end`: it ends the run. */

@@ -21,9 +21,18 @@ const URL_HERE = "http://cairn.local";
 export const credentialsIn = (headers: Headers): ReturnType<typeof credentialsOf> =>
   credentialsOf({ header: (name) => headers.get(name) ?? undefined });
 
+/** The headers of the trace that the client is in. The API reads them. */
+export const traceHeadersIn = (headers: Headers): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    ["traceparent", "tracestate"].flatMap((name) => {
+      const value = headers.get(name);
+      return value === null ? [] : [[name, value]];
+    }),
+  );
+
 export const endpointFor = ({ ask }: ApiCalls, original: Request): Endpoint => ({
   url: URL_HERE,
-  headers: () => credentialsIn(original.headers),
+  headers: () => ({ ...credentialsIn(original.headers), ...traceHeadersIn(original.headers) }),
   send: (request) => unlessAborted(request.signal, async () => ask(request, original)),
 });
 

@@ -18,9 +18,9 @@ export const forkOperation = operation({
     confirmed: z.boolean().default(false),
   }),
   run: async (context, { input, ...rest }): Promise<Forked> => {
-    const { world, by, counted } = context;
+    const { world, by, counted, trace } = context;
     const agent = await agentOfRun(context, rest.run);
-    return forkRun(world, { ...rest, by, agent, counted, ...(input !== undefined && { input }) });
+    return forkRun(world, { ...rest, by, agent, counted, trace, ...(input !== undefined && { input }) });
   },
   outcomes: {
     ...START_OUTCOMES,

@@ -25,6 +25,7 @@ import type { Creation, Incarnation, Row } from "../protocol/row.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { World } from "../ports/world.ts";
 import { storeCreation } from "../engine/context/creation.ts";
+import type { TraceHeaders } from "../engine/context/trace.ts";
 import { runNames } from "../engine/context/title.ts";
 import { forkedState } from "../engine/context/forked-run.ts";
 import { senderOf } from "../engine/context/inbox.ts";
@@ -37,6 +38,7 @@ import { redactionIn } from "../history/secrets.ts";
 import type { CountedBy } from "../history/spend-counters.ts";
 import { stateAt } from "../history/state-at.ts";
 import { keepValue } from "../history/write-objects.ts";
+import { traceToKeep } from "./caller-trace.ts";
 import { limitStart } from "./access/start-limits.ts";
 import { markOfStart, passedOn } from "./restored-store.ts";
 import { type Started, createOnce, findStart, repeatStart, taskToStart, withDropped } from "./start.ts";
@@ -76,6 +78,8 @@ export interface ForkOf {
   readonly confirmed: boolean;
   /** What limits the starts of the caller; absent: nothing. */
   readonly counted?: CountedBy | undefined;
+  /** The trace of the caller; absent: none is known. */
+  readonly trace?: TraceHeaders | undefined;
 }
 
 /** Without `confirmed` it forks nothing past effects of the run, and names them. Throws `Unreadable` and `RowNewer`. */
@@ -204,6 +208,7 @@ async function prepareFork(
     readonly run: string;
     readonly by: string;
     readonly restored: RestoredMark | undefined;
+    readonly trace?: TraceHeaders | undefined;
   },
 ): Promise<Creation> {
   const { agent, from, task, run, inputDigest } = of;
@@ -242,6 +247,7 @@ async function prepareFork(
   return storeCreation(world, {
     ...{ agent, tenant: from.tenant, parent: null, state, inputDigest, names },
     restored: of.restored,
+    trace: traceToKeep(world, agent, of.trace),
   });
 }
 

@@ -9,6 +9,7 @@ import type { Agent } from "../ports/agent.ts";
 import type { World } from "../ports/world.ts";
 import type { Row } from "../protocol/row.ts";
 import type { OnStep } from "../history/reader.ts";
+import type { TraceHeaders } from "../engine/context/trace.ts";
 import type { CountedBy } from "../history/spend-counters.ts";
 import type { AgentCatalogue } from "./agents.ts";
 import type { ExaminedStore } from "../ports/diagnosis.ts";
@@ -46,6 +47,8 @@ export interface OperationContext {
   readonly agents?: () => Promise<AgentCatalogue>;
   /** What limits the starts of the caller; absent: nothing. */
   readonly counted?: CountedBy;
+  /** The trace that the caller is in; absent: none is known. */
+  readonly trace?: TraceHeaders;
   /** The row of the run, if the caller has just read it. */
   readonly row?: Row;
   /** The next times of a schedule; absent: they are not known here. */

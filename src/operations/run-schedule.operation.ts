@@ -12,7 +12,7 @@ export const runScheduleOperation = operation({
   help: "start a run of a scheduled agent now, beside its schedule",
   input: agentInput.extend({ key: z.string().nullable().default(null) }),
   run: async (context, { agent, key }): Promise<RunNowOutcome> =>
-    runScheduleNow(context.world, { ...(await scheduledAgent(context, agent)), key, counted: context.counted }),
+    runScheduleNow(context.world, { ...context, ...(await scheduledAgent(context, agent)), key }),
   outcomes: {
     ...START_OUTCOMES,
     ...UNSCHEDULED,

@@ -80,13 +80,13 @@ export const startOperation = operation({
     return { run: runId(world.hash, { tenant, agent: input.agent, idempotencyKey: key }), input: { ...input, key } };
   },
   run: async (
-    { world, tenant, by, counted },
+    { world, tenant, by, counted, trace },
     { key },
     checked: CheckedStart,
   ): Promise<Started | StartRefused | StartCapped> => {
     if (!checked.isAccepted) return repeatStart(world, checked.left, checked.isSame);
     const whileNew = (): Promise<StartCapped | null> => cappedStart(world);
-    return startTask(world, { ...checked.start, tenant, idempotencyKey: key, by, counted, whileNew });
+    return startTask(world, { ...checked.start, tenant, idempotencyKey: key, by, counted, trace, whileNew });
   },
   outcomes: { ...START_OUTCOMES, spendCapReached: respond.refused("SpendCapReached", "No money is left for today.") },
   over: ["store", "http"],
@@ -106,6 +106,10 @@ export const startSyntax = (): Syntaxes => ({
         fills: "files",
       },
       { flag: "--key <key>", help: "idempotency key: the same key gives the same run, also for 30 days after its end" },
+      {
+        flag: "--traceparent <header>",
+        help: "the trace of the caller, as the W3C writes it: the run links to it (default: TRACEPARENT of the environment)",
+      },
       {
         flag: "--wait",
         help: "wait until the run has ended or needs an operator; drive the run if no other process does",

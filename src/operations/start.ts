@@ -18,10 +18,12 @@ import type { World } from "../ports/world.ts";
 import { findRow } from "../history/damage.ts";
 import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
 import { type Issue, prepareCreation, taskOf } from "../engine/context/creation.ts";
+import type { TraceHeaders } from "../engine/context/trace.ts";
 import { startExecution } from "../engine/context/executions.ts";
 import { learnSecretsOfInput } from "../history/secrets.ts";
 import type { CountedBy } from "../history/spend-counters.ts";
 import { type StartLimited, limitStart } from "./access/start-limits.ts";
+import { traceToKeep } from "./caller-trace.ts";
 import { markOfStart } from "./restored-store.ts";
 
 /** What the input has and the agent does not get: its schema drops it. Absent: nothing. */
@@ -62,6 +64,8 @@ interface RunToStart {
   readonly files?: readonly FileContent[];
   /** What limits the starts of the caller; absent: nothing. */
   readonly counted?: CountedBy | undefined;
+  /** The trace of the caller; absent: none is known. The first start with a key decides. */
+  readonly trace?: TraceHeaders | undefined;
 }
 
 /** Throws `RowNewer` if a newer version of cairn wrote the run, and `Unreadable` if its row is damaged. */
@@ -115,6 +119,7 @@ async function startOnce<Refusal>(world: World, of: TaskToStart<Refusal>): Promi
     // The key of a firing is made of its agent and its time, which lists show anyway.
     key: of.isScheduled === true ? null : of.idempotencyKey,
     firing: of.firing,
+    trace: traceToKeep(world, agent, of.trace),
   });
   return createOnce(world, creation);
 }

@@ -1,7 +1,6 @@
 /** Pauses a schedule, lets it go on, and starts a scheduled run now. */
 import type { Agent } from "../ports/agent.ts";
 import type { World } from "../ports/world.ts";
-import type { CountedBy } from "../history/spend-counters.ts";
 import { senderOf } from "../engine/context/inbox.ts";
 import type { OperationContext } from "./operation.ts";
 import { aliveRun, lastFired, pausedIn, setPaused } from "./schedule-memory.ts";
@@ -47,9 +46,9 @@ export type RunNowOutcome =
  */
 export async function runScheduleNow(
   world: World,
-  of: Named & { readonly key: string | null; readonly counted?: CountedBy | undefined },
+  of: Named & Pick<OperationContext, "counted" | "trace"> & { readonly key: string | null },
 ): Promise<RunNowOutcome> {
-  const { agent, tenant, by, counted } = of;
+  const { agent, tenant, by, counted, trace } = of;
   if (agent === null) return { kind: "agentUnknown" };
   if (agent.schedule === null) return { kind: "notScheduled" };
   const { input, overlap } = agent.schedule;
@@ -59,5 +58,5 @@ export async function runScheduleNow(
   const idempotencyKey = of.key === null ? null : `schedule ${agent.name} by hand ${of.key}`;
   const [dueAt, previousDueAt] = [world.clock.now(), last?.firing?.dueAt ?? null];
   const firing = { schedule: agent.name, dueAt, previousDueAt, makesUp: false };
-  return startRun(world, { agent, tenant, input, idempotencyKey, by, counted, isScheduled: true, firing });
+  return startRun(world, { agent, tenant, input, idempotencyKey, by, counted, trace, isScheduled: true, firing });
 }

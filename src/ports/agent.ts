@@ -35,6 +35,8 @@ export interface Agent<Task extends z.ZodType = z.ZodType, Output extends z.ZodT
   readonly sources?: readonly ToolSource[];
   /** The definition of done: a run may not complete before all of these checks hold. */
   readonly done: readonly Check<z.output<Task>>[];
+  /** `parent`: a run is a part of the trace of its caller. Absent: it has a trace of its own, which links to that. */
+  readonly callerTrace?: "link" | "parent";
   /** What lists call a run, from its task. Absent: an excerpt of the task. */
   title?(view: { readonly task: z.output<Task> }): string;
   /** The result of the run. */
@@ -429,6 +431,13 @@ export interface ToolContext<Input> extends CallContext {
   readonly signal: AbortSignal;
   /** When the signal fires, epoch milliseconds. */
   readonly deadline: number;
+  /**
+   * The span of this call as a header of the W3C's Trace Context. Send it with the requests of the call, and what the
+   * service traces joins the trace of the run. It is the same for every try of a call, as long as none is in doubt.
+   */
+  readonly traceparent: string;
+  /** The `tracestate` of a trace that the run has joined; absent: there is none. */
+  readonly tracestate?: string;
   /** Logs a line for the operator. */
   readonly log: (line: string) => void;
   /** The secrets that the agent declares. */
@@ -469,7 +478,8 @@ export interface RunFile {
 }
 
 /** What `before` gets besides the arguments. */
-export type BeforeContext = CallContext & Pick<ToolContext<unknown>, "signal" | "secrets">;
+export type BeforeContext = CallContext &
+  Pick<ToolContext<unknown>, "signal" | "secrets" | "traceparent" | "tracestate">;
 
 /** What a probe gets: the run, and the key under which the call was sent. */
 export interface ProbeContext<Input> extends BeforeContext, Pick<ToolContext<Input>, "input" | "key"> {

@@ -19,11 +19,16 @@ export interface Span {
   readonly error: string | null;
   /** Spans that this one follows without being part of them, such as an invocation that died. */
   readonly links: readonly SpanLink[];
+  /** The `tracestate` of the trace; absent: it has none. */
+  readonly state?: string;
 }
 
 export interface SpanLink {
   readonly trace: string;
   readonly id: string;
+  /** Whether its trace is recorded; absent: it is. */
+  readonly isSampled?: boolean;
+  readonly state?: string;
 }
 
 /** Where spans go. */

@@ -20,6 +20,11 @@ export interface RowBrief {
   readonly title?: string;
   /** The key of its start, redacted and cut; absent: its caller gave none. */
   readonly startKey?: string;
+  /**
+   * The trace that started it: `link` or `parent`, a `traceparent` of the W3C's Trace Context and perhaps a `tracestate`,
+   * with a space between them. Written once; absent: it has a trace of its own.
+   */
+  readonly trace?: string;
 }
 
 /** Whether the run may ask a human: for what its last commit told, or whether a restored store repeats what it did. */

@@ -124,6 +124,11 @@ interface AgentOptions<Task extends z.ZodType, Output extends z.ZodType = z.ZodT
    * waiting, and warns again every 27 days.
    */
   readonly onIdle?: OnIdle;
+  /**
+   * What the trace of a caller (`traceparent`) is to the trace of a run that it starts. `link` (default): the run has a
+   * trace of its own, which links to it. `parent`: the run is a part of it, and is recorded if the caller's is.
+   */
+  readonly callerTrace?: "link" | "parent";
   /** Limits for one run. They hold across crashes. */
   readonly budget?: BudgetOptions;
   /**
@@ -177,7 +182,7 @@ const AGENT_OPTIONS: { readonly [Option in keyof AgentOptions<z.ZodType>]-?: tru
   ...{ upgrade: true, schedule: true, retention: true, deadline: true, saga: true, secrets: true },
   activeTools: true,
   toolChoice: true,
-  ...{ hardIdleMs: true, outageMax: true, fallbacks: true, approvals: true, onIdle: true },
+  ...{ hardIdleMs: true, outageMax: true, fallbacks: true, approvals: true, onIdle: true, callerTrace: true },
 };
 
 /**
@@ -222,6 +227,11 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
   refuse(upgrade !== "follow" && upgrade !== "pin", `agent ${name} has upgrade ${upgrade}: write "follow" or "pin"`);
   const { onIdle = "end" } = options;
   refuse(onIdle !== "end" && onIdle !== "wait", `agent ${name} has onIdle ${onIdle}: write "end" or "wait"`);
+  const { callerTrace = "link" } = options;
+  refuse(
+    callerTrace !== "link" && callerTrace !== "parent",
+    `agent ${name} has callerTrace ${String(callerTrace)}: write "link" or "parent"`,
+  );
   const { loops = "stop", dial = "always", hardIdleMs = null } = options;
   refuse(dial !== "auto" && dial !== "always", `agent ${name} has dial ${String(dial)}: write "auto" or "always"`);
   refuse(
@@ -255,6 +265,7 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
     ...memoryPolicyOf(name, options.memory),
     upgrade,
     ...(onIdle === "wait" && { onIdle }),
+    ...(callerTrace === "parent" && { callerTrace }),
     budget: limits,
     ...priceOf({ ...options, model: fixed.model }),
     loops,

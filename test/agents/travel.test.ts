@@ -199,6 +199,7 @@ async function send(
     ...call,
     signal,
     deadline: Infinity,
+    traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
     log: () => {},
     secrets: NONE,
     files: NO_FILES,

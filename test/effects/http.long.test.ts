@@ -1,7 +1,8 @@
 import { AssertionError } from "node:assert";
 import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { type HttpAnswer, type HttpEffectOptions, httpEffect } from "../../src/effects/index.ts";
 import { Rejected } from "../../src/index.ts";
@@ -124,6 +125,28 @@ describe("an order that a lookup can find", () => {
     expect(run.calls.map(({ evidence }) => evidence)[0]).toContain("probe");
     expectEffectsOnce(run);
   });
+});
+
+test("a request carries the trace of its call if it is asked to, and what the request sets goes before it", async () => {
+  const seen: unknown[] = [];
+  const server = createHttpServer((request, response) => {
+    seen.push([request.headers["traceparent"], request.headers["tracestate"]]);
+    response.end("{}");
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const context = callContext({ input: { book: "Emma" }, tracestate: "vendor=1" });
+  const send = (more: object, headers = {}) =>
+    httpEffect({ input, request: () => ({ url, body: {}, headers }), ...more }).run(context);
+  await send({ sendsTrace: true });
+  await send({ sendsTrace: true }, { traceparent: "own" });
+  await send({});
+  expect(seen).toEqual([
+    [context.traceparent, "vendor=1"],
+    ["own", "vendor=1"],
+    [undefined, undefined],
+  ]);
 });
 
 test.each([

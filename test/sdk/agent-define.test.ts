@@ -109,6 +109,11 @@ describe("an agent", () => {
     ["a name with a space", { name: "my travel" }, /name is 1 to 64 letters.*"my travel"/],
     ["no name", { name: "" }, /name is 1 to 64/],
     ["no version", { version: "" }, /agent travel has no version/],
+    [
+      "a trace of a caller of a third kind",
+      { callerTrace: "own" as never },
+      /has callerTrace own: write "link" or "parent"/,
+    ],
     ["an end of idle runs of a third kind", { onIdle: "undo" as never }, /has onIdle undo: write "end" or "wait"/],
     ["an upgrade of a third kind", { upgrade: "ask" as never }, /has upgrade ask: write "follow" or "pin"/],
     [

@@ -39,7 +39,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
 };
 
 const AGENT: Readonly<Record<string, readonly string[]>> = {
-  ...{ name: [], version: [], upgrade: [], onIdle: [], loops: [], dial: [], onExhausted: [] },
+  ...{ name: [], version: [], upgrade: [], onIdle: [], callerTrace: [], loops: [], dial: [], onExhausted: [] },
   ...{ model: [], instructions: ["text", "function"], task: [], tools: [], done: [] },
   ...{
     result: ["function"],

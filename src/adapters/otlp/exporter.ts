@@ -5,6 +5,7 @@
  *
  * A collector that is away costs spans and nothing else: they are queued up to a bound, then dropped.
  */
+import type { SpanContext } from "@opentelemetry/api";
 import type { ReadableSpan } from "@opentelemetry/sdk-trace";
 import type { Span, SpanLink, Spans } from "../../ports/spans.ts";
 
@@ -60,10 +61,11 @@ async function processorFor(env: Variables): Promise<Sender> {
     exportTimeoutMillis: FLUSH_MS,
   });
   const kinds = { internal: api.SpanKind.INTERNAL, client: api.SpanKind.CLIENT };
-  const contextOf = ({ trace, id }: SpanLink) => ({
+  const contextOf = ({ trace, id, isSampled = true, state }: SpanLink) => ({
     traceId: trace,
     spanId: id,
-    traceFlags: api.TraceFlags.SAMPLED,
+    traceFlags: isSampled ? api.TraceFlags.SAMPLED : api.TraceFlags.NONE,
+    ...(state !== undefined && { traceState: stateOf(state) }),
   });
   const shared = {
     resource: resourceFromAttributes(resourceIn(env)),
@@ -84,6 +86,12 @@ async function processorFor(env: Variables): Promise<Sender> {
     links: span.links.map((link) => ({ context: contextOf(link) })),
   });
   return { add: (span) => processor.onEnd(readable(span)), flush: () => processor.forceFlush() };
+}
+
+/** The exporter sends it as it is. */
+function stateOf(text: string): NonNullable<SpanContext["traceState"]> {
+  const state = { serialize: () => text, get: () => undefined, set: () => state, unset: () => state };
+  return state;
 }
 
 /** Milliseconds as seconds and nanoseconds. */

@@ -8,6 +8,8 @@ import { DEFAULT_TENANT, isTenant, wrongWithKey } from "../../core/ids.ts";
 import type { Json } from "../../core/json.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
 import { capWords } from "../../history/spend-today.ts";
+import { callerTraceIn } from "../../operations/caller-trace.ts";
+import type { OperationContext } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { OutcomeOf } from "../../operations/caller-outcome.ts";
 import type { SentFile } from "../../codec/file.ts";
@@ -31,6 +33,7 @@ export interface StartFlags extends BeatFlags {
   /** Paths of the files of the task. */
   readonly file?: readonly string[];
   readonly key?: string;
+  readonly traceparent?: string;
   readonly wait?: true;
   readonly tenant?: string;
 }
@@ -126,6 +129,18 @@ function checkNames(shell: Shell, { tenant, key }: StartFlags): void {
   throw new UserError({ code: "Usage", exit: EXIT.usage, what: `${tenant} is not a tenant`, why, next });
 }
 
+/** What is typed is refused if it is malformed; what the environment says is not. */
+function tracedByFlag(shell: Shell, { traceparent }: StartFlags): Pick<OperationContext, "trace"> {
+  if (traceparent === undefined) return {};
+  const trace = callerTraceIn({ traceparent, tracestate: shell.env["TRACESTATE"] });
+  if (trace !== null) return { trace };
+  const what = `${JSON.stringify(traceparent)} is no traceparent`;
+  const why =
+    "the W3C's Trace Context writes 00-TRACE-SPAN-01, with 32 and 16 lower-case hex digits that are not all 0";
+  const next = retyped(shell, "--traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+  throw new UserError({ code: "Usage", exit: EXIT.usage, what, why, next });
+}
+
 type Accepted = Extract<OutcomeOf<"start">, { readonly kind: "started" | "exists" }>;
 
 async function startOrRefuse(
@@ -143,7 +158,8 @@ async function startOrRefuse(
   const { command } = transport;
   const { tenant = DEFAULT_TENANT, key = null } = flags;
   const by = `${shell.user()}@${shell.host()}`;
-  const started = await transport.perform("start", { agent, input, files, key }, { by, tenant, agentOf });
+  const local = { by, tenant, agentOf, ...tracedByFlag(shell, flags) };
+  const started = await transport.perform("start", { agent, input, files, key }, local);
   if (started.kind === "agentUnknown") throw agentUnknown(transport, agent);
   if (started.kind === "invalid") throw inputInvalid(shell, transport, { agent, ...started });
   if (started.kind === "fileInvalid") throw fileRefused(shell, OPERATIONS.start, started.why);

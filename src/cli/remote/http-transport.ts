@@ -11,6 +11,7 @@ import type { CallerView } from "../../operations/caller-view.ts";
 import { commandLine, retyped } from "../../render/words.ts";
 import { type RunsSought, resolveIn, unknownRun } from "../commands/runs.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
+import { tracedBy } from "../perform.ts";
 import type { Shell } from "../shell.ts";
 import type { Transport } from "../transport.ts";
 import { followOver } from "./follow.ts";
@@ -43,7 +44,7 @@ export function httpTransport(shell: Shell, typed: string): Transport {
     command,
     opened: null,
     now: () => Date.now(),
-    perform: (name, given, local) => perform(name, given, local),
+    perform: (name, given, local) => perform(name, given, { ...tracedBy(shell), ...local }),
     actor: async () => (await caller()).actor,
     attendant: async () => (await callerNow()).attendant,
     resolve: (text) =>

@@ -24,7 +24,7 @@ import type { Local } from "../transport.ts";
 export type Requested = <N extends OperationName>(
   name: N,
   given: InputTo<N>,
-  how?: Pick<Local, "write"> & { readonly signal?: AbortSignal },
+  how?: Pick<Local, "write" | "trace"> & { readonly signal?: AbortSignal },
 ) => Promise<OutcomeOf<N>>;
 
 type Outcome = Readonly<Record<string, unknown>> & { readonly kind: string };
@@ -40,9 +40,9 @@ export function outcomesAt(
   asUserError: (error: CairnError, run: string | null) => UserError,
 ): Requested {
   const ask: Ask = performAt(endpoint);
-  return async (typed, given, { signal, write } = {}) => {
+  return async (typed, given, { signal, write, trace } = {}) => {
     const [name, input] = routed(typed, given);
-    const all = signal === undefined ? input : { ...input, signal };
+    const all = { ...input, ...trace, ...(signal !== undefined && { signal }) };
     try {
       return (await (ANSWERED[name]?.(ask, all, write) ?? answered(ask, name, all))) as never;
     } catch (error) {

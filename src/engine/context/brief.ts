@@ -21,6 +21,7 @@ export function briefOf(
     ...(asksHuman(state) && { asks: true }),
     ...(before?.title !== undefined && { title: before.title }),
     ...(before?.startKey !== undefined && { startKey: before.startKey }),
+    ...(before?.trace !== undefined && { trace: before.trace }),
   };
 }
 

@@ -71,6 +71,8 @@ export async function prepareCreation(
     readonly restored?: RestoredMark | undefined;
     /** The key that its caller gave; absent: none. */
     readonly key?: string | null;
+    /** The trace that starts it (`RowBrief.trace`); absent: none does. */
+    readonly trace?: string | undefined;
   },
 ): Promise<Creation> {
   const { agent, tenant, run, parent, by, grant, depth, expected, isScheduled = false, files: contents = [] } = of;
@@ -91,7 +93,8 @@ export async function prepareCreation(
   const state = expected === undefined ? begun : { ...begun, expected };
   const inputDigest = inputDigestOf(of.task, files);
   const names = runNames(world, { agent, run, task: of.task, key: of.key ?? null });
-  return storeCreation(world, { agent, tenant, parent, state, inputDigest, isScheduled, names, restored: of.restored });
+  const { restored, trace } = of;
+  return storeCreation(world, { agent, tenant, parent, state, inputDigest, isScheduled, names, restored, trace });
 }
 
 /** Stores the first snapshot of a run. Its values are stored before. */
@@ -106,9 +109,10 @@ export async function storeCreation(
     readonly names: RunNames;
     readonly isScheduled?: boolean;
     readonly restored?: RestoredMark | undefined;
+    readonly trace?: string | undefined;
   },
 ): Promise<Creation> {
-  const { agent, tenant, parent, state, inputDigest, names, isScheduled = false, restored } = of;
+  const { agent, tenant, parent, state, inputDigest, names, isScheduled = false, restored, trace } = of;
   const { run, born } = state;
   const now = world.clock.now();
   const sign = await signIn(world);
@@ -127,7 +131,12 @@ export async function storeCreation(
     ...needs,
     ...(restored !== undefined && { restored }),
     snapshot,
-    brief: { ...briefOf(state, { budget: agent.budget }), isScheduled, ...names },
+    brief: {
+      ...briefOf(state, { budget: agent.budget }),
+      isScheduled,
+      ...names,
+      ...(trace !== undefined && { trace }),
+    },
     now,
     earliest: world.clock.earliest(),
     deadline: now + world.limits.idleRunMs,

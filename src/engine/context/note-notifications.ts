@@ -11,6 +11,7 @@ import { notedRecord } from "../../history/outbox.ts";
 import type { AddOutcome } from "../../ports/records.ts";
 import type { Commit } from "../../protocol/row.ts";
 import type { RunParts } from "./run-parts.ts";
+import { traceOfRun } from "./trace.ts";
 
 /** Returns whether the commit has an entry. */
 export async function noteNotifications(
@@ -28,7 +29,8 @@ export async function noteNotifications(
   );
   if (!isWanted) return false;
   const end = notifications.find(isOfEnd) ?? null;
-  const noted = { stage: "noted", run, born, agent, epoch, version: row.version + 1, end } as const;
+  const { traceparent } = traceOfRun(world, row);
+  const noted = { stage: "noted", run, born, agent, epoch, version: row.version + 1, traceparent, end } as const;
   const record = notedRecord(noted, { tenant, now: clock.now(), isUrgent: notifications.some(isUrgent) });
   await resolveAmbiguousWrite<AddOutcome>(
     () => records.add(record, record.at),

@@ -5,7 +5,7 @@
  */
 import type { Event, EventOf } from "../../core/event.ts";
 import type { Hash } from "../../core/ids.ts";
-import type { State } from "../../core/state.ts";
+import type { OpenCall, State } from "../../core/state.ts";
 import { fold } from "../../core/transition.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import type { ClaimOutcome } from "../../protocol/row-claim.ts";
@@ -29,15 +29,16 @@ const NAMES = {
 
 type Attributes = Span["attributes"];
 /** The span of one event: its name and times, without what all spans of the run share. */
-type Piece = Pick<Span, "name" | "kind" | "from" | "to" | "attributes" | "error">;
+type Piece = Pick<Span, "name" | "kind" | "from" | "to" | "attributes" | "error"> & { readonly id?: string };
 
-/** The trace of a claimed run; null while nobody traces the runs. */
+/** The trace of a claimed run; null while nobody traces the runs, and for a run in a trace that is not recorded. */
 export function traceOf(
   { hash, telemetry: { spans } }: Pick<World, "hash" | "telemetry">,
   { row, overtook }: Extract<ClaimOutcome, { readonly kind: "granted" }>,
   since: number,
 ): InvocationTrace | null {
-  return spans === undefined ? null : new InvocationTrace({ hash, spans }, { row, since, overtook: overtook !== null });
+  if (spans === undefined || joinedBy(row)?.isSampled === false) return null;
+  return new InvocationTrace({ hash, spans }, { row, since, overtook: overtook !== null });
 }
 
 /** The trace of a run, as its invocation of `row.epoch` continues it. */
@@ -71,7 +72,7 @@ export class InvocationTrace {
     for (const [index, event] of events.entries()) {
       const piece = this.#pieceOf(event, state);
       const ownId = this.#id(`${row.version} ${index}`);
-      if (piece !== null) made.push(this.#span({ ...piece, id: ownId, parent: this.#invocation(row.epoch) }));
+      if (piece !== null) made.push(this.#span({ id: ownId, ...piece, parent: this.#invocation(row.epoch) }));
       state = fold(state, event);
     }
     if (hasEnded(row)) made.push(this.#wholeRun(row, state));
@@ -172,7 +173,8 @@ export class InvocationTrace {
     // A wait began in an earlier invocation: the state has the time.
     const waitsFrom = open?.heldBy?.by === "wait" ? open.heldBy.from : at;
     const from = Math.min(at, this.#invokedAt.get(call) ?? at, waitsFrom);
-    return { name: `execute_tool ${tool}`, kind: "internal", from, to: at, attributes, error };
+    const id = callSpanId(this.#hash, this.#row, { call, timesUnknown: open?.timesUnknown ?? 0 });
+    return { id, name: `execute_tool ${tool}`, kind: "internal", from, to: at, attributes, error };
   }
 
   #instant(
@@ -195,12 +197,12 @@ export class InvocationTrace {
       "cairn.spent_micro_usd": row.spent.microUsd,
       "cairn.redriven": redriven?.times ?? 0,
     };
-    const { parent } = row;
-    const links = parent === null ? [] : [{ trace: traceId(this.#hash, parent), id: rootId(this.#hash, parent) }];
+    const starter = starterOf(row);
+    const links = starter?.as === "link" ? [starter] : [];
     const error = failure?.code ?? (row.status === "cancelled" ? "Cancelled" : null);
     const times = { from: row.createdAt, to: row.statusSince };
     const piece: Piece = { name: `invoke_agent ${row.agent}`, kind: "internal", ...times, attributes, error };
-    return this.#span({ ...piece, id: this.#root(), parent: null, links });
+    return this.#span({ ...piece, id: this.#root(), parent: joinedBy(row)?.id ?? null, links });
   }
 
   #shared(): Attributes {
@@ -210,7 +212,8 @@ export class InvocationTrace {
   #span(
     of: Piece & { readonly id: string; readonly parent: string | null; readonly links?: readonly SpanLink[] },
   ): Span {
-    return { links: [], ...of, trace: this.#trace() };
+    const state = joinedBy(this.#row)?.state;
+    return { links: [], ...of, trace: this.#trace(), ...(state !== undefined && { state }) };
   }
 
   #trace(): string {
@@ -230,9 +233,61 @@ export class InvocationTrace {
   }
 }
 
-type Named = Pick<Row, "run" | "born">;
+type Named = Pick<Row, "run" | "born" | "brief">;
 
-const traceId = (hash: Hash, { run, born }: Named): string => hash(`trace ${run} ${born}`).slice(0, 32);
+/** The trace that started a run. `parent`: the run is part of it. */
+type Starter = Required<Pick<SpanLink, "isSampled">> & SpanLink & { readonly as: "link" | "parent" };
+
+const STARTER = /^(link|parent) 00-([0-9a-f]{32})-([0-9a-f]{16})-0([01])(?: (.+))?$/;
+
+/** What a run keeps of the trace that starts it (`RowBrief.trace`). */
+export const keptTrace = (as: Starter["as"], { traceparent, tracestate }: TraceHeaders): string =>
+  [as, traceparent, ...(tracestate === undefined ? [] : [tracestate])].join(" ");
+
+function starterOf({ brief }: Pick<Row, "brief">): Starter | null {
+  const [, as, trace, id, flags, state] = STARTER.exec(brief?.trace ?? "") ?? [];
+  if (trace === undefined || id === undefined) return null;
+  const link = { trace, id, isSampled: flags === "1", ...(state !== undefined && { state }) };
+  return { ...link, as: as === "parent" ? as : "link" };
+}
+
+function joinedBy(row: Pick<Row, "brief">): Starter | null {
+  const starter = starterOf(row);
+  return starter?.as === "parent" ? starter : null;
+}
+
+/** What a request says of the span on whose behalf it is sent: the headers of the W3C's Trace Context. */
+export interface TraceHeaders {
+  readonly traceparent: string;
+  readonly tracestate?: string;
+}
+
+type Tracing = Pick<World, "hash" | "telemetry">;
+
+/** Of a call, for each of its attempts; after an unknown outcome it has another span. */
+export const traceOfCall = (world: Tracing, row: Named, call: CallInTrace): TraceHeaders =>
+  headersFor(world, row, callSpanId(world.hash, row, call));
+
+/** Of the run as a whole. */
+export const traceOfRun = (world: Tracing, row: Named): TraceHeaders => headersFor(world, row, rootId(world.hash, row));
+
+function headersFor({ hash, telemetry: { spans } }: Tracing, row: Named, span: string): TraceHeaders {
+  const joined = joinedBy(row);
+  if (joined === null) return { traceparent: `00-${traceId(hash, row)}-${span}-${spans === undefined ? "00" : "01"}` };
+  const { trace, isSampled, state } = joined;
+  // Nothing exports the span: who started the run is then the nearest span that exists.
+  const id = spans === undefined ? joined.id : span;
+  const traceparent = `00-${trace}-${id}-${isSampled ? "01" : "00"}`;
+  return { traceparent, ...(state !== undefined && { tracestate: state }) };
+}
+
+type CallInTrace = Pick<OpenCall, "call" | "timesUnknown">;
+
+const callSpanId = (hash: Hash, row: Named, { call, timesUnknown }: CallInTrace): string =>
+  spanId(hash, row, `call ${call} ${timesUnknown}`);
+
+const traceId = (hash: Hash, row: Named): string =>
+  joinedBy(row)?.trace ?? hash(`trace ${row.run} ${row.born}`).slice(0, 32);
 
 const rootId = (hash: Hash, of: Named): string => spanId(hash, of, "run");
 

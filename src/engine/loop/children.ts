@@ -21,6 +21,7 @@ import { findRow } from "../../history/damage.ts";
 import { patient, resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { prepareCreation, taskOf } from "../context/creation.ts";
+import { keptTrace, traceOfCall } from "../context/trace.ts";
 import { Fenced } from "../context/fenced.ts";
 import { absorbInbox, deliver } from "../context/inbox.ts";
 import type { Next } from "../context/next.ts";
@@ -102,11 +103,15 @@ async function creationOf(
     expected: expectedOf(parent, state, entry),
     parent: isLeft ? null : { run: row.run, born: row.born },
     by: `run ${row.run}`,
+    trace: keptTrace("parent", traceOfCall(world, row, callOf(state, entry))),
     // It may have existed in the lost time of a restore, and have acted.
     restored: mark === null ? undefined : markForNew(mark),
   });
   return { creation, reportId: childEndId(entry.id), isLeft };
 }
+
+const callOf = ({ open }: State, { call }: Child) =>
+  open.find((each) => each.call === call) ?? { call, timesUnknown: 0 };
 
 function expectedOf(parent: Agent, { open }: State, { call }: Child): ExpectedAnswer | undefined {
   const waiting = open.find((each) => each.call === call);

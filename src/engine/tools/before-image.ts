@@ -14,6 +14,7 @@ import { SIZES } from "../../codec/limits.ts";
 import type { Json } from "../../core/json.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
+import { traceOfCall } from "../context/trace.ts";
 import { secretsFor } from "../../history/secrets.ts";
 import { recordable } from "./recordable.ts";
 import { askInTime } from "./ask-in-time.ts";
@@ -62,9 +63,10 @@ async function takeImage(
   const context = await callContextOf(run);
   const stop = new AbortController();
   const secrets = secretsFor(run.world, agent);
+  const traced = traceOfCall(run.world, run.row, open);
   const asked = { what: `before of tool ${open.tool}`, most: imageMs(run, tool) };
   const said = await askInTime(run, asked, async () =>
-    imageOf(tool, await before(input(), { ...context, signal: stop.signal, secrets })),
+    imageOf(tool, await before(input(), { ...context, ...traced, signal: stop.signal, secrets })),
   );
   // Reading has no outside effect. So a read that continues is aborted, and its process need not end.
   if (said.kind === "late") stop.abort();

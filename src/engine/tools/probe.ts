@@ -11,6 +11,7 @@ import { askInTime } from "./ask-in-time.ts";
 import { toolInputOf } from "./parsed-args.ts";
 import { callContextOf, canGoOn, openCall, timeoutOf, toolFor, whyChanged } from "./tools.ts";
 import type { Next } from "../context/next.ts";
+import { traceOfCall } from "../context/trace.ts";
 import { secretsFor } from "../../history/secrets.ts";
 import { recordEvidence } from "./outcome-evidence.ts";
 import { openMark } from "../../protocol/restored.ts";
@@ -101,12 +102,13 @@ async function ask(
   const stop = new AbortController();
   const { signal } = stop;
   const secrets = secretsFor(run.world, agent);
+  const traced = traceOfCall(run.world, run.row, open);
   if (read.kind !== "input") return unsure(read.why);
   const asked = { what: `the probe of tool ${open.tool}`, most: timeoutOf(run, tool) };
   const said = await askInTime(run, asked, async () => {
     const input = read.make();
     return readTruth(
-      await question({ ...context, input, key, before: open.before ?? null, signal, secrets, ...undone }),
+      await question({ ...context, ...traced, input, key, before: open.before ?? null, signal, secrets, ...undone }),
     );
   });
   if (said.kind === "said") return said.value;

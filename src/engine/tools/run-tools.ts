@@ -27,6 +27,7 @@ import { openMark } from "../../protocol/restored.ts";
 import { recordResult } from "./record-result.ts";
 import { mayDeferCommit } from "./deferred-commit.ts";
 import { asCodeOf } from "../context/code-at-work.ts";
+import { traceOfCall } from "../context/trace.ts";
 import { memoryFor } from "../context/agent-memory.ts";
 import { redactionIn, secretsFor } from "../../history/secrets.ts";
 import type { Next } from "../context/next.ts";
@@ -160,7 +161,8 @@ function contextOf(
   const files = filesFor(run);
   const callback = callbackFor(run);
   const memory = memoryFor(run, agent);
-  const given = { ...context, input, key: open.intent?.key ?? "", attempt, epoch };
+  const traced = traceOfCall(run.world, run.row, open);
+  const given = { ...context, ...traced, input, key: open.intent?.key ?? "", attempt, epoch };
   return { ...given, log, secrets, files, memory, callback, wasGiven: wasGivenIn(run), ...undone };
 }
 

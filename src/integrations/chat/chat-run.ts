@@ -13,6 +13,7 @@ import * as problems from "../../api/problem.ts";
 import type { OpenStreams, Reader } from "../../api/streams/open-streams.ts";
 import { type PageOf, pageWithin } from "../../api/streams/follow-run.ts";
 import { credentialsOf } from "../../api/streams/routes.ts";
+import { traceHeadersIn } from "../protocol-calls.ts";
 
 export interface ChatRoutes {
   readonly streams: OpenStreams;
@@ -66,6 +67,7 @@ export async function asked(c: Context, { ask }: ChatRoutes, of: AskedFor): Prom
 function requestOf(c: Context, { path, body, key }: AskedFor): Request {
   const headers = {
     ...credentialsOf(c.req),
+    ...traceHeadersIn(c.req.raw.headers),
     ...(body === undefined ? {} : { "content-type": "application/json" }),
     ...(key === undefined ? {} : { "idempotency-key": key }),
   };

@@ -85,8 +85,12 @@ async function runOf(cairn: Client, { name, given, context }: Call): Promise<Cal
   }
   const agent = (await cairn.agents()).agents.find((each) => each.name === name);
   if (agent === undefined) throw toolUnknown(name);
-  const key = context.mcpReq._meta?.[KEY_META];
-  const started = await cairn.start(name, taskIn(agent, given), typeof key === "string" ? { key } : {});
+  const { [KEY_META]: key, traceparent, tracestate } = context.mcpReq._meta ?? {};
+  const started = await cairn.start(name, taskIn(agent, given), {
+    ...(typeof key === "string" && { key }),
+    ...(typeof traceparent === "string" && { traceparent }),
+    ...(typeof tracestate === "string" && { tracestate }),
+  });
   return { run: started.run, undecided: [] };
 }
 

@@ -64,7 +64,7 @@ async function route(
   const noted = notedIn(record);
   const confirmed = await confirmNoted(world, noted);
   if (confirmed.kind === "waits") return "waits";
-  const { run, born, agent, epoch, version } = noted;
+  const { run, born, agent, epoch, version, traceparent } = noted;
   const wanted = (confirmed.kind === "void" ? [] : confirmed.notifications).flatMap((notification, place) =>
     endpoints
       .filter(({ events, agents }) => events.includes(notification.kind) && (agents?.includes(agent) ?? true))
@@ -72,7 +72,8 @@ async function route(
   );
   await Promise.all(
     wanted.map(async (each) => {
-      const body = { stage: "queued", run, born, agent, epoch, version, ...each, ...UNTRIED } as const;
+      const named = { run, born, agent, epoch, version, ...(traceparent !== undefined && { traceparent }) };
+      const body = { stage: "queued", ...named, ...each, ...UNTRIED } as const;
       const queued = queuedRecord(queueTo(world, each.url), body, { tenant: record.tenant, now: record.at });
       await resolveAmbiguousWrite<AddOutcome>(
         () => world.records.add(queued, world.clock.now()),

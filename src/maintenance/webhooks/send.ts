@@ -36,7 +36,7 @@ export async function sendNotification(
     readonly id: string;
   },
 ): Promise<PostOutcome> {
-  const { run, born, agent, version, notification } = queued;
+  const { run, born, agent, version, traceparent, notification } = queued;
   const secret = await keyOf(world, webhook);
   if (secret === UNREAD)
     return { why: `the secret ${webhook.secret}, which signs it, cannot be read now`, isFinal: false };
@@ -44,7 +44,7 @@ export async function sendNotification(
   if (key === null) return { why: secretWords(webhook.secret, secret !== null), isFinal: false, isUnsigned: true };
   const link = webhook.link?.replaceAll("{run}", encodeURIComponent(run)) ?? null;
   const body = webhookBody({ incarnation: { run, born }, agent, tenant, version, notification, link });
-  const headers = webhookHeaders({ id, at: world.clock.now(), body, key });
+  const headers = { ...webhookHeaders({ id, at: world.clock.now(), body, key }), ...(traceparent && { traceparent }) };
   const posted = await webhooks.post({ url: webhook.url, headers, body, timeoutMs: TIMEOUT_MS });
   if (posted.kind === "unreachable") return { why: posted.why, isFinal: false };
   if (posted.status >= 200 && posted.status < 300) return "delivered";

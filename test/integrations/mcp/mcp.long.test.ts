@@ -34,6 +34,16 @@ describe.each([
     expect(messages).toEqual(expect.arrayContaining(["the run has started", "the model calls look"]));
   });
 
+  test("takes the trace of its caller from a call", async () => {
+    const server = await protocolServer();
+    const client = await open(server, { era });
+    const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    await client.callTool({ ...call("look"), _meta: { traceparent } });
+    const [run = ""] = await server.runs();
+    const row = await server.world.table.read(run, server.world.clock.now());
+    expect(row?.brief?.trace).toBe(`link ${traceparent}`);
+  });
+
   test("starts one run for two calls with the same key", async () => {
     const server = await protocolServer();
     const client = await open(server, { era });

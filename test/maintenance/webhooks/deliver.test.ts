@@ -3,13 +3,14 @@ import { expect, test } from "vitest";
 import { Webhook as Receiving } from "standardwebhooks";
 import { readAudit } from "../../../src/operations/access/audit.ts";
 import { RETRY_MS } from "../../../src/maintenance/webhooks/endpoint.ts";
+import { traceOfRun } from "../../../src/engine/context/trace.ts";
 import type { StoredRecord } from "../../../src/ports/records.ts";
 import type { Secrets } from "../../../src/ports/secrets.ts";
 import { StoreUnreachable } from "../../../src/ports/world.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { waitingAgent } from "../../support/agents/waiting-agent.ts";
 import { beginRun } from "../../support/harness/drive.ts";
-import { scriptedAgent } from "../../support/harness/harness.ts";
+import { rowOf, scriptedAgent } from "../../support/harness/harness.ts";
 import {
   type SupervisedHarness,
   createSupervisedHarness,
@@ -40,6 +41,8 @@ test("signs each request so that a receiver of the specification verifies it", a
   expect(sentAt).toBe(Math.floor(harness.clock.now() / 1_000));
   const signature = receiving.sign(headers["webhook-id"] ?? "", new Date(sentAt * 1_000), post?.body ?? "");
   expect(headers["webhook-signature"]).toBe(signature);
+  const { traceparent } = traceOfRun(harness.world, rowOf(harness, run));
+  expect(headers["traceparent"]).toBe(traceparent);
   expect(JSON.parse(post?.body ?? "")).toEqual({
     type: "run.completed",
     timestamp: expect.stringMatching(/^\d{4}-.*Z$/),

@@ -14,6 +14,7 @@ export function callContext<Input>(
     epoch: 1,
     signal: new AbortController().signal,
     deadline: 0,
+    traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
     log: () => undefined,
     secrets: { get: async (name) => `value-of-${name}` },
     files: { list: () => [], read: async () => Promise.reject(new Error("no file")) },

@@ -203,7 +203,7 @@ class Reader {
     const limits = METERS.flatMap((meter, index) =>
       list[index]?.NULL === true ? [] : [[meter, this.#numberOf("brief", list[index])] as const],
     );
-    const [names, isScheduled, asks, title, startKey] = list.slice(METERS.length);
+    const [names, isScheduled, asks, title, startKey, trace] = list.slice(METERS.length);
     const cracks = this.#sound("brief", names?.S, "");
     return {
       limits: Object.fromEntries(limits),
@@ -212,6 +212,7 @@ class Reader {
       ...(asks?.BOOL === true && { asks: true }),
       ...(title?.S !== undefined && { title: title.S }),
       ...(startKey?.S !== undefined && { startKey: startKey.S }),
+      ...(trace?.S !== undefined && { trace: trace.S }),
     };
   }
 

@@ -46,14 +46,14 @@ const restoredValue = ({ at, asOf, version, epoch, waits, checked }: RestoredMar
 
 /**
  * The brief as a list: the limits in the order of the meters, then the names in one text, then whether it is scheduled,
- * whether it asks a human, its title and its key. What is absent at its end is left out.
+ * whether it asks a human, its title, its key and the trace that started it. What is absent at its end is left out.
  */
-const briefValue = ({ limits, cracks, isScheduled, asks, title, startKey }: RowBrief): AttributeValue => ({
+const briefValue = ({ limits, cracks, isScheduled, asks, title, startKey, trace }: RowBrief): AttributeValue => ({
   L: [
     ...METERS.map((meter) => numberOrNull(limits[meter]) ?? { NULL: true }),
     text(cracks.join(" ")),
     { BOOL: isScheduled },
-    ...shortest([asks === true ? { BOOL: true } : null, textOrNull(title), textOrNull(startKey)]),
+    ...shortest([asks === true ? { BOOL: true } : null, textOrNull(title), textOrNull(startKey), textOrNull(trace)]),
   ],
 });
 
