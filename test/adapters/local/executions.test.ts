@@ -6,11 +6,12 @@ import { sqliteChain } from "../../../src/adapters/local/chain.ts";
 import type { Store } from "../../../src/adapters/local/store/database.ts";
 import { executionsOf } from "../../../src/adapters/local/store/executions.ts";
 import type { Executions } from "../../../src/ports/driven-store.ts";
-import { applyFailure } from "../../../src/protocol/execution.ts";
+import { applyAnswer, applyFailure } from "../../../src/protocol/execution.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
 import { runTask } from "../../../src/maintenance/chain-tasks.ts";
 import { attemptBeat, createLocalHarness, beginRun, runnerOf } from "../../support/harness/drive.ts";
 import { scriptedAgent } from "../../support/harness/harness.ts";
+import { MissingEvent } from "../../support/gate/safety.ts";
 import { NOW, open, temporaryStore } from "../../process/fixtures/store.ts";
 
 const LIMITS = { rescueMs: 60_000, entryAttemptsMax: 5, backoffMsMax: 300_000 };
@@ -195,6 +196,25 @@ test("many tenants at their caps hide no tenant that began to wait later", () =>
   const late = start("late");
   const shares = Object.fromEntries(BUSY.map((tenant) => [tenant, { concurrency: 1 }]));
   expect(executions.ready(NOW + 1_000, 8, [], shares)).toMatchObject([{ name: late, tenant: "late" }]);
+});
+
+test.each([
+  ["32 beats of it that wait", 1, 32],
+  ["the beats of 70 tenants at their caps", 70, 1],
+])("a run of a tenant at its cap that has to park is not hidden behind %s", (_, tenants, beats) => {
+  const { executions, start } = tenantsWaiting();
+  const full = BUSY.slice(0, tenants);
+  for (const tenant of full) executions.begin(start(tenant), NOW + 1_000);
+  for (const tenant of full) for (let index = 0; index < beats; index += 1) start(tenant);
+  const last = full.at(-1) ?? "";
+  const parking = start(last);
+  const begun = executions.begin(parking, NOW + 1_000);
+  if (begun === null) throw new MissingEvent("the attempt did not begin");
+  const reply = { ...begun.payload, route: "park", seconds: 60 } as const;
+  const answer = { kind: "beat", reply } as const;
+  executions.settle(begun, (found) => applyAnswer(found, { answer, now: NOW + 1_000 }));
+  const shares = Object.fromEntries(full.map((tenant) => [tenant, { concurrency: 1 }]));
+  expect(executions.ready(NOW + 1_000, 32, [], shares)).toMatchObject([{ name: parking, isBeat: false }]);
 });
 
 test("many tenants whose runs wait for a place of their agent hide no run of another agent", () => {

@@ -192,9 +192,11 @@ function readyIn(db: DatabaseSync) {
   const isOfTenant = `AND ${tenant} = :tenant`;
   const [all, some] = [select(""), select(isLeft)];
   const [allOf, someOf] = [select(isOfTenant), select(`${isLeft} ${isOfTenant}`)];
+  // A cap holds back beats alone. The beats of tenants at their caps would hide what else these have.
+  const noBeats = select(`AND NOT ${isBeat} AND ${tenant} IN (SELECT value FROM json_each(:full))`);
   // From one tenant to the next by the index, so that the runs between them are not read. Of many tenants those that have
-  // waited for longest, since a look serves fewer. What has to wait whatever its tenant does not count, and tenants at their
-  // caps are read by themselves: they would hide one that began to wait later for as long as they are full.
+  // waited for longest, since a look serves fewer. What has to wait whatever its tenant does not count, and neither do
+  // tenants at their caps: they would hide one that began to wait later for as long as they are full.
   const tenantsBy = (isWaiting: string) =>
     db.prepare(
       `WITH RECURSIVE found (tenant) AS (
@@ -204,7 +206,7 @@ function readyIn(db: DatabaseSync) {
        SELECT tenant, (SELECT readyAt FROM executions WHERE readyAt IS NOT NULL AND ${tenant} = found.tenant ${isWaiting}
                        ORDER BY readyAt LIMIT 1) AS since
        FROM found
-       WHERE tenant IS NOT NULL AND since <= :now AND (tenant IN (SELECT value FROM json_each(:full))) = :isFull
+       WHERE tenant IS NOT NULL AND since <= :now AND tenant NOT IN (SELECT value FROM json_each(:full))
        ORDER BY since LIMIT ${TENANTS_MAX}`,
     );
   const [tenants, tenantsLeft] = [tenantsBy(""), tenantsBy(isLeft)];
@@ -218,10 +220,10 @@ function readyIn(db: DatabaseSync) {
     without.length === 0
       ? allOf.all({ now, max, tenant: name })
       : someOf.all({ now, max, tenant: name, without: JSON.stringify(without) });
-  const tenantsOf = (now: number, { without }: Wanted, which: { readonly full: string; readonly isFull: 0 | 1 }) =>
+  const tenantsOf = (now: number, { without }: Wanted, full: string) =>
     without.length === 0
-      ? tenants.all({ now, ...which })
-      : tenantsLeft.all({ now, ...which, without: JSON.stringify(without) });
+      ? tenants.all({ now, full })
+      : tenantsLeft.all({ now, full, without: JSON.stringify(without) });
   /** More may be ready than those that wait for longest, of tenants that began to wait later. */
   const ofTenants = (now: number, wanted: Wanted, out: ReadonlyMap<string, number>) => {
     const isFull = ([name, { concurrency = Infinity }]: readonly [string, TenantShare]): boolean =>
@@ -231,8 +233,8 @@ function readyIn(db: DatabaseSync) {
         .filter(isFull)
         .map(([name]) => name),
     );
-    const seen = ([0, 1] as const).flatMap((each) => tenantsOf(now, wanted, { full, isFull: each }));
-    return seen.flatMap((each) => readTenant(now, wanted, String(each["tenant"])));
+    const found = tenantsOf(now, wanted, full).flatMap((each) => readTenant(now, wanted, String(each["tenant"])));
+    return [...found, ...noBeats.all({ now, max: wanted.max, full })];
   };
   return (now: number, wanted: Wanted): readonly Ready[] => {
     const first = read(now, wanted);
