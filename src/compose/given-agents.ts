@@ -6,6 +6,7 @@ import type { Agent } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { isAgent } from "../ports/is-agent.ts";
 import type { ScheduledAgent } from "../ports/supervision.ts";
+import { EFFECTS } from "../core/calls/effects.ts";
 import { DEFAULT_TENANT } from "../core/ids.ts";
 import { wrongWithChildren } from "../sdk/check.ts";
 import { firingTimes } from "../sdk/schedule/firing-times.ts";
@@ -34,14 +35,52 @@ export const firedFor = (agents: readonly Agent[]): readonly ScheduledAgent[] =>
     schedule === null ? [] : [{ agent: name, tenant: DEFAULT_TENANT, ...firingTimes(schedule) }],
   );
 
+/**
+ * Throws unless the agents may run in a process that cannot be ended: what outlives its time there acts on beside the next
+ * owner of its run. So each of their calls has to be one that may be repeated.
+ */
+export function checkRepeatable(agents: readonly Agent[]): void {
+  for (const { name, tools, sources = [] } of agents) {
+    const [source] = sources;
+    if (source !== undefined)
+      throw notHere(name, `lists tools of ${source.label}, and their effects are not known before it is asked`);
+    for (const [tool, { effect, undo }] of Object.entries(tools)) {
+      if (EFFECTS[effect].startsOnce) throw notHere(name, `has the tool ${tool} with effect: "${effect}"`);
+      if (undo !== null && EFFECTS[undo.effect].startsOnce)
+        throw notHere(name, `has the tool ${tool}, whose undo has effect: "${undo.effect}"`);
+    }
+  }
+}
+
+const notHere = (agent: string, why: string): UserError =>
+  new UserError({
+    code: "BeatsNotHere",
+    exit: EXIT.usage,
+    what: `agent ${agent} cannot run in this process: it ${why}`,
+    why: "a call that outlives its timeout cannot be ended here, so only effect none and keyed may run here",
+    next: 'driveStore({ agents, entry: new URL("./cairn-worker.js", import.meta.url) })',
+  });
+
 /** Agents as objects are in no file that a worker process could load, so it begins with a module of the caller. */
 export function entryIn({
   agents,
   entry,
+  beats,
 }: {
   readonly agents?: readonly Agent[] | undefined;
   readonly entry?: URL | string | undefined;
+  readonly beats?: string | undefined;
 }): URL | string | undefined {
+  if (beats !== undefined) {
+    if (agents !== undefined && entry === undefined) return undefined;
+    throw new UserError({
+      code: "OptionInvalid",
+      exit: EXIT.usage,
+      what: `beats are to run in this process, and there ${entry === undefined ? "are no agents" : "is an entry"}`,
+      why: "in this process run the agents that are given as objects, and no worker process begins",
+      next: 'write agents: [myAgent], beats: "in this process"',
+    });
+  }
   const isWhole = (agents === undefined) === (entry === undefined);
   const file = entry === undefined ? null : entry instanceof URL ? fileURLToPath(entry) : resolve(entry);
   if (isWhole && (file === null || existsSync(file) || existsSync(`${file}.js`))) return entry;
@@ -57,3 +96,12 @@ export function entryIn({
     next: 'driveStore({ agents, entry: new URL("./cairn-worker.js", import.meta.url) })',
   });
 }
+
+export const nothingToDrive = (): UserError =>
+  new UserError({
+    code: "Usage",
+    exit: EXIT.usage,
+    what: "there is nothing to drive in this world",
+    why: "a service drives its runs",
+    next: "npx cairn list",
+  });

@@ -1,6 +1,7 @@
 /** Starts the supervisor of a store for a command, with workers that get the settings of that command. */
 import nodeModule from "node:module";
 import type {
+  BeatsHere,
   LostLines,
   ScheduledAgent,
   StartedAhead,
@@ -39,7 +40,9 @@ export interface SuperviseOptions {
   readonly settings: Settings;
   readonly supervision: Supervision;
   /** The module that a worker process begins with; absent: that of cairn, which loads agent files. */
-  readonly entry?: URL | string;
+  readonly entry?: URL | string | undefined;
+  /** Beats in this process, without worker processes; absent: worker processes have them. */
+  readonly here?: BeatsHere | undefined;
   /** A worker that `workerAhead` has started. */
   readonly ahead?: StartedAhead;
   /** The schedules that it fires besides driving runs. */
@@ -59,7 +62,7 @@ export function supervise(options: SuperviseOptions): Supervisor {
   });
   const entry = options.entry ?? moduleOf(isOneHeld ? "held-worker" : "worker");
   return supervision.start({
-    worker: { ...launchOf(shell, entry), args: [JSON.stringify(told)], ...(ahead !== undefined && { ahead }) },
+    worker: options.here ?? { ...launchOf(shell, entry), args: [JSON.stringify(told)], ...(ahead !== undefined && { ahead }) },
     workers,
     // A process that is killed at a fault point of one run must not take other runs along.
     beatsPerWorker: isOneHeld ? 1 : beatsPerWorker,

@@ -11,13 +11,14 @@ import * as problems from "../api/problem.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { Clock } from "../ports/world.ts";
 import { agentToStart } from "../compose/agent-to-start.ts";
-import { checkGiven } from "../compose/given-agents.ts";
+import { checkGiven, entryIn, nothingToDrive } from "../compose/given-agents.ts";
 import { catalogueOf } from "../compose/catalogue.ts";
-import { openSettled } from "../compose/open.ts";
+import { type Opened, openSettled } from "../compose/open.ts";
 import { settingsOf } from "../compose/settings.ts";
 import { isTenant } from "../core/ids.ts";
 import { runId } from "../protocol/ids.ts";
 import { asClientErrors, storeFlags, surroundingsOf } from "../client/open-store.ts";
+import type { DriveOptions, Driving } from "./worker.ts";
 import { AGENTS, type FormsOf, checkEmbeddingOptions } from "./checked-options.ts";
 import { FLAG, FUNCTION, RECORD, TEXT, anyForm, oneOf } from "../sdk/option-forms.ts";
 import { nextFirings } from "../sdk/schedule/firing-times.ts";
@@ -66,6 +67,11 @@ export interface ServerOptions {
    * Then `cairn.config.ts` is not read. What drives the store has to know them too (`driveStore({ agents, entry })`).
    */
   readonly agents?: readonly Agent[];
+  /**
+   * `in this process`: it also drives the store, with the beats of `agents` in this process, as `driveStore` does with the
+   * same option. Default: it drives nothing.
+   */
+  readonly beats?: DriveOptions["beats"];
   /** How many readers it follows runs for, and when one that takes nothing is closed; default: as in `cairn.config.ts`. */
   readonly readers?: ReaderOptions;
   /** Hears of each reader that was closed since it took nothing; default: nobody does. */
@@ -80,6 +86,7 @@ const FORMS: FormsOf<ServerOptions> = {
   world: TEXT,
   cwd: TEXT,
   agents: AGENTS,
+  beats: oneOf("in this process"),
   readers: RECORD,
   onUnread: FUNCTION,
 };
@@ -89,8 +96,10 @@ export interface ApiServer {
   readonly fetch: (request: Request) => Promise<Response>;
   /** The same for Node's `http.createServer` and for Express. */
   readonly listener: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
-  /** Ends all streams and closes the store. */
-  readonly close: () => void;
+  /** The beats in this process; null: without the option `beats`. */
+  readonly driving: Driving | null;
+  /** Ends all streams, waits for the beats in this process as `driving.stop` does, and closes the store. */
+  readonly close: () => Promise<void>;
 }
 
 /** What the API knows about a request. */
@@ -101,7 +110,8 @@ interface From {
 }
 
 /**
- * Opens a store and returns the handlers of its API. It drives no run: `cairn work`, `cairn-run/worker` or AWS does.
+ * Opens a store and returns the handlers of its API. Without `beats` it drives no run: `cairn work`, `cairn-run/worker` or
+ * AWS does.
  *
  * @throws CairnError if the settings or the store cannot be used, `OptionInvalid` and `BaseInvalid`
  */
@@ -109,12 +119,15 @@ export function createServer(options: ServerOptions): Promise<ApiServer> {
   return asClientErrors(async () => {
     checkEmbeddingOptions("createServer", options, FORMS);
     const base = checkedBase(options.base ?? "");
-    const { agents } = options;
+    const { agents, beats } = options;
+    if (beats !== undefined) entryIn({ agents, beats });
     if (agents === undefined) registerResolution();
     const shell = surroundingsOf(options.cwd, agents);
     const settings = await settingsOf(shell, storeFlags(options));
     if (agents !== undefined) checkGiven(agents, settings);
     const opened = await openSettled(shell, settings, { create: true });
+    const driving =
+      beats === undefined ? null : await drivenBy(opened, { agents: agents ?? [], cwd: shell.cwd, beats });
     const { auth, onUnread = () => undefined } = options;
     const { clock } = opened.world;
     const after: Clock["after"] = (delayMs, call) => clock.after(delayMs, call);
@@ -164,8 +177,9 @@ export function createServer(options: ServerOptions): Promise<ApiServer> {
       const below = belowBase(request, base);
       return below === null ? problems.answerOf(problems.pathUnknown(), null) : app.fetch(below);
     };
-    const close = (): void => {
+    const close = async (): Promise<void> => {
       streams.closeAll();
+      if (driving !== null) await driving.stop();
       opened.close();
     };
     const answer = getRequestListener(fetch);
@@ -174,8 +188,27 @@ export function createServer(options: ServerOptions): Promise<ApiServer> {
       closeIfUnread(response, { after, seconds, onUnread });
       return answer(request, response);
     };
-    return { fetch, listener, close };
+    return { fetch, listener, driving, close };
   });
+}
+
+/** What only a server that drives runs needs is loaded here. */
+async function drivenBy(
+  opened: Opened,
+  drive: {
+    readonly agents: readonly Agent[];
+    readonly cwd: string;
+    readonly beats: NonNullable<DriveOptions["beats"]>;
+  },
+): Promise<Driving> {
+  try {
+    const { driveStore } = await import("./worker.ts");
+    if (opened.supervision === null) throw nothingToDrive();
+    return await driveStore({ ...drive, store: opened.settings.world.place });
+  } catch (error) {
+    opened.close();
+    throw error;
+  }
 }
 
 /** A tenant is part of keys in the store, so a wrong one is an error of the server and not of the request. */

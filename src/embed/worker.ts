@@ -9,14 +9,14 @@ import { openSettled } from "../compose/open.ts";
 import { settingsOf } from "../compose/settings.ts";
 import { supervise } from "../compose/supervise.ts";
 import { asClientErrors, storeFlags, surroundingsOf } from "../client/open-store.ts";
-import { checkGiven, entryIn, firedFor } from "../compose/given-agents.ts";
+import { checkGiven, checkRepeatable, entryIn, firedFor, nothingToDrive } from "../compose/given-agents.ts";
 import type { WorkerSettings } from "../compose/supervise.ts";
-import { startWorker } from "../compose/workers/start-worker.ts";
+import { beatsHere, startWorker } from "../compose/workers/start-worker.ts";
 import { NO_FAULTS } from "../ports/fault-point.ts";
 import { AGENTS, type FormsOf, MODULE, checkEmbeddingOptions } from "./checked-options.ts";
-import { FUNCTION, NUMBER, TEXT } from "../sdk/option-forms.ts";
+import { FUNCTION, NUMBER, TEXT, oneOf } from "../sdk/option-forms.ts";
 import type { Agent } from "../ports/agent.ts";
-import type { ScheduledAgent } from "../ports/supervision.ts";
+import { BeatsEnded, type ScheduledAgent } from "../ports/supervision.ts";
 import type { SupervisorEvent } from "../ports/supervisor-events.ts";
 
 export type { SupervisorEvent } from "../ports/supervisor-events.ts";
@@ -37,9 +37,16 @@ export interface DriveOptions {
    * `workFor({ agents })` with the same agents.
    */
   readonly entry?: URL | string;
+  /**
+   * `in this process`: the beats of `agents` run in the caller's process, and no worker process starts. Only for agents
+   * whose tools have the effects `none` and `keyed`. Once a call has outlived its timeout, which only the end of the process
+   * could stop, it takes no further beat: `stopped` rejects with the code `BeatsEnded`, and the store is released. Default:
+   * beats run in worker processes.
+   */
+  readonly beats?: "in this process";
   /** Worker processes; default: from the config, else one less than the processors. */
   readonly workers?: number;
-  /** Beats of one agent that a worker process runs at once; default: from the config, else 16. */
+  /** Beats of one agent that a process runs at once; in this process: of all; default: from the config, else 16. */
   readonly beatsPerWorker?: number;
   /** The most seconds of a beat; default: from the environment, the config, else 60. */
   readonly beatSeconds?: number;
@@ -52,6 +59,7 @@ const FORMS: FormsOf<DriveOptions> = {
   cwd: TEXT,
   agents: AGENTS,
   entry: MODULE,
+  beats: oneOf("in this process"),
   workers: NUMBER,
   beatsPerWorker: NUMBER,
   beatSeconds: NUMBER,
@@ -63,6 +71,8 @@ export interface Driving {
   readonly store: string;
   /** Resolves after `stop`. Rejects if the workers cannot be started or a bug ended the supervisor. */
   readonly stopped: Promise<void>;
+  /** Why this process takes no further beat although nobody stopped it (`BeatsEnded`); null: it takes them. */
+  readonly ended: () => string | null;
   /**
    * Begins no new beat, lets those under way finish, kills what remains after `graceMs` (8 s by default), and closes the
    * store. Runs that have not ended continue with the next process that drives the store.
@@ -80,7 +90,7 @@ export function driveStore(options: DriveOptions = {}): Promise<Driving> {
   return asClientErrors(async () => {
     requireNode();
     checkEmbeddingOptions("driveStore", options, FORMS);
-    const { workers, beatsPerWorker, beatSeconds, agents } = options;
+    const { workers, beatsPerWorker, beatSeconds, agents, beats } = options;
     const entry = entryIn(options);
     const onEvent = withoutErrors(options.onEvent ?? (() => undefined));
     const shell = surroundingsOf(options.cwd, agents);
@@ -92,13 +102,16 @@ export function driveStore(options: DriveOptions = {}): Promise<Driving> {
     });
     if (agents === undefined) await checkCapsApart(shell, settings);
     else checkGiven(agents, settings);
+    if (beats !== undefined && agents !== undefined) checkRepeatable(agents);
     const opened = await openSettled(shell, settings, { create: true, check: "supervisor" });
     const { supervision } = opened;
     if (supervision === null) throw nothingToDrive();
     const reading = new AbortController();
     let schedules: readonly ScheduledAgent[] = agents === undefined ? [] : firedFor(agents);
+    const { world } = opened;
+    const here = beats === undefined ? undefined : beatsHere({ agents: agents ?? [], world, env: shell.env, settings });
     const supervisor = orClose(opened, () =>
-      supervise({ shell, settings, supervision, schedules: () => schedules, onEvent, ...(entry && { entry }) }),
+      supervise({ shell, settings, supervision, schedules: () => schedules, onEvent, entry, here }),
     );
     if (agents === undefined)
       void followSchedules(shell, {
@@ -108,7 +121,23 @@ export function driveStore(options: DriveOptions = {}): Promise<Driving> {
           schedules = scheduled?.map(toFire) ?? schedules;
         },
       });
-    const stopped = supervisor.stopped.finally(() => {
+    let ended: string | null = null;
+    const say = (error: unknown): never => {
+      if (error instanceof BeatsEnded) {
+        const { run, what, why: mend } = error;
+        ended = error.message;
+        onEvent({ kind: "beatsEnded", run, what, mend });
+        world.telemetry.record({
+          at: world.clock.now(),
+          run: run ?? "",
+          level: "alarm",
+          what: error.code,
+          detail: { why: `${what}; ${mend}` },
+        });
+      }
+      throw error;
+    };
+    const stopped = supervisor.stopped.catch(say).finally(() => {
       reading.abort();
       opened.close();
     });
@@ -116,9 +145,12 @@ export function driveStore(options: DriveOptions = {}): Promise<Driving> {
     stopped.catch(() => undefined);
     const stop = async (graceMs?: number): Promise<void> => {
       await supervisor.drain(graceMs);
-      await stopped;
+      await stopped.catch((error: unknown) => {
+        // `stopped` has said so.
+        if (!(error instanceof BeatsEnded)) throw error;
+      });
     };
-    return { store: settings.world.place, stopped, stop };
+    return { store: settings.world.place, stopped, ended: () => ended, stop };
   });
 }
 
@@ -174,12 +206,3 @@ function orClose<T>(opened: { readonly close: () => void }, work: () => T): T {
     throw error;
   }
 }
-
-const nothingToDrive = (): UserError =>
-  new UserError({
-    code: "Usage",
-    exit: EXIT.usage,
-    what: "there is nothing to drive in this world",
-    why: "a service drives its runs",
-    next: "npx cairn list",
-  });

@@ -3,7 +3,9 @@
  * without a service that drives runs has it.
  */
 import type { TenantShares } from "../protocol/fair-share.ts";
+import type { IntrinsicChanged } from "./intrinsics.ts";
 import type { SupervisorEvent } from "./supervisor-events.ts";
+import type { RunTask } from "./tasks.ts";
 
 /** How to start a worker process. The module calls `serveTasks`. */
 export interface WorkerOptions {
@@ -21,6 +23,15 @@ export interface WorkerOptions {
 export interface StartedAhead {
   /** Ends it, unless it has become a worker. */
   readonly end: () => void;
+}
+
+/** Beats in the process of the supervisor itself, instead of worker processes. */
+export interface BeatsHere {
+  readonly run: RunTask;
+  /** Removes secrets from the text of errors. */
+  readonly clean: (text: string) => string;
+  /** Calls back once, if code in this process has changed a function of the language. */
+  readonly onBroken: (heard: (error: IntrinsicChanged) => void) => void;
 }
 
 /** The schedule of an agent; times are epoch milliseconds. */
@@ -57,7 +68,7 @@ export interface LostLines {
 }
 
 export interface SuperviseOptions {
-  readonly worker: WorkerOptions;
+  readonly worker: WorkerOptions | BeatsHere;
   /** The number of worker processes. */
   readonly workers: number;
   /** How many beats of one agent a worker process runs at once. */
@@ -104,6 +115,26 @@ export class StoreSupervised extends Error {
     );
     this.pid = pid;
     this.since = since;
+  }
+}
+
+/** Something in the process of the supervisor outlived its time, and such a process takes no further beat. */
+export class BeatsEnded extends Error {
+  override readonly name = "BeatsEnded";
+  readonly code = "BeatsEnded";
+  readonly why =
+    "what outlived its time may still act, and it cannot be ended without this program; it takes no further beat and " +
+    "has released its runs, which go on with the next process that drives the store: start this program again, or " +
+    "type npx cairn work";
+
+  /** The run whose call or beat it was; null: it is not known. */
+  readonly run: string | null;
+  readonly what: string;
+
+  constructor(run: string | null, what: string) {
+    super(`beats in this process have ended: ${what}${run === null ? "" : ` in run ${run}`}`);
+    this.run = run;
+    this.what = what;
   }
 }
 

@@ -38,6 +38,8 @@ export type SupervisorEvent =
   | { readonly kind: "orphansStay"; readonly what: string; readonly why: string; readonly mend: string }
   /** Nothing is sent to this endpoint: what signs its requests is missing. `mend`: what to type. */
   | { readonly kind: "webhookUnsigned"; readonly to: string; readonly why: string; readonly mend: string }
+  /** A program that runs beats itself takes no further one (`BeatsEnded`). `mend`: what to do. */
+  | { readonly kind: "beatsEnded"; readonly run: string | null; readonly what: string; readonly mend: string }
   /** The wall clock jumped, or this machine was off for long. */
   | { readonly kind: "clockDoubted"; readonly doubt: ClockDoubt }
   | { readonly kind: "clockBelieved" };

@@ -51,6 +51,8 @@ function lineOf(event: SupervisorEvent, { now, paint }: Page): string | null {
       return paint("yellow", `${event.what}; ${event.why}; ${event.mend}`);
     case "webhookUnsigned":
       return paint("yellow", `no webhook is sent to ${event.to}: ${event.why}; ${event.mend}`);
+    case "beatsEnded":
+      return paint("red", `${event.what}; ${event.mend}`);
     case "clockDoubted": {
       const { what, why, mend } = describeDoubt(event.doubt);
       return paint("yellow", `${what}; ${why}; ${mend}`);

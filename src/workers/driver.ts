@@ -17,21 +17,22 @@ import { type AgentCaps, type Concurrency, createAgentCaps } from "./agent-caps.
 import { type Backlog, createBacklog } from "./backlog.ts";
 import type { Children, DrivenStore, Executions } from "../ports/driven-store.ts";
 import { type AttemptFailure, type Execution, applyAnswer, applyFailure, taskOf } from "../protocol/execution.ts";
-import type { DrainPace, ScheduledAgent } from "../ports/supervision.ts";
+import type { BeatsEnded, BeatsHere, DrainPace, ScheduledAgent } from "../ports/supervision.ts";
 import { firingsOf } from "./firings.ts";
 import { houseHours, sweeper } from "./looks.ts";
 import { leftBehind } from "./process-groups.ts";
 import { unusableIn } from "../ports/store-errors.ts";
 import { retentionOf } from "./retention.ts";
 import { SPARE_PLACES } from "./placement.ts";
-import { type Pool, type PoolOptions, type TaskEnd, type Worker, type WorkerOptions, createPool } from "./workers.ts";
+import { type Pool, type PoolOptions, type TaskEnd, type Taken, type WorkerOptions, createPool } from "./workers.ts";
+import { createPoolHere } from "./pool-here.ts";
 import type { spawnWorker } from "./spawn-worker.ts";
 import type { SupervisorEvent, Attempted } from "../ports/supervisor-events.ts";
 
 export interface DriverOptions {
   readonly store: DrivenStore;
   readonly limits: Pick<Limits, "beatMs" | "rescueMs" | "entryAttemptsMax" | "backoffMsMax">;
-  readonly worker: WorkerOptions;
+  readonly worker: WorkerOptions | BeatsHere;
   readonly workers: number;
   readonly beatsPerWorker: number;
   readonly concurrency: Concurrency;
@@ -83,7 +84,7 @@ export function createDriver(options: DriverOptions): Driver {
   let [isRecovered, isDraining] = [false, false];
 
   /** A worker for a task of the house; null if it has to wait, until a run that goes on by itself is returned. */
-  const takeFor = (agent: string | null): Worker | null => {
+  const takeFor = (agent: string | null): Taken | null => {
     const worker = pool.take({ agent, execution: null, failures: 0 });
     if (worker === null) pool.askBack();
     return worker;
@@ -149,7 +150,7 @@ export function createDriver(options: DriverOptions): Driver {
  */
 function sendReady(of: {
   readonly executions: Executions;
-  readonly pool: Pool;
+  readonly pool: Pool<Taken>;
   readonly caps: AgentCaps;
   readonly shares: TenantShares;
   readonly clock: Clock;
@@ -201,7 +202,7 @@ function attemptsOf(
   { clock, limits, onEvent, onProgress }: DriverOptions,
   on: {
     readonly executions: Executions;
-    readonly pool: Pool;
+    readonly pool: Pool<Taken>;
     readonly backlog: Backlog;
     readonly onBeatOver: () => void;
   },
@@ -233,7 +234,7 @@ function attemptsOf(
     hadOutage: (name: string): boolean => outages.has(name),
     /** `onOver` is called when the attempt is over, and its process cannot act for it any more. */
     start: (of: {
-      readonly worker: Worker;
+      readonly worker: Taken;
       readonly execution: Execution;
       readonly mayGoOn: boolean;
       readonly onOver: () => void;
@@ -297,8 +298,25 @@ function eventOf(attempted: Attempted, end: TaskEnd): SupervisorEvent {
   return { ...attempted, kind: "attemptAnswered", route };
 }
 
-function poolOf(options: DriverOptions, of: { readonly children: Children; readonly backlog: Backlog }): Pool {
+function poolOf(options: DriverOptions, of: { readonly children: Children; readonly backlog: Backlog }): Pool<Taken> {
   const { store, worker, workers, beatsPerWorker, clock, counted, limits, onEvent, onProgress, spawnProcess } = options;
+  // The next `work` throws it, after the writes that are kept, and that stops the supervisor.
+  const stopBy = (error: Error): void =>
+    of.backlog.keep(() => {
+      throw error;
+    });
+  if ("run" in worker) {
+    // What its tasks come to is stored all the same, when the supervisor drains.
+    const onEnded = (error: BeatsEnded): void => {
+      let isThrown = false;
+      of.backlog.keep(() => {
+        if (isThrown) return;
+        isThrown = true;
+        throw error;
+      });
+    };
+    return createPoolHere({ here: worker, beatsPerWorker, beatMs: limits.beatMs, clock, onEnded });
+  }
   const poolOptions: PoolOptions = {
     provenCode: store.provenCode(of.backlog.keep),
     ...{ worker, workers, beatsPerWorker, clock, counted: counted ?? (() => clock.now()) },
@@ -315,11 +333,7 @@ function poolOf(options: DriverOptions, of: { readonly children: Children; reado
     onHeld: heldTold(options),
     onNoRoom: ({ why, ms }) => onEvent({ kind: "waitingForMachine", why, retryInMs: ms }),
     onRoomAgain: () => onEvent({ kind: "machineIsBack" }),
-    // The next `work` throws it, after the writes that are kept, and that stops the supervisor.
-    onUnbootable: (error) =>
-      of.backlog.keep(() => {
-        throw error;
-      }),
+    onUnbootable: stopBy,
   };
   return createPool(poolOptions, spawnProcess);
 }
@@ -342,7 +356,7 @@ const HELD_RETRY_MS = 2_000;
  * Stops the supervisor when a worker finds that the store is damaged or replaced. Nothing more is written to that
  * store, not even the outcome of the task: the next `work` throws.
  */
-function stoppedByStore(pool: Pool, backlog: Backlog): Pool {
+function stoppedByStore(pool: Pool<Taken>, backlog: Backlog): Pool<Taken> {
   const heard = (end: TaskEnd): void => {
     const unusable = end.kind === "failed" ? unusableIn(end.error) : null;
     if (unusable === null) return;
@@ -364,7 +378,7 @@ function stoppedByStore(pool: Pool, backlog: Backlog): Pool {
 }
 
 /** Counts the tasks that are out. */
-function counted(pool: Pool): Pool & { readonly out: () => number } {
+function counted(pool: Pool<Taken>): Pool<Taken> & { readonly out: () => number } {
   let out = 0;
   return {
     ...pool,

@@ -10,12 +10,12 @@ import type { FiringOutcome } from "../protocol/firing.ts";
 import type { Clock } from "../ports/world.ts";
 import type { ScheduledAgent } from "../ports/supervision.ts";
 import type { SupervisorEvent, Fired } from "../ports/supervisor-events.ts";
-import type { Pool, TaskEnd, Worker } from "./workers.ts";
+import type { Pool, TaskEnd, Taken } from "./workers.ts";
 
 export interface Firings {
   /** A firing that is due now, or null. */
   readonly next: () => Due | null;
-  readonly start: (worker: Worker, due: Due) => void;
+  readonly start: (worker: Taken, due: Due) => void;
 }
 
 interface Due extends Fired {
@@ -43,7 +43,7 @@ export function firingsOf(
     readonly onEvent: (event: SupervisorEvent) => void;
     readonly onProgress: () => void;
   },
-  pool: Pick<Pool, "run">,
+  pool: Pick<Pool<Taken>, "run">,
 ): Firings {
   const { clock, onEvent, onProgress } = options;
   const plans = new Map<ScheduledAgent, Plan>();

@@ -6,7 +6,7 @@
 import type { SupervisorEvent } from "../ports/supervisor-events.ts";
 import type { Clock } from "../ports/world.ts";
 import type { TaskEnd } from "./worker-process.ts";
-import type { Pool, Worker } from "./workers.ts";
+import type { Pool, Taken } from "./workers.ts";
 
 /** How often it polls for ready executions. A poll is an indexed read of some microseconds. */
 const LOOK_EVERY_MS = 25;
@@ -130,13 +130,13 @@ interface SweeperOptions {
   readonly onProgress: () => void;
 }
 
-export function sweeper({ clock, onEvent, onProgress }: SweeperOptions, pool: Pick<Pool, "run">) {
+export function sweeper({ clock, onEvent, onProgress }: SweeperOptions, pool: Pick<Pool<Taken>, "run">) {
   let dueAt = 0;
   let isOut = false;
   return {
     isDue: (): boolean => !isOut && clock.now() >= dueAt,
     dueAt: (): number => dueAt,
-    start: (worker: Worker): void => {
+    start: (worker: Taken): void => {
       isOut = true;
       dueAt = clock.now() + SWEEP_EVERY_MS;
       const onEnd = (end: TaskEnd): void => {

@@ -8,7 +8,7 @@ import type { Clock } from "../ports/world.ts";
 import type { Backlog } from "./backlog.ts";
 import type { DrivenStore, OrphanPlan, OrphanSearch } from "../ports/driven-store.ts";
 import type { SupervisorEvent } from "../ports/supervisor-events.ts";
-import type { Pool, TaskEnd, Worker } from "./workers.ts";
+import type { Pool, TaskEnd, Taken } from "./workers.ts";
 
 interface Upkeep {
   readonly task: Extract<Task, { readonly kind: "cleanUp" | "orphans" }>;
@@ -21,7 +21,7 @@ export interface Retention {
   readonly expire: () => void;
   /** The next task, or null. */
   readonly next: () => Upkeep | null;
-  readonly start: (worker: Worker, upkeep: Upkeep) => void;
+  readonly start: (worker: Taken, upkeep: Upkeep) => void;
 }
 
 const EXPIRE_EVERY_MS = 60_000;
@@ -42,7 +42,7 @@ export function retentionOf(
     readonly onEvent: (event: SupervisorEvent) => void;
     readonly onProgress: () => void;
   },
-  of: { readonly pool: Pool; readonly backlog: Backlog },
+  of: { readonly pool: Pick<Pool<Taken>, "run">; readonly backlog: Backlog },
 ): Retention {
   const { store, clock, onEvent, onProgress } = options;
   const removals = store.removals();

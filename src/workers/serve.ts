@@ -315,7 +315,7 @@ function end(): never {
 }
 
 /** Describes any thrown value, also one whose properties throw. */
-function taskError(error: unknown): TaskError {
+export function taskError(error: unknown): TaskError {
   const message = sentenceOf(error);
   try {
     if (error instanceof Error) return { name: String(error.name), code: fileCode(error), message };

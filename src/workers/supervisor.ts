@@ -8,7 +8,15 @@ import { ensure } from "../core/ensure.ts";
 import type { ClockDoubt } from "../protocol/steadiness.ts";
 import type { TenantShares } from "../protocol/fair-share.ts";
 import type { Limits } from "../protocol/limits.ts";
-import type { DrainPace, LostLines, ScheduledAgent, Supervisor, WorkerOptions } from "../ports/supervision.ts";
+import {
+  type BeatsHere,
+  BeatsEnded,
+  type DrainPace,
+  type LostLines,
+  type ScheduledAgent,
+  type Supervisor,
+  type WorkerOptions,
+} from "../ports/supervision.ts";
 import type { Clock } from "../ports/world.ts";
 import type { DrivenStore, ProcessIdentity, StoreClock } from "../ports/driven-store.ts";
 import type { SupervisorEvent } from "../ports/supervisor-events.ts";
@@ -21,7 +29,7 @@ import { identityOf } from "../adapters/local/process-identity.ts";
 export interface SupervisorOptions {
   readonly store: DrivenStore;
   readonly limits: Pick<Limits, "beatMs" | "rescueMs" | "entryAttemptsMax" | "backoffMsMax">;
-  readonly worker: WorkerOptions;
+  readonly worker: WorkerOptions | BeatsHere;
   /** Worker processes at once; 4 by default. */
   readonly workers?: number;
   /** Beats of one agent that a worker process runs at once; 1 by default. */
@@ -100,7 +108,8 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     try {
       driver.work();
     } catch (error) {
-      void finish({ graceMs: 0, pace: "hurry", mistake: [error] });
+      // Nothing of this process can be killed, so what it still has gets its time.
+      void finish({ graceMs: error instanceof BeatsEnded ? DRAIN_MS : 0, pace: "hurry", mistake: [error] });
     }
   };
   const { driver, keepLost } = orRelease(store, self, () => ({

@@ -50,14 +50,19 @@ const KILL_MS = 1_900;
 /** How many executions a worker is known to have had. */
 const KNOWN_MAX = 1_000;
 
-export interface Pool {
+/** What a pool gives for a task. */
+export interface Taken {
+  readonly identity: { readonly pid: number };
+}
+
+export interface Pool<W extends Taken = Worker> {
   /**
    * A worker for that task, started if need be; null if the task has to wait. The worker has run no other agent's code
    * than that of the task. So what a tool does to its process affects only runs of its own agent. The room for the task
    * is kept until `run` or `freeUnused`.
    */
-  readonly take: (wish: Wish) => Worker | null;
-  readonly run: (worker: Worker, work: Work) => void;
+  readonly take: (wish: Wish) => W | null;
+  run(worker: W, work: Work): void;
   /** True if no task is beyond its deadline whose process is not killed yet. Nothing else begins before. */
   readonly hasJudged: () => boolean;
   /** A round of placements begins. What had no task in all of the round before has no work. */

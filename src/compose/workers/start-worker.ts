@@ -41,6 +41,9 @@ import { CommitCache } from "../../history/commits.ts";
 import { SegmentCache } from "../../history/load.ts";
 import { readerIn, redactionIn } from "../../history/secrets.ts";
 import { AgentUnknown, locateNamed } from "../locate.ts";
+import type { BeatsHere } from "../../ports/supervision.ts";
+import type { IntrinsicChanged } from "../../ports/intrinsics.ts";
+import type { Settings } from "../settings.ts";
 import type { WorkerSettings } from "../supervise.ts";
 import { PRINTED_TELEMETRY } from "./telemetry-line.ts";
 import { withWebhooks } from "./webhooks.ts";
@@ -169,6 +172,50 @@ function agentsOf(of: {
       const why = sentenceOf(error);
       return error instanceof AgentUnknown ? { kind: "absent", why } : { kind: "absent", why, isBroken: true };
     }
+  };
+}
+
+/**
+ * Beats of these agents in this process, which is one of a program of the user: nothing of it is made read-only, and its
+ * environment stays as it is.
+ */
+export function beatsHere({
+  agents,
+  world: opened,
+  env,
+  settings,
+}: {
+  readonly agents: readonly Agent[];
+  readonly world: World;
+  readonly env: WorkerStart["env"];
+  readonly settings: Pick<Settings, "prices" | "modelRates" | "webhooks">;
+}): BeatsHere {
+  let heard: (error: IntrinsicChanged) => void = () => {};
+  const intrinsics = watchIntrinsics((error) => heard(error));
+  const spans = otlpSpans(env);
+  const traced = spans === undefined ? opened : { ...opened, telemetry: { ...opened.telemetry, spans } };
+  const { world: bare, flush } = withWebhooks(traced, settings.webhooks);
+  const world = intactWorld(bare, intrinsics);
+  const loaded = new Map<string, LoadedAgent>();
+  for (const each of agents) {
+    const agent = pricedBy(each, settings.prices);
+    const models = modelsOf(agent, readerIn(world), settings.modelRates);
+    loaded.set(agent.name, { kind: "agent", agent, ...models });
+  }
+  const agentOf = async (name: string): Promise<Found> =>
+    loaded.get(name) ?? { kind: "absent", why: `driveStore was given no agent named ${name}: add it to agents` };
+  const run = runTask({ world, agentOf, segments: new SegmentCache(), commits: new CommitCache() });
+  return {
+    run: async (task, invocation) => {
+      const result = await run(task, invocation);
+      intrinsics.check();
+      if (result.kind !== "beat" || result.reply.route !== "beat") await Promise.all([spans?.flush(), flush()]);
+      return result;
+    },
+    clean: (text) => redactionIn(bare).text(text),
+    onBroken: (call) => {
+      heard = call;
+    },
   };
 }
 

@@ -1,0 +1,42 @@
+/** Beats in the process of their supervisor. */
+import { expect, test } from "vitest";
+import { NOW } from "../process/fixtures/store.ts";
+import { flushPromises } from "../support/harness/chain-steps.ts";
+import { BEAT_MS, WISH, poolHere, reply } from "../support/harness/pool-here.ts";
+
+test("a beat that outlives its deadline in the caller's process has failed, and ends the beats there", async () => {
+  const { clock, pool, begun, ended, begin } = poolHere();
+  const late = begin("late");
+  clock.moveTo(NOW + BEAT_MS - 1);
+  expect([late, ended]).toEqual([[], []]);
+  clock.moveTo(NOW + BEAT_MS);
+  expect(late).toMatchObject([{ kind: "failed", how: "it outlived its deadline", hasDied: true }]);
+  expect(ended).toMatchObject([{ run: "late", what: "a beat outlived its deadline" }]);
+  // What it answers later counts no more.
+  begun[0]?.answer.resolve({ kind: "beat", reply });
+  await flushPromises();
+  expect([late.length, ended.length, pool.take(WISH)]).toEqual([1, 1, null]);
+});
+
+test("a drain of the caller's process waits for its beats as long as it may, and then leaves them", async () => {
+  const { clock, pool, begun, ended, begin } = poolHere();
+  const left = begin("left");
+  const drained = pool.drain(8_000, "hurry");
+  expect(begun[0]?.invocation.drain.aborted).toBe(true);
+  clock.moveTo(NOW + 8_000);
+  await drained;
+  expect(left).toMatchObject([{ kind: "failed", hasDied: false }]);
+  expect(ended).toEqual([]);
+});
+
+test("the caller's process has as many beats at once as it may, and tasks of the house beside them", async () => {
+  const { pool, begun, begin } = poolHere();
+  begin("one");
+  begin("two");
+  expect(pool.take(WISH)).toBeNull();
+  expect(pool.take({ ...WISH, execution: null })).not.toBeNull();
+  pool.freeUnused();
+  begun[0]?.answer.reject(new Error("of one run"));
+  await flushPromises();
+  expect(pool.take(WISH)).not.toBeNull();
+});
