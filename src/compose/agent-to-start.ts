@@ -14,7 +14,11 @@ import type { Surroundings } from "./surroundings.ts";
 /** The agent that a start names; null if there is none. Throws if its file cannot be loaded. */
 export async function agentToStart(shell: Surroundings, opened: Opened, name: string): Promise<Agent | null> {
   const { settings } = opened;
-  if (shell.agents !== undefined) return shell.agents.find((each) => each.name === name) ?? null;
+  if (shell.agents !== undefined) {
+    const given = shell.agents.find((each) => each.name === name) ?? null;
+    if (given !== null) await requireGatewayKey(given, settings);
+    return given;
+  }
   try {
     const located = await locateTyped(shell, { name, settings });
     const agent = pricedBy(located.agent, settings.prices);

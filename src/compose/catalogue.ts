@@ -9,6 +9,7 @@ import { resolve } from "node:path";
 import type { Agent } from "../ports/agent.ts";
 import { wrongWithChildren } from "../sdk/check.ts";
 import { loadAgentFile } from "../sdk/load.ts";
+import { withoutGatewayKey } from "./check-here.ts";
 import { transformerMissing } from "./transformer-missing.ts";
 import { sentenceOf } from "../codec/value.ts";
 import { UserError, EXIT } from "./user-error.ts";
@@ -60,9 +61,18 @@ export async function readWholeCatalogue(files: readonly string[]): Promise<Cata
 }
 
 /** The agents that a command or the server can start by name, apart from files that only the store remembers. */
-export async function catalogueOf({ agentFiles, exampleFiles }: Pick<Settings, "agentFiles" | "exampleFiles">) {
-  const { agents, broken } = await readWholeCatalogue([...agentFiles, ...exampleFiles]);
-  return { agents: agents.map(({ agent }) => agent), broken: broken.map(({ why }) => why) };
+export async function catalogueOf(settings: Pick<Settings, "agentFiles" | "exampleFiles" | "world">) {
+  const { agents, broken } = await readWholeCatalogue([...settings.agentFiles, ...settings.exampleFiles]);
+  const found = await Promise.all(
+    agents.map(async ({ agent, file }) => {
+      const why = await withoutGatewayKey(agent, settings);
+      return { agent, why: why && `agent ${agent.name}: ${why.message} (${file})` };
+    }),
+  );
+  return {
+    agents: found.flatMap(({ agent, why }) => (why === null ? [agent] : [])),
+    broken: [...broken.map(({ why }) => why), ...found.flatMap(({ why }) => why ?? [])],
+  };
 }
 
 /** Why the agent cannot hand out work among all agents that there are. A file that cannot be imported may have more. */

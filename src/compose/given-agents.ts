@@ -10,12 +10,18 @@ import { EFFECTS } from "../core/calls/effects.ts";
 import { DEFAULT_TENANT } from "../core/ids.ts";
 import { wrongWithChildren } from "../sdk/check.ts";
 import { firingTimes } from "../sdk/schedule/firing-times.ts";
-import { checkHere } from "./check-here.ts";
+import { checkHere, requireGatewayKey } from "./check-here.ts";
 import { EXIT, UserError } from "./user-error.ts";
 import type { Settings } from "./settings.ts";
 
-/** Throws `AgentInvalid` with the first problem of the agents, each of which is of JavaScript perhaps. */
-export function checkGiven(agents: readonly Agent[], settings: Pick<Settings, "limits" | "world">): void {
+/**
+ * Rejects with the first problem of the agents, each of which is of JavaScript perhaps: `AgentInvalid`, or `ModelNotReady` for
+ * a key that is missing.
+ */
+export async function checkGiven(
+  agents: readonly Agent[],
+  settings: Pick<Settings, "limits" | "world">,
+): Promise<void> {
   if (!Array.isArray(agents)) throw new AgentInvalid("agents is no list: write agents: [myAgent]");
   const at = agents.findIndex((each) => !isAgent(each));
   if (at >= 0) throw new AgentInvalid(`agents[${at}] is no agent: give what defineAgent returns`);
@@ -26,6 +32,7 @@ export function checkGiven(agents: readonly Agent[], settings: Pick<Settings, "l
     checkHere(agent, settings);
     const why = wrongWithChildren(agent, names);
     if (why !== null) throw new AgentInvalid(`agent ${agent.name}: ${why}`);
+    await requireGatewayKey(agent, settings);
   }
 }
 
@@ -61,6 +68,10 @@ const notHere = (agent: string, why: string): UserError =>
     next: 'driveStore({ agents, entry: new URL("./cairn-worker.js", import.meta.url) })',
   });
 
+/** What `import.meta.resolve` and `import.meta.url` say is a URL, and a text. */
+const fileOf = (entry: URL | string): string =>
+  entry instanceof URL || entry.startsWith("file:") ? fileURLToPath(entry) : resolve(entry);
+
 /** Agents as objects are in no file that a worker process could load, so it begins with a module of the caller. */
 export function entryIn({
   agents,
@@ -70,7 +81,7 @@ export function entryIn({
   readonly agents?: readonly Agent[] | undefined;
   readonly entry?: URL | string | undefined;
   readonly beats?: string | undefined;
-}): URL | string | undefined {
+}): string | undefined {
   if (beats !== undefined) {
     if (agents !== undefined && entry === undefined) return undefined;
     throw new UserError({
@@ -82,8 +93,8 @@ export function entryIn({
     });
   }
   const isWhole = (agents === undefined) === (entry === undefined);
-  const file = entry === undefined ? null : entry instanceof URL ? fileURLToPath(entry) : resolve(entry);
-  if (isWhole && (file === null || existsSync(file) || existsSync(`${file}.js`))) return entry;
+  const file = entry === undefined ? null : fileOf(entry);
+  if (isWhole && (file === null || existsSync(file) || existsSync(`${file}.js`))) return file ?? undefined;
   throw new UserError({
     code: "WorkerEntryMissing",
     exit: EXIT.usage,

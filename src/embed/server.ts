@@ -124,7 +124,7 @@ export function createServer(options: ServerOptions): Promise<ApiServer> {
     if (agents === undefined) registerResolution();
     const shell = surroundingsOf(options.cwd, agents);
     const settings = await settingsOf(shell, storeFlags(options));
-    if (agents !== undefined) checkGiven(agents, settings);
+    if (agents !== undefined) await checkGiven(agents, settings);
     const opened = await openSettled(shell, settings, { create: true });
     const driving =
       beats === undefined ? null : await drivenBy(opened, { agents: agents ?? [], cwd: shell.cwd, beats });

@@ -101,7 +101,7 @@ export function driveStore(options: DriveOptions = {}): Promise<Driving> {
       ...(beatSeconds !== undefined && { beatSeconds: String(beatSeconds) }),
     });
     if (agents === undefined) await checkCapsApart(shell, settings);
-    else checkGiven(agents, settings);
+    else await checkGiven(agents, settings);
     if (beats !== undefined && agents !== undefined) checkRepeatable(agents);
     const opened = await openSettled(shell, settings, { create: true, check: "supervisor" });
     const { supervision } = opened;

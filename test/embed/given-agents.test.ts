@@ -55,6 +55,9 @@ test("drives agents as objects only with a module for its worker processes, whic
   const entry = new URL(import.meta.url);
   await expect(driveStore({ entry, store })).rejects.toMatchObject({ code: "WorkerEntryMissing" });
   const absent = new URL("./absent.js", import.meta.url);
+  await expect(driveStore({ agents, entry: absent.href, store })).rejects.toMatchObject({
+    message: expect.stringMatching(/there is no entry [^:]*absent/),
+  });
   const said = { code: "WorkerEntryMissing", message: expect.stringContaining("there is no entry") };
   await expect(driveStore({ agents, entry: absent, store })).rejects.toMatchObject(said);
   await expect(driveStore({ agents, entry: "absent.js", store })).rejects.toMatchObject(said);

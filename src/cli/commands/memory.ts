@@ -100,7 +100,7 @@ async function scopeIn(
     const { agent } = await locateTyped(shell, { name, settings });
     return agent.memory?.scope ?? agent.name;
   }
-  const { agents } = await catalogueOf({ agentFiles: settings.agentFiles, exampleFiles: [] });
+  const { agents } = await catalogueOf({ ...settings, exampleFiles: [] });
   return onlyScope(
     agents.map((agent) => agent.memory?.scope ?? agent.name),
     command,

@@ -6,7 +6,7 @@ interface DefaultProvider {
   readonly languageModel?: (id: string) => ModelChoice;
 }
 
-/** A text that cairn understands stays what it is here. Others are models of the gateway: its key is checked at the start. */
+/** A text that cairn understands stays what it is here. Others are models of the gateway: its key is looked for when the agent is loaded. */
 export function modelFrom(given: unknown): ModelChoice {
   if (typeof given !== "string") return given as ModelChoice;
   const { AI_SDK_DEFAULT_PROVIDER: own } = globalThis as { readonly AI_SDK_DEFAULT_PROVIDER?: DefaultProvider };
