@@ -54,6 +54,8 @@ export function renderWait(run: string, wait: OpenWait, of: Style & { readonly c
   if (until !== null) {
     const then = wait.for === "time" ? "then it goes on" : AT_LIMIT[wait.atLimit];
     facts.push(["until", `${timeOfDay(until, now)} (${relative(until, now)}), ${then}`]);
+  } else {
+    facts.push(["until", "it comes, for as long as its run may wait"]);
   }
   if (wait.answered) facts.push(["came", "recorded; the next beat applies it"]);
   const type = wait.answered ? null : commandFor(run, wait, command);

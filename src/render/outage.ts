@@ -1,6 +1,6 @@
 /** Renders a run that waits for the provider of its model: for the end of an outage, or for a job. */
 import type { Shown, Summary } from "../operations/views.ts";
-import { count, relative, timeOfDay } from "./words.ts";
+import { count, momentWords, timeOfDay } from "./words.ts";
 
 /** `waiting: its model is unavailable since 12:03:00, tried 9 times, next try at 12:20:00`, or the run's label. */
 export function labelWords({ label, outage, detachedCall, askingSince, slowFrom }: Shown, now: number): string {
@@ -44,14 +44,15 @@ export function undrivenSince({ resumable, ready, status, wakeAt }: Summary, now
 }
 
 /**
- * The note beside the status in a list, or null: since when it asks its model, that no process drives it, or when the model is
- * called again. A row does not know why else it waits.
+ * The note beside the status in a list, or null: since when it asks its model, that no process drives it, when the model is
+ * called again, or when it goes on by itself if nothing comes before. A row does not know what a run waits for.
  */
 export function noteWords(run: Summary, now: number): string | null {
-  const { phase, wakeAt, askingSince, slowFrom } = run;
+  const { status, phase, wakeAt, askingSince, slowFrom } = run;
   if (askingSince != null) return askingWords({ askingSince, slowFrom }, now);
   const undriven = undrivenSince(run, now);
   if (undriven !== null) return `${undriven}${UNDRIVEN}`;
-  if (phase !== "RetryingLLM" || wakeAt === null || wakeAt <= now) return null;
-  return `waits for its model, next call ${relative(wakeAt, now)}`;
+  if (wakeAt === null || wakeAt <= now) return null;
+  if (phase === "RetryingLLM") return `waits for its model, next call ${momentWords(wakeAt, now)}`;
+  return status === "waiting" ? `until ${timeOfDay(wakeAt, now)} at the latest` : null;
 }

@@ -23,6 +23,7 @@ import {
   relative,
   short,
   shortJson,
+  momentWords,
   timeOfDay,
   titleWords,
 } from "./words.ts";
@@ -96,7 +97,7 @@ function head(run: Shown, { now, paint }: Style): string[] {
         ...unreadBy(run, now),
         ["task", shortJson(run.task, 200)],
         ...fileLines(run),
-        ...(wakes > now ? [["continues", relative(wakes, now)] as const] : []),
+        ...(wakes > now ? [["continues", momentWords(wakes, now)] as const] : []),
         ...keptOf(run, now),
         ...placeLines(run),
       ],

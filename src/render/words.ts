@@ -41,6 +41,9 @@ export function timeOfDay(at: number, now: number): string {
   return `${then.getFullYear()}-${twoDigits(then.getMonth() + 1)}-${twoDigits(then.getDate())} ${time}`;
 }
 
+/** `in 7m00s, at 20:07:00`. */
+export const momentWords = (at: number, now: number): string => `${relative(at, now)}, at ${timeOfDay(at, now)}`;
+
 export const dollars = (microUsd: number): string => `$${usd(microUsd)}`;
 
 export const count = (n: number, one: string, many = `${one}s`): string => `${grouped(n)} ${n === 1 ? one : many}`;

@@ -87,7 +87,9 @@ test("shows since when a run waits for a job of its model, and when it looks at 
 test("has a note in a list while it waits, and a list without such a run has no notes", () => {
   const [title, listed] = renderList([waiting], PAGE).split("\n");
   expect(title).toMatch(/ {2}NOTE$/);
-  expect(listed).toMatch(/ {2}waits for its model, next call in 7m00s$/);
+  expect(listed).toMatch(/ {2}waits for its model, next call in 7m00s, at 20:07:00$/);
   expect(renderList([{ ...waiting, wakeAt: NOW - 1 }], PAGE)).not.toContain("NOTE");
   expect(renderList([{ ...waiting, phase: "AwaitingLLM" }], PAGE)).not.toContain("NOTE");
+  const asleep = { ...waiting, phase: "ExecutingTools", status: "waiting" } as const;
+  expect(renderList([asleep], PAGE)).toMatch(/ {2}until 20:07:00 at the latest$/);
 });

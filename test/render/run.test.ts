@@ -129,7 +129,7 @@ look for that key in the external service, then type one of these:
 
   it("shows when it continues by itself", () => {
     const text = renderRun({ ...blocked, status: "running", unknown: [], wakeAt: NOW + 30_000 }, { ...PAGE, command });
-    expect(text).toMatch(/\ncontinues +in 30s$/);
+    expect(text).toMatch(/\ncontinues +in 30s, at 20:00:30$/);
   });
 
   it("says of a scheduled run when it was due, and whether it makes up for a missed time", () => {

@@ -2,7 +2,7 @@
 import { PHASES } from "../../core/phases.ts";
 import type { Summary } from "../../operations/views.ts";
 import { UNDRIVEN, undrivenSince } from "../../render/outage.ts";
-import { duration, relative } from "../../render/words.ts";
+import { duration, momentWords } from "../../render/words.ts";
 
 export const GROUPS = ["needs", "running", "waiting", "failed", "completed", "cancelled"] as const;
 export type Group = (typeof GROUPS)[number];
@@ -40,7 +40,7 @@ export function phaseWords(run: Summary, now: number): string {
   const { status, phase, storeOutage, wakeAt, inProgress, needsNewer, restored } = run;
   if (needsNewer === true) return "needs a newer version of cairn";
   if (!inProgress) return `after ${duration(run.lastCheckpointAt - run.createdAt)}`;
-  const wakes = wakeAt !== null && wakeAt > now ? `, continues ${relative(wakeAt, now)}` : "";
+  const wakes = wakeAt !== null && wakeAt > now ? `, continues ${momentWords(wakeAt, now)}` : "";
   if (storeOutage !== null) return `store unavailable (${storeOutage.store})${wakes}`;
   if (restored != null && status === "paused") return "restored and paused until an operator resumes it";
   if (status === "queued") return `waiting for its first beat${run.resumable ? ", resumable" : ""}`;

@@ -3,7 +3,7 @@ import { MENDS } from "../../core/policy/mends.ts";
 import { BUDGET } from "../../core/policy/extension.ts";
 import { PHASES } from "../../core/phases.ts";
 import { UNDRIVEN, labelWords, undrivenSince } from "../../render/outage.ts";
-import { count, dollars, relative, short } from "../../render/words.ts";
+import { count, dollars, momentWords, relative, short } from "../../render/words.ts";
 import type { Shown } from "../../operations/views.ts";
 
 export interface Verdict {
@@ -77,17 +77,20 @@ function waiting(run: Shown, now: number): Verdict | null {
   }
   if (status === "paused") return { says: "Paused until an operator resumes it.", action: "resume" };
   if (storeOutage !== null) {
-    const next = wakeAt !== null && wakeAt > now ? `, tries again ${relative(wakeAt, now)}` : "";
+    const next = wakeAt !== null && wakeAt > now ? `, tries again ${momentWords(wakeAt, now)}` : "";
     return { says: `The store does not answer (${storeOutage.store})${next}.`, action: null };
   }
   if (detachedCall !== null) {
     const since = `since ${relative(detachedCall.since, now)}`;
-    const next = detachedCall.nextLookAt > now ? `; looks again ${relative(detachedCall.nextLookAt, now)}` : "";
+    const next = detachedCall.nextLookAt > now ? `; looks again ${momentWords(detachedCall.nextLookAt, now)}` : "";
     return { says: `Its model ${detachedCall.model} works on a job ${since}${next}.`, action: null };
   }
   if (outage === null) return null;
   const tried = `${outage.tries} calls failed since ${relative(outage.since, now)}`;
-  return { says: `${sentence(PHASES[phase].label)} ${tried}; next ${relative(outage.nextTryAt, now)}.`, action: null };
+  return {
+    says: `${sentence(PHASES[phase].label)} ${tried}; next ${momentWords(outage.nextTryAt, now)}.`,
+    action: null,
+  };
 }
 
 const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
