@@ -1,5 +1,5 @@
 /** Imports a user's file as a module. An error becomes a value that names the user's own line. */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { sentenceOf, stackOf } from "../codec/value.ts";
@@ -17,7 +17,7 @@ export async function importFile(file: string): Promise<Imported> {
   } catch (cause) {
     return {
       kind: "broken",
-      why: `${sentenceOf(cause)}${cause instanceof TransformerMissing ? "" : placeIn(file, cause)}${mendFor(cause)}`,
+      why: `${sentenceOf(cause)}${cause instanceof TransformerMissing ? "" : placeIn(file, cause)}${mendFor(file, cause)}`,
       cause,
     };
   }
@@ -58,8 +58,39 @@ function decoded(path: string): string {
   }
 }
 
-/** `npm init` writes `"type": "commonjs"`, and then Node reads a file as no module. */
-const mendFor = (cause: unknown): string =>
-  cause instanceof SyntaxError && /^(Unexpected token 'export'|Cannot use import statement)/.test(cause.message)
-    ? '; Node does not read it as a module: write "type": "module" into package.json (npm pkg set type=module)'
-    : "";
+/** What to write, where the words of Node do not say it. */
+const MENDS: readonly (readonly [kind: RegExp, mend: string])[] = [
+  // `npm init` writes `"type": "commonjs"`, and then Node reads a file as no module.
+  [
+    /^(Unexpected token 'export'|Cannot use import statement)/,
+    'Node does not read it as a module: write "type": "module" into package.json (npm pkg set type=module)',
+  ],
+  [/^__dirname is not defined/, "a module has import.meta.dirname instead"],
+  [/^__filename is not defined/, "a module has import.meta.filename instead"],
+  [
+    /^Unknown file extension/,
+    'such a file is no module: read it with readFileSync(new URL("./FILE", import.meta.url), "utf8") of node:fs',
+  ],
+];
+
+/** The members of `import.meta` that only bundlers have. */
+const VITE = /import\.meta\.(env|glob)\b/;
+
+function mendFor(file: string, cause: unknown): string {
+  if (!(cause instanceof Error)) return "";
+  const mend = MENDS.find(([kind]) => kind.test(cause.message))?.[1];
+  if (mend !== undefined) return `; ${mend}`;
+  const [, member] = (cause instanceof TypeError ? VITE.exec(lineIn(placeIn(file, cause))) : null) ?? [];
+  if (member === undefined) return "";
+  return `; only Vite has import.meta.${member}: ${member === "env" ? "write process.env.NAME" : "import the files by name"}`;
+}
+
+/** The line of the source at that place, as far as it can be read. */
+function lineIn(place: string): string {
+  const [, path = "", line = ""] = /^ \((.*?):(\d+)(?::\d+)?\)$/.exec(place) ?? [];
+  try {
+    return readFileSync(path, "utf8").split("\n")[Number(line) - 1] ?? "";
+  } catch {
+    return "";
+  }
+}

@@ -46,6 +46,23 @@ test("a file that Node does not read as a module says what to write into package
   ).toEqual([true, true]);
 });
 
+test("a file that Node cannot load for what only bundlers do says what to write", async () => {
+  const program = `import { importFile } from ${JSON.stringify(join(ROOT, "src/sdk/import-file.ts"))};
+    for (const each of process.argv.slice(1)) console.log((await importFile(each)).why);`;
+  const wrong: readonly (readonly [name: string, content: string, says: string])[] = [
+    ["folder.mts", "export const at = __dirname;", "a module has import.meta.dirname instead"],
+    ["text.mts", 'import words from "./words.md";', "such a file is no module: read it with readFileSync"],
+    ["vite.mts", "export const mode = import.meta.env.MODE;", "only Vite has import.meta.env: write process.env.NAME"],
+  ];
+  await file("bundlers/package.json", '{ "type": "module" }');
+  await file("bundlers/words.md", "# Words");
+  const files = await Promise.all(wrong.map(([name, content]) => file(`bundlers/${name}`, content)));
+  const args = ["--input-type=module", "-e", program, ...files];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  const said = stdout.trim().split("\n");
+  expect(said.map((line, at) => line.includes(wrong[at]?.[2] ?? "nothing"))).toEqual([true, true, true]);
+});
+
 describe("the config", () => {
   const configOf = async (name: string, content: string) => {
     await file(`${name}/cairn.config.ts`, content);
@@ -146,12 +163,28 @@ describe("an agent file", () => {
     expect(agents.map(({ name }) => name).toSorted()).toStrictEqual(["one", "other"]);
   });
 
+  test("it may export them in a list or in an object", async () => {
+    const path = await file(
+      "lists.ts",
+      `const [one, two, three] = [${agentSource("one")}, ${agentSource("two")}, ${agentSource("three")}];
+       export const agents = [one, two], byName = { one, three };
+       export default byName;`,
+    );
+    const agents = await loadAgentFile(path);
+    expect(agents.map(({ name }) => name).toSorted()).toStrictEqual(["one", "three", "two"]);
+  });
+
   test.each<[string, string | null, RegExp]>([
     ["missing.ts", null, /there is no agent file \/.*\/missing\.ts: check the path/],
     [
       "empty.ts",
       "export const travel = { name: 'travel' };",
       /empty\.ts exports no agent: write export const NAME = defineAgent/,
+    ],
+    [
+      "sdk.ts",
+      'export const travel = { version: "agent-v1", tools: {} };',
+      /sdk\.ts exports no agent: it exports one of the AI SDK, so write export const NAME = fromToolLoopAgent\(agent/,
     ],
     ["throws.ts", 'throw new Error("no AIRLINE_TOKEN");', /throws\.ts cannot be loaded: no AIRLINE_TOKEN/],
     ["lost.mjs", 'import "./nowhere.mjs";', /lost\.mjs cannot be loaded: .*nowhere\.mjs/],

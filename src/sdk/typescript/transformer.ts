@@ -58,20 +58,23 @@ export function transformed({ file, source, format, options, unsupported }: Tran
     platform: "node",
     target: `node${process.versions.node}`,
     logLevel: "silent",
-    tsconfigRaw: { compilerOptions: jsxFor(options) },
+    tsconfigRaw: { compilerOptions: jsxFor(options, source) },
   }).code;
 }
 
 const loaderFor = (file: string): string => (file.endsWith(".tsx") ? "tsx" : file.endsWith("x") ? "jsx" : "ts");
 
-/** `preserve` leaves JSX to a later step, and there is none. */
-function jsxFor(options: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const { jsx = "automatic" } = options;
-  return {
-    ...options,
-    jsx: jsx === "preserve" || jsx === "react-native" ? "react-jsx" : jsx === "automatic" ? "react-jsx" : jsx,
-  };
+/**
+ * `preserve` leaves JSX to a later step, and there is none. Without a word about it a file that has `React` means
+ * `React.createElement`, as the tools of that time did.
+ */
+function jsxFor(options: Readonly<Record<string, unknown>>, source: string): Readonly<Record<string, unknown>> {
+  const { jsx = HAS_REACT.test(source) ? "react" : "automatic" } = options;
+  return { ...options, jsx: typeof jsx === "string" && LATER.has(jsx) ? "react-jsx" : jsx };
 }
+
+const LATER: ReadonlySet<string> = new Set(["preserve", "react-native", "automatic"]);
+const HAS_REACT = /^\s*(import|const|let|var)\b[^;\n]*\bReact\b/m;
 
 function transformerFor(file: string, { syntax, line }: Unsupported): Transformer {
   loaded ??= required(file) ?? required(import.meta.url);

@@ -290,6 +290,14 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
       "agent.tsx": agentFile("const word = <prompt>ready</prompt>;"),
     },
   },
+  "JSX of a file that has React, without a word about it": {
+    entry: "agent.tsx",
+    files: {
+      ...MODULE,
+      "react.ts": "export default { createElement: (name: string, props: object | null, text: string) => text };",
+      "agent.tsx": agentFile('import React from "./react";\nconst word = <p>ready</p>;'),
+    },
+  },
   "a .jsx file": {
     entry: "agent.jsx",
     files: {
