@@ -183,6 +183,11 @@ const some = count.exactOptional();
 
 const grant = z.object({ ...{ beats: some, microUsd: some, tokens: some, wallMs: some, toolCalls: some } });
 
+const again = z
+  .object({ try: count, tries: count, after: z.string() })
+  .nullable()
+  .openapi({ description: "It acted outside, and went on after this answer or failure; null: it did not." });
+
 const child = z.object({
   ...{ run, agent, call: z.string(), grant },
   try: count.openapi({ description: "Which child of that call it is, from 1." }),
@@ -196,6 +201,7 @@ const child = z.object({
   settlesAt: at.nullable().openapi({
     description: "Until when a request of an earlier process of it may land, epoch milliseconds; null: none may.",
   }),
+  again,
 }) satisfies z.ZodType<Shown["children"][number]>;
 
 const shown = {
@@ -274,6 +280,7 @@ const shown = {
   }),
   attempt: count.openapi({ description: "Counts up each time that the run begins again from its task." }),
   children: z.array(child).openapi({ description: "The child runs that it waits for." }),
+  again,
   parent: run.nullable().openapi({ description: "The run that dispatched it; null if no run did." }),
   forkedFrom: z
     .object({ run, version: count })

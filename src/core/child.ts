@@ -2,6 +2,7 @@
  * Child runs, as types: runs that a run dispatches by a call of a child tool. The entry of a child stands in the state
  * of its parent from the commit that decides to make it until its end is absorbed (`calls/children.ts`).
  */
+import type { Failure } from "./event.ts";
 import type { Json } from "./json.ts";
 import type { Grant, Spent } from "./policy/budget.ts";
 import type { Value } from "./message.ts";
@@ -49,10 +50,19 @@ export interface ExpectedAnswer {
   readonly schema?: Json;
   /** An answer that repeats the task is none that was lost. */
   readonly mayEcho?: true;
-  /** How many answers the run may give. Its parent judges the last one. */
+  /** How often the run may come to an end, by an answer or a failure. Its parent judges the last one. */
   readonly tries: number;
-  /** How many of them were returned to the model; absent: none. */
+  /** After how many of them it went on instead, once it had acted outside; absent: none. */
   readonly returned?: number;
+  /** The newest of these ends; absent: none. */
+  readonly after?: EndBefore;
+}
+
+/** An answer or a failure after which a run went on. */
+export interface EndBefore {
+  readonly failure: Failure;
+  /** How many messages of others than cairn the run had when it failed; absent after an answer. */
+  readonly messages?: number;
 }
 
 /** What an open call of a child tool knows about its newest child. */

@@ -308,6 +308,15 @@ export type Action =
       /** An operator asked for a restart, and nothing else ends the run: a cancel that follows replaces this end. */
       readonly restarts?: true;
     }
+  /** The child run goes on in place of that end. `try`: which one of the `tries` of its hand-off begins. */
+  | {
+      readonly kind: "tryAgain";
+      readonly failure: Failure;
+      readonly try: number;
+      readonly tries: number;
+      /** What its model reads; absent: nothing new. */
+      readonly text?: string;
+    }
   /** End as decided, without waiting for children any longer. */
   | { readonly kind: "force" }
   /** Compensate: undo the effects in reverse order. Nothing else starts from here on. */

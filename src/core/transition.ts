@@ -16,6 +16,7 @@ import {
   dropChild,
   settleReports,
   supersede,
+  tryAgain,
   withUnknownChild,
   returnAnswer,
 } from "./calls/children.ts";
@@ -214,7 +215,7 @@ const handlers: Handlers = {
   RunResumed: (state) =>
     state.phase === "Paused" && isLacking(state) ? { ...state, phase: "AwaitingAgent" } : resumeAfterHold(state),
 
-  CheckFailed: (state, { isAnswer }) => (isAnswer === true ? returnAnswer(state) : state),
+  CheckFailed: (state, { isAnswer, why }) => (isAnswer === true ? returnAnswer(state, why) : state),
   Recalled: applyRecalled,
   RequestChosen: applyChoice,
   ToolsLeftOut: ({ leftOutTools: _, ...state }, { digest }) =>
@@ -240,6 +241,8 @@ const handlers: Handlers = {
         return beginStopping(state, { ...action, at });
       case "abort":
         return { ...settleReports(state, at), ending: { ...action, kind: "failed" } };
+      case "tryAgain":
+        return tryAgain(state, action, at);
       case "force":
         ensure(state.ending !== null, "only a decided end is forced");
         return { ...state, ending: { ...state.ending, forced: true } };

@@ -234,6 +234,11 @@ async function end(
   const forced = forceEnd(run.state, trouble, run.now);
   if (forced !== null) run.record(forced);
   try {
+    if (forced?.action.kind === "tryAgain") {
+      await run.commit({ release: true });
+      await startExecution(world, run.row);
+      return true;
+    }
     while (run.state.ending !== null) {
       await commitDecided(run, run.state.ending);
       // A message arrived before the end was committed and moved the deadline: the run is no longer expired.

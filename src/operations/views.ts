@@ -35,7 +35,7 @@ import {
 } from "./labels.ts";
 import { archiveOf } from "../history/archive.ts";
 import { assignedIn } from "./assign.ts";
-import { type ShownChild, shownChildren } from "./child-views.ts";
+import { type GoneOn, type ShownChild, goneOn, shownChildren } from "./child-views.ts";
 import { keyUndone, standingCalls, undoMarks, workUndone } from "./undo-views.ts";
 import { type WaitsFor, waitsFor } from "./code-views.ts";
 import { type OpenWait, openWaits } from "./wait-views.ts";
@@ -135,6 +135,8 @@ export interface Shown extends Summary, ModelWaits {
   readonly cancelling: readonly CallCancelled[] | null;
   /** The child runs that it waits for. */
   readonly children: readonly ShownChild[];
+  /** What this child run went on after instead of ending; null for another run, and once it has ended. */
+  readonly again: GoneOn | null;
   /** The run and version that it was forked from; null for a run that was started. */
   readonly forkedFrom: { readonly run: string; readonly version: number } | null;
   readonly unknown: readonly UnknownCall[];
@@ -277,7 +279,8 @@ async function shownOf(
     cancelling: callsCancelled(row, state),
     waitsFor: hasEnded(row) ? null : waitsFor(state, isSent),
     ...modelWaits(row, state),
-    children: shownChildren(state),
+    children: await shownChildren(world, state),
+    again: hasEnded(row) ? null : goneOn(state),
     forkedFrom: state.forked === undefined ? null : { run: state.forked.run, version: state.forked.version },
     unknown,
     gates,

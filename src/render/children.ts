@@ -1,11 +1,11 @@
 /** Renders child runs: as lines of a timeline, and as the list of what a run waits for. */
 import type { ChildEvents } from "../core/child.ts";
 import type { EventOf } from "../core/event.ts";
-import type { ShownChild } from "../operations/child-views.ts";
+import type { GoneOn, ShownChild } from "../operations/child-views.ts";
 import type { Shown } from "../operations/views.ts";
 import { grantWords } from "./grants.ts";
 import { type Paint, type Style, fittedTable } from "./paint.ts";
-import { relative } from "./words.ts";
+import { relative, short } from "./words.ts";
 
 /** The line of an event about a child run; null if another line already says it. */
 export function childLine(
@@ -63,9 +63,13 @@ export function renderChildren({ children }: Pick<Shown, "children">, page: Styl
   return ["", paint("dim", "waits for"), ...fittedTable(columns, rows, page)];
 }
 
-function callOf({ call, dispatch, ...child }: ShownChild): string {
+export const goneOnWords = ({ try: number, tries, after }: GoneOn): string =>
+  `try ${number} of ${tries} after: ${after}`;
+
+function callOf({ call, dispatch, again, ...child }: ShownChild): string {
   const tries = child.try === 1 ? "" : `, try ${child.try}`;
-  return `${call}${tries}${dispatch === 1 ? "" : `, dispatch ${dispatch}`}`;
+  const on = again === null ? "" : `, ${goneOnWords({ ...again, after: short(again.after, 80) })}`;
+  return `${call}${tries}${dispatch === 1 ? "" : `, dispatch ${dispatch}`}${on}`;
 }
 
 /** When the child is needed, or why it is not. After it went on, also until when an earlier request of it may land. */

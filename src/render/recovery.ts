@@ -73,6 +73,8 @@ export function recoveryWords({ story, entry, page }: RecoveryContext): string {
       return paint("yellow", `${again} begins again from its task: ${why}`);
     case "cancel":
       return paint("yellow", `${again} the run will end: ${why}`);
+    case "tryAgain":
+      return paint("yellow", `${again} goes on with try ${action.try} of ${action.tries} after: ${why}`);
     case "stop":
       return `${paint("red", "✖")} has to stop (${rule}): ${why}`;
     case "abort":

@@ -8,7 +8,7 @@ import type { OpenGate, Shown, Summary, UnknownCall } from "../operations/views.
 import { askedFor, grantWords } from "./grants.ts";
 import { type Ink, type Paint, type Style, pairs } from "./paint.ts";
 import { labelWords, undrivenSince } from "./outage.ts";
-import { renderChildren } from "./children.ts";
+import { goneOnWords, renderChildren } from "./children.ts";
 import { renderWait } from "./input-waits.ts";
 import { fileLines } from "./files.ts";
 import { budgetWords } from "./meters.ts";
@@ -87,6 +87,7 @@ function head(run: Shown, { now, paint }: Style): string[] {
         ["done", [...done, ...deaths].join(", ")],
         ["spent", `${spentOf(run)}, ${tokens}`],
         ...(run.budget.length === 0 ? [] : [["budget", budgetWords(run.budget)] as const]),
+        ...(run.again === null ? [] : [["goes on", goneOnWords(run.again)] as const]),
         ...topologyOf(run, now),
         ...(run.standing.length === 0
           ? []

@@ -265,3 +265,67 @@ test("makes no closing call while a call is open, whatever the phase", () => {
 test("counts a failure as one of the model only in a phase that calls it", () => {
   expect(decideRecovery(state(), { ...agent, failure: TOO_LONG }, AT).rule).toBe("no other rule applies");
 });
+
+describe("a child that acted outside, with tries of its parent left,", () => {
+  const outside = { calls: [{ call: "c1", tool: "pay", key: "k", outcome: "succeeded" }] } as const;
+  const child = (change: Partial<State> = {}): State =>
+    state({ outside, expected: { tries: 3 }, modelRetries: 3, outage: { since: AT - 7_000, attempts: 3 }, ...change });
+  const over = model({ retry: terms({ outageMaxMs: 7_000 }) });
+  const result: Trouble = { kind: "result", failure: FAILURE, say: "It cannot be used." };
+  const worn = { nudges: BOUNDS.nudgesMax } as const;
+
+  test.each<[Trouble["kind"], State, Trouble, boolean]>([
+    ["model", child(), over, true],
+    ["model", child(), model({ retry: null }), false],
+    ["idle", child(), idle, true],
+    ["deaths", child(), deaths, true],
+    ["reply", child(worn), reply, true],
+    ["result", child(), result, true],
+    ["budget", child(), budget, false],
+    ["budget", child({ open: IN_PHASE.ExecutingTools().open }), budget, false],
+    ["loop", child(), loop, false],
+    ["agent", child(), agent, false],
+    ["topology", child(), topology, false],
+    ["deadline", child(), deadline, false],
+    ["speechless", child(), noClosingReply, false],
+  ])(
+    "goes on after a failure of kind %s if another try can mend it: each failure is decided",
+    (_, from, trouble, goesOn) => {
+      const { action } = decideRecovery(from, trouble, AT);
+      expect(action.kind === "tryAgain").toBe(goesOn);
+      if (goesOn) expect(action).toMatchObject({ try: 2, tries: 3 });
+    },
+  );
+
+  test("takes back no end that is decided, and goes on with no work that it has to stop", () => {
+    const ending = { kind: "failed", failure: FAILURE } as const;
+    expect(decideRecovery(child({ ending }), deaths, AT).action.kind).toBe("abort");
+    expect(decideRecovery(child({ stopsFor: FAILURE }), deaths, AT).action.kind).toBe("abort");
+  });
+
+  test("reads what is wrong, unless its topology has finished and would give the same answer", () => {
+    const text = "It cannot be used.\nThis is try 2 of 3. What you did stands: do not do it again.";
+    expect(decideRecovery(child(), result, AT).action).toMatchObject({ text });
+    const finished = child({ topology: { final: "m3" } as never });
+    expect(decideRecovery(finished, result, AT).action.kind).toBe("abort");
+    expect(decideRecovery(finished, deaths, AT).action).toEqual({
+      kind: "tryAgain",
+      failure: FAILURE,
+      try: 2,
+      tries: 3,
+    });
+  });
+
+  test("forgets the outage and its retries, and keeps its calls, its keys, and what it spent", () => {
+    const before = child({ ...IN_PHASE.ExecutingTools(), outside, expected: { tries: 3 }, nudges: 2, modelRetries: 3 });
+    const after = fold(before, decideRecovery(before, deaths, AT));
+    expect(after).toEqual({
+      ...{ ...before, outage: undefined },
+      expected: { tries: 3, returned: 1, after: { failure: FAILURE, messages: expect.any(Number) } },
+      ...{ nudges: 0, modelRetries: 0, retryAt: null },
+    });
+    const away = { ...child(), phase: "RetryingLLM", retryAt: AT + 1 } as const;
+    expect(fold(away, decideRecovery(away, over, AT))).toMatchObject({ phase: "AwaitingLLM", retryAt: null });
+    expect(fold(away, decideRecovery(away, over, AT)).outage).toBeUndefined();
+  });
+});

@@ -53,6 +53,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
       compensate: { kind: "compensate" },
       undo: { kind: "undo", call: "c1" },
       restart: { kind: "restart", text: "Begin again." },
+      tryAgain: { kind: "tryAgain", failure: FAILURE, try: 2, tries: 3 },
       force: { kind: "force" },
     };
     const decide = () => fold(state, decided(actions[kind])).phase;

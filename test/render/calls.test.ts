@@ -69,7 +69,7 @@ const blocked: Shown = {
     unknown: [call],
     gates: [],
     waits: [],
-    ...{ children: [], parent: null },
+    ...{ children: [], again: null, parent: null },
   },
   spent: { usd: 0.17, tokensIn: 17_000, tokensOut: 120 },
   ...{

@@ -51,7 +51,7 @@ const waiting: Shown = {
     unknown: [],
     gates: [],
     waits: [],
-    ...{ children: [], parent: null },
+    ...{ children: [], again: null, parent: null },
     result: null,
   },
   ...{ spent: { usd: 0.17, tokensIn: 17_000, tokensOut: 120 }, agentVersion: "1", waitsFor: null, failure: null },

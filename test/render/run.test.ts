@@ -82,6 +82,7 @@ const blocked: Shown = {
     files: [],
     waits: [],
     children: [],
+    again: null,
     parent: null,
   },
 };

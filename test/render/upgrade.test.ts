@@ -69,7 +69,7 @@ const waiting: Shown = {
     unknown: [],
     gates: [],
     waits: [],
-    ...{ children: [], parent: null },
+    ...{ children: [], again: null, parent: null },
     result: null,
     failure: null,
     waitsFor: null,

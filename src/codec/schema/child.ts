@@ -26,6 +26,9 @@ export const expectedAnswer = z.looseObject({
   mayEcho: z.literal(true).exactOptional(),
   tries: z.int().positive(),
   returned: z.int().positive().exactOptional(),
+  after: z
+    .looseObject({ failure: z.looseObject({ code: name, message: z.string() }), messages: count.exactOptional() })
+    .exactOptional(),
 });
 
 export const child: z.ZodType<Child> = z.looseObject({

@@ -75,6 +75,13 @@ const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
     forced: z.literal(true).exactOptional(),
     restarts: z.literal(true).exactOptional(),
   }),
+  z.looseObject({
+    kind: z.literal("tryAgain"),
+    failure,
+    try: z.int().min(2),
+    tries: z.int().min(2),
+    text: z.string().exactOptional(),
+  }),
   z.looseObject({ kind: z.literal("force") }),
   z.looseObject({ kind: z.literal("compensate") }),
   z.looseObject({ kind: z.literal("undo"), call: name }),

@@ -4,14 +4,14 @@
  */
 import type { Child, ChildEnd, ChildReport } from "../child.ts";
 import { ensure } from "../ensure.ts";
-import type { EventOf } from "../event.ts";
+import type { Action, EventOf } from "../event.ts";
 import type { HeldAs } from "../held-by.ts";
-import { inline } from "../message.ts";
-import { absorbWork, unknownWork } from "./outside.ts";
+import { inline, text } from "../message.ts";
+import { absorbWork, ownWork, unknownWork } from "./outside.ts";
 import { type Grant, type Limits, METERS, type Spent, addGrant } from "../policy/budget.ts";
 import type { OpenCall, State } from "../state.ts";
 import { isDue, isHeld } from "./held-calls.ts";
-import { afterCalls, isNext, settleCall, updateCall, waitsForEarlierCall } from "./open-calls.ts";
+import { afterCalls, isNext, message, settleCall, updateCall, waitsForEarlierCall } from "./open-calls.ts";
 
 /** What the children of the run need now. */
 export type ChildCommand =
@@ -256,9 +256,36 @@ function withChild(state: State, child: string, change: (each: Child) => Child):
   return { ...state, children: state.children.map((each) => (each.id === child ? change(each) : each)) };
 }
 
+/** A child that acted outside, and has tries left. Another child for its call would act under other keys. */
+export function mayTryAgain(state: State): boolean {
+  const { expected } = state;
+  return expected !== undefined && (expected.returned ?? 0) + 1 < expected.tries && ownWork(state) !== undefined;
+}
+
+/** What cairn says to a model is no progress. */
+export const messagesOfOthers = ({ messages }: State): number =>
+  messages.filter(({ source }) => source !== "cairn").length;
+
 /** The answer of a child goes back to its model. */
-export function returnAnswer(state: State): State {
+export function returnAnswer(state: State, why: string): State {
   const { expected } = state;
   ensure(expected !== undefined, "a run waits for the answer");
-  return { ...state, expected: { ...expected, returned: (expected.returned ?? 0) + 1 } };
+  const after = { failure: { code: "AnswerLost", message: why } };
+  return { ...state, expected: { ...expected, returned: (expected.returned ?? 0) + 1, after } };
+}
+
+/** The child goes on where it stood. What counted towards its end is forgotten; calls, keys and budget stay. */
+export function tryAgain(
+  state: State,
+  { failure, text: say, ...action }: Extract<Action, { readonly kind: "tryAgain" }>,
+  at: number,
+): State {
+  const { outage: _, failedSummaries: _summaries, expected, ...rest } = state;
+  ensure(expected !== undefined && state.ending === null, "a run with a parent has not ended");
+  const after = { failure, messages: messagesOfOthers(state) };
+  const counted = { ...expected, returned: action.try - 1, after };
+  const stood: State = { ...rest, expected: counted, modelRetries: 0, nudges: 0, retryAt: null };
+  if (say === undefined) return state.phase === "RetryingLLM" ? { ...stood, phase: "AwaitingLLM" } : stood;
+  const messages = [...state.messages, message(state, at, "cairn", "user", [text(say)])];
+  return { ...stood, phase: "AwaitingLLM", messages };
 }

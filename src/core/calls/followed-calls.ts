@@ -313,6 +313,7 @@ const ACTIONS: {
     calls.isStopping = true;
     return [];
   },
+  tryAgain: nothing,
   force: nothing,
   hold: nothing,
   block: nothing,

@@ -3,7 +3,7 @@
  * decision is an event that names its rule.
  */
 import type { EventOf, Failure, Action } from "../event.ts";
-import { waitsForChildren } from "../calls/children.ts";
+import { mayTryAgain, messagesOfOthers, waitsForChildren } from "../calls/children.ts";
 import { nextCompensationStep } from "../calls/saga.ts";
 import { ensure } from "../ensure.ts";
 import type { FailedSummaries } from "../failed-summaries.ts";
@@ -53,10 +53,10 @@ export type Trouble =
       readonly retry: Pick<RetryTerms, "afterMs"> | null;
     }
   /**
-   * `reply`: the reply cannot be used as it is. `conflict`: results contradict each other. `crowded`: the context is nearly
-   * full, and has no usable summary. `say` tells the model why.
+   * `reply`: the reply cannot be used as it is. `result`: the agent makes no result of it. `conflict`: results contradict
+   * each other. `crowded`: the context is nearly full, and has no usable summary. `say` tells the model why.
    */
-  | { readonly kind: "reply" | "conflict" | "crowded"; readonly failure: Failure; readonly say: string };
+  | { readonly kind: "reply" | "result" | "conflict" | "crowded"; readonly failure: Failure; readonly say: string };
 
 /** What can be tried after a request was refused. */
 export interface RefusedRequest {
@@ -232,8 +232,61 @@ const isBetweenCalls = ({ phase, open }: State): boolean => open.length === 0 &&
 export function decideRecovery(state: State, trouble: Trouble, now: number): EventOf<"RecoveryDecided"> {
   const rule = RECOVERY.find((each) => each.when(state, trouble, now)) as Rule; // The last rule always matches.
   const why = `${trouble.failure.code}: ${trouble.failure.message}`;
-  return { kind: "RecoveryDecided", at: now, rule: rule.name, why, action: rule.action(state, trouble, now) };
+  const decided = rule.action(state, trouble, now);
+  const ends = decided.kind === "abort" || decided.kind === "stop";
+  const action = ends ? (anotherTry(state, trouble, decided.failure) ?? decided) : decided;
+  return { kind: "RecoveryDecided", at: now, rule: rule.name, why, action };
 }
+
+/**
+ * Whether another try of a child can mend what would end it. A cancel, a deadline and a word of an operator are no
+ * troubles, and end it. A version that nobody has accepted, and a request that its provider refuses, make it wait.
+ */
+const MENDED_BY_ANOTHER_TRY: { readonly [K in Trouble["kind"]]: boolean } = {
+  // The provider or the platform may be back. Where the same request would fail again (`retry: null`): not.
+  model: true,
+  idle: true,
+  deaths: true,
+  // The model reads what is wrong.
+  reply: true,
+  result: true,
+  // A grant is never raised.
+  budget: false,
+  // Its transcript shows the same loop at once.
+  loop: false,
+  // The code of its agent says the same again, and the rounds of its topology are used up.
+  agent: false,
+  topology: false,
+  // No answer came for a month, or its end is decided.
+  deadline: false,
+  speechless: false,
+  // They end no run.
+  cut: false,
+  cuts: false,
+  summary: false,
+  conflict: false,
+  crowded: false,
+};
+
+/**
+ * What a child does in place of that end, once it acted outside and its parent has tries left; null: it ends. The same
+ * place ends it: without a message of others since it went on the last time, it would fail a third time.
+ */
+function anotherTry(state: State, trouble: Trouble, failure: Failure): Action | null {
+  const { expected, ending, stopsFor, topology } = state;
+  if (expected === undefined || !mayTryAgain(state) || !MENDED_BY_ANOTHER_TRY[trouble.kind]) return null;
+  if (ending !== null || stopsFor !== undefined || (trouble.kind === "model" && trouble.retry === null)) return null;
+  if (expected.after?.messages === messagesOfOthers(state)) return null;
+  const { tries, returned = 0 } = expected;
+  const next = { kind: "tryAgain", failure, try: returned + 2, tries } as const;
+  if (!("say" in trouble)) return next;
+  // A topology that has finished gives the same answer again.
+  if (topology?.final !== undefined) return null;
+  return { ...next, text: `${trouble.say}\n${stands(next)}` };
+}
+
+const stands = (next: { readonly try: number; readonly tries: number }): string =>
+  `This is try ${next.try} of ${next.tries}. What you did stands: do not do it again.`;
 
 /**
  * Ends a run that cannot recover. A decided end that only waits for children stays what it is, and waits no longer.

@@ -1,5 +1,5 @@
 /** The request of a commit to the table: all of its fields except the objects that it names. */
-import type { EventKind } from "../../core/event.ts";
+import type { Event, EventKind } from "../../core/event.ts";
 import { mayCallModel } from "../../core/calls/model-calls.ts";
 import { statusOf } from "../../core/calls/open-calls.ts";
 import { isTerminal } from "../../core/phases.ts";
@@ -40,6 +40,10 @@ const PROGRESS: ReadonlySet<EventKind> = new Set([
   "ToolResultReconciled",
 ]);
 
+/** Another try forgets the deaths before it, since their number is used up. */
+const isProgress = (event: Event): boolean =>
+  PROGRESS.has(event.kind) || (event.kind === "RecoveryDecided" && event.action.kind === "tryAgain");
+
 /** Whether the next beat of the run is due as soon as this commit releases it. */
 export const isHandedOn = ({ release, wakeAt, nextChain, storeOutage }: CommitOptions): boolean =>
   release && wakeAt === null && nextChain !== true && storeOutage === undefined;
@@ -75,7 +79,7 @@ export function commitRequest(
     wakeCountSeen: noticed.wakeCountRead,
     unaccountedModelCalls: asks,
     marksAtClaim: mayCallModel(state) ? 1 : 0,
-    isProgress: pending.events.some(({ kind }) => PROGRESS.has(kind)),
+    isProgress: pending.events.some(isProgress),
     storeOutage: options.storeOutage ?? null,
     lastCheckpointAt: options.storeOutage !== undefined && pending.events.length === 0 ? row.lastCheckpointAt : now,
     durable: durableAt(state, { modelCalls: asks, isHandedOn: isHandedOn(options), release: options.release }),

@@ -205,6 +205,8 @@ async function drive(
     const trouble = tooManyDeaths("CrashLoop", { deaths, max: run.state.takeoversMax, cause: cause ?? null });
     const forced = forceEnd(run.state, trouble, run.now);
     if (forced !== null) run.record(forced);
+    // Schedule 208: code of the agent that kills its process each time would never use up a try that is not durable.
+    if (forced?.action.kind === "tryAgain") await run.commitPending();
   }
   if (changed !== null) await noteChangedIntrinsic(run, changed);
   // Whether a message or a resume has come since the last beat. Read before any commit, because a commit clears it.

@@ -113,10 +113,10 @@ async function creationOf(
 const callOf = ({ open }: State, { call }: Child) =>
   open.find((each) => each.call === call) ?? { call, timesUnknown: 0 };
 
-function expectedOf(parent: Agent, { open }: State, { call }: Child): ExpectedAnswer | undefined {
+function expectedOf(parent: Agent, { open }: State, { call, ...entry }: Child): ExpectedAnswer | undefined {
   const waiting = open.find((each) => each.call === call);
   const { child, output } = (waiting === undefined ? null : toolFor(parent, waiting)) ?? {};
-  return child === undefined ? undefined : expectedAnswerOf({ child, output });
+  return child === undefined ? undefined : expectedAnswerOf({ child, output, used: entry.try - 1 });
 }
 
 /** The task as the intent of the call has it: another parse may make another value. */

@@ -42,7 +42,8 @@ export async function checkCompletion(run: ActiveRun, agent: Agent): Promise<Nex
   }
   const made = resultOf(agent, view);
   if (made.failure !== null) {
-    run.record(decideRecovery(run.state, { kind: "agent", failure: made.failure }, run.now));
+    const say = `Your answer cannot be used: ${made.failure.message}. Give your whole answer anew.`;
+    run.record(decideRecovery(run.state, { kind: "result", failure: made.failure, say }, run.now));
     return "continue";
   }
   // A topology that has finished would go back for another answer, and undo or repeat what was done.

@@ -32,16 +32,18 @@ const WAITS_FOR_HUMANS: ReadonlySet<Phase> = new Set([
   "Paused",
 ]);
 
-/** Null: the child does not go on so. */
+/** Null: the child does not go on so. `triesLeft`: of its parent. The child may have used them itself. */
 export async function continuationOf(
   from: Pick<Runner, "world" | "agentOf" | "level">,
   entry: Child,
+  triesLeft: number,
 ): Promise<Continuation | null> {
   if (entry.made !== true || entry.askedToStop === true) return null;
   const found = await stateOfChild(from, entry.id);
   if (found === null) return null;
   const { row, state } = found;
   const { length: messages } = state.messages;
+  if ((state.expected?.returned ?? 0) >= triesLeft) return null;
   if (hasEnded(row) || row.cancel || row.pause || state.ending !== null) return null;
   if (WAITS_FOR_HUMANS.has(state.phase) || state.open.some(mustAsk)) return null;
   // A boss that died or was paused before its request has not taken the child yet: its new time has not begun.

@@ -6,7 +6,7 @@
  */
 import * as z from "zod";
 import { bounded } from "../../codec/value.ts";
-import { ownWork } from "../../core/calls/outside.ts";
+import { mayTryAgain } from "../../core/calls/children.ts";
 import type { ExpectedAnswer } from "../../core/child.ts";
 import type { Json } from "../../core/json.ts";
 import { BOUNDS } from "../../core/limits.ts";
@@ -21,12 +21,16 @@ const SCHEMA_CHARS_MAX = 8_192;
 export function expectedAnswerOf({
   child,
   output,
+  used,
 }: {
   readonly child: ChildRun;
   readonly output: Tool["output"] | undefined;
+  /** How many children were made for the call before. */
+  readonly used: number;
 }): ExpectedAnswer | undefined {
   if (!child.wait) return undefined;
-  const { tries, mayEcho } = child;
+  const { mayEcho } = child;
+  const tries = Math.max(1, child.tries - used);
   const terms: ExpectedAnswer = mayEcho === undefined ? { tries } : { tries, mayEcho };
   const schema = output === undefined || output === null ? null : schemaAsJson(output);
   return schema === null ? terms : { ...terms, schema };
@@ -78,10 +82,8 @@ function hasFlags(schema: z.core.$ZodType): boolean {
 /** Why the answer goes back to the model; null: the run ends with it. */
 export async function whyReturned(run: ActiveRun, answer: Json): Promise<string | null> {
   const { expected, nudges, task } = run.state;
-  if (expected === undefined || (expected.returned ?? 0) + 1 >= expected.tries || nudges >= BOUNDS.nudgesMax)
-    return null;
   // Where nothing was done outside, its parent makes another child, which has seen none of this one's mistakes.
-  if (ownWork(run.state) === undefined) return null;
+  if (expected === undefined || nudges >= BOUNDS.nudgesMax || !mayTryAgain(run.state)) return null;
   const misfit = expected.schema === undefined ? null : misfitOf(expected.schema, answer);
   if (misfit !== null) return bounded(`the answer does not fit: ${misfit}`);
   return whyLost({ task: await run.json(task), answer, mayEcho: expected.mayEcho === true });

@@ -140,7 +140,7 @@ export async function childTooLate(
   const open = openCall(run, entry.call);
   const { tries = 0, deadlineMs = 0 } = toolFor(agent, open)?.child ?? {};
   const used = handedOut(open) - (entry.isContinuing === true ? 1 : 0);
-  const goesOn = actsNoMore || used >= tries ? null : await continuationOf(runner, entry);
+  const goesOn = actsNoMore || used >= tries ? null : await continuationOf(runner, entry, tries - used);
   if (goesOn !== null) return continueLate(run, { open, entry, goesOn, deadlineMs });
   const before = run.mark();
   const why = `child run ${child} gave no answer by its deadline`;

@@ -7,7 +7,7 @@ import type { ChildRun } from "../../../src/ports/agent.ts";
 const child: ChildRun = { agent: "worker", grant: { beats: 1 }, deadlineMs: 1, tries: 2, wait: true };
 
 const fits = (output: z.ZodType, answer: unknown): boolean | null => {
-  const { schema } = expectedAnswerOf({ child, output }) ?? {};
+  const { schema } = expectedAnswerOf({ child, output, used: 0 }) ?? {};
   return schema === undefined
     ? null
     : z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(answer).success;
@@ -57,5 +57,10 @@ test("leaves a large schema to the parent", () => {
 });
 
 test("is none for a child that works without a parent", () => {
-  expect(expectedAnswerOf({ child: { ...child, wait: false }, output: z.string() })).toBeUndefined();
+  expect(expectedAnswerOf({ child: { ...child, wait: false }, output: z.string(), used: 0 })).toBeUndefined();
+});
+
+test("leaves a child the tries that the children before it did not use, and one at least", () => {
+  const tries = [0, 1, 2].map((used) => expectedAnswerOf({ child, output: null, used })?.tries);
+  expect(tries).toEqual([2, 1, 1]);
 });
