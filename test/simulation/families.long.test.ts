@@ -114,6 +114,24 @@ test.each(ACTING)(
   },
 );
 
+test.each(ACTING)(
+  "workers of class %s that fail after their effect go on as the same runs, under the same keys, under kills and freezes",
+  ENUMERATION_TIMEOUT,
+  async (effect) => {
+    const failing = {
+      ...lateWith(effect),
+      deadlineMs: 600_000,
+      failsOneIn: 2,
+      strikeOneIn: 90,
+      takeoversOfWorker: 1,
+    } as const;
+    const { found, cells } = await played(seedsFrom(12, `fails-${effect}-`), failing);
+    assertNoViolations(found);
+    const after = [...cells].filter((cell) => /failure \w+ given back and completed$/u.test(cell));
+    expect(after.length).toBeGreaterThan(1);
+  },
+);
+
 test("a root that failed and is redriven makes no effect of its workers again", ENUMERATION_TIMEOUT, async () => {
   const found: string[] = [];
   const met = new Set<string>();

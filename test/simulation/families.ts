@@ -17,7 +17,7 @@ import { beginRun, runnerOf } from "../support/harness/drive.ts";
 import { type PortCall, wrapPorts } from "../support/harness/ports.ts";
 import { type SeededChoices, seededChoices } from "./seeded-choices.ts";
 import { sizesOf } from "./sizes.ts";
-import { agentsOf } from "./family-agents.ts";
+import { agentsOf, troubleOf } from "./family-agents.ts";
 import { childrenOut, disturb } from "./family-disturbances.ts";
 import { forkSomewhere } from "./family-forks.ts";
 import { withJudgedFences } from "./family-fences.ts";
@@ -67,6 +67,7 @@ class Family {
   redrivesLeft: number;
   readonly forking: SeededChoices;
   readonly deciding: SeededChoices;
+  readonly trouble: ReturnType<typeof troubleOf>;
   nextSweep = START + SWEEP_MS;
 
   constructor(seed: string, change: Partial<FamilyPlan>) {
@@ -75,6 +76,7 @@ class Family {
     this.redrivesLeft = this.plan.redrives;
     this.forking = this.chance.child("forking");
     this.deciding = this.chance.child("deciding");
+    this.trouble = troubleOf(this.plan, { isCalm: () => this.isCalm, own: this.chance.child("failures") });
     this.service = new FamilyService(this.plan.effect);
     const bounds = { settleMs: 300, skewMs: 200, rescueMs: 1_000, overdueMs: 5_000, backoffMsMax: 4_000 };
     const limits = limitsFor(BEAT_MS, { ...bounds, entryAttemptsMax: 6 });
@@ -175,6 +177,7 @@ class Family {
       isCalm: () => this.isCalm,
       chance: this.chance,
       service: this.service,
+      trouble: this.trouble,
       pause: () => (process === null ? Promise.resolve() : this.#pause(process)),
       sleep: (ms) => new Promise((go) => void this.clock.after(ms, go)),
       dispatchOf: (of) => this.world.store.rows.get(of)?.dispatch ?? 1,

@@ -12,6 +12,8 @@ interface Around {
   readonly isCalm: () => boolean;
   readonly chance: SeededChoices;
   readonly service: FamilyService;
+  /** That of all processes. */
+  readonly trouble: ReturnType<typeof troubleOf>;
   readonly pause: () => Promise<void>;
   readonly sleep: (ms: number) => Promise<void>;
   /** How often the boss of that run has asked for it. */
@@ -73,25 +75,54 @@ function bossOf(plan: FamilyPlan, around: Around, level: number): Agent {
   }) as Agent;
 }
 
-const workerOf = (plan: FamilyPlan, around: Around): Agent =>
-  defineAgent({
+function workerOf(plan: FamilyPlan, around: Around): Agent {
+  const { trouble } = around;
+  const worker = defineAgent({
     ...{ name: "worker", version: "1", instructions: "", task: PART.loose(), loops: "ignore" },
-    budget: { beats: 9, takeovers: plan.takeoversOfWorker },
+    budget: { beats: 20, takeovers: plan.takeoversOfWorker },
     model: scriptedModel({
       name: "worker",
       reply: thinking(around, ({ calls }) =>
         calls.length === 0
           ? { calls: [{ tool: "act", args: { part: 0 } }], tokensIn: 3, tokensOut: 1 }
-          : { text: "over", tokensIn: 1, tokensOut: 1 },
+          : (trouble.reply() ?? { text: "over", tokensIn: 1, tokensOut: 1 }),
       ),
     }),
     tools: { act: workOf(plan, around) },
     // Now and then the answer breaks its schema, gives the task back, or is none.
-    result: ({ task }) =>
-      !around.isCalm() && around.chance.oneIn(plan.liesOneIn)
+    result: ({ task }) => {
+      trouble.result();
+      return !around.isCalm() && around.chance.oneIn(plan.liesOneIn)
         ? around.chance.pick<Json>([{ text: 1 }, { part: task.part }, null])
-        : { memo: "part" },
+        : { memo: "part" };
+    },
   }) as unknown as Agent;
+  return { ...worker, outageMaxMs: plan.failsOneIn > 0 ? OUTAGE_MS_MAX : worker.outageMaxMs };
+}
+
+/** Longer than the quick retries. */
+const OUTAGE_MS_MAX = 8_000;
+
+/** Trouble that lasts for some replies of the workers' model: its provider is away, or it answers nothing. */
+export function troubleOf(
+  { failsOneIn }: FamilyPlan,
+  { isCalm, own }: Pick<Around, "isCalm"> & { own: SeededChoices },
+) {
+  const begins = (): boolean => failsOneIn > 0 && !isCalm() && own.oneIn(failsOneIn);
+  let [left, isAway] = [0, false];
+  return {
+    reply: (): ScriptedReply | null => {
+      if (left === 0 && begins()) [left, isAway] = [2 + own.below(7), own.oneIn(2)];
+      if (left === 0 || isCalm()) return null;
+      left -= 1;
+      if (isAway) throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+      return { tokensIn: 1, tokensOut: 0 };
+    },
+    result: (): void => {
+      if (begins()) throw new Error("no figures");
+    },
+  };
+}
 
 /** A model that takes its turn, and now and then never answers. */
 const thinking =

@@ -2,7 +2,7 @@
 import type { TimelineEntry } from "../../src/operations/views.ts";
 import { BOSSES, type FamilyPlan } from "./family-plan.ts";
 import { BOSS_KINDS } from "./family-topologies.ts";
-import { type FamilyHistory, type Told, reportedIn } from "./family-history.ts";
+import { type FamilyHistory, type Told, reportedIn, triesIn } from "./family-history.ts";
 
 const LEVELS = ["root", "middle", "worker"] as const;
 const WRITE_FAULTS = [
@@ -11,6 +11,9 @@ const WRITE_FAULTS = [
 ];
 const AT_ONCE = 6;
 const REPORTS_AT_ONCE = `${AT_ONCE} reports in one commit`;
+
+/** Failures of children after which they go on. */
+const FAILURES = ["ModelUnavailable", "EmptyReply", "ResultInvalid", "CrashLoop"];
 
 /** Every cell that histories of families have to fill. */
 export const FAMILY_CELLS: readonly string[] = [
@@ -38,6 +41,7 @@ export const FAMILY_CELLS: readonly string[] = [
     "hand-off failed",
     "answer given back",
     "answer given back and completed",
+    ...FAILURES.flatMap((code) => [`failure ${code} given back`, `failure ${code} given back and completed`]),
     "child left alone",
   ],
   REPORTS_AT_ONCE,
@@ -59,6 +63,10 @@ export function familyCells({ reached, plan }: FamilyHistory, all: readonly Told
     if (events.some((event) => event.kind === "RecoveryDecided" && event.action.kind === "restart"))
       cells.add(`restart of ${row.agent}`);
     for (const cell of childCells(events)) cells.add(cell);
+    for (const { failure } of triesIn(events)) {
+      cells.add(`failure ${failure.code} given back`);
+      if (row.status === "completed") cells.add(`failure ${failure.code} given back and completed`);
+    }
     if (!events.some((event) => event.kind === "CheckFailed" && event.isAnswer === true)) continue;
     cells.add("answer given back");
     if (row.status === "completed") cells.add("answer given back and completed");

@@ -54,7 +54,31 @@ const CHECKERS: readonly ((of: Told, all: readonly Told[]) => readonly string[])
   actsOnce,
   asksAboutUnknown,
   fencedAsDecided,
+  goesOnWithinTries,
 ];
+
+/**
+ * A child goes on in place of its end only after it acted, with each try once, never beyond what its parent allows, and
+ * with a message in between. What was reserved for it stays: `withinGrants`.
+ */
+function goesOnWithinTries({ events, state }: Told): readonly string[] {
+  const wrong: string[] = [];
+  let [used, messages, since] = [0, 0, -1];
+  for (const event of events) {
+    const isText = event.kind === "MessageAbsorbed" && event.stage === "taken" && "text" in event.body;
+    if (isText || /^(ModelCallCompleted|ToolResultRecorded|ToolResultReconciled)$/.test(event.kind)) messages += 1;
+    if (event.kind === "CheckFailed" && event.isAnswer === true) used += 1;
+    if (event.kind !== "RecoveryDecided" || event.action.kind !== "tryAgain") continue;
+    used += 1;
+    if (event.action.try !== used + 1) wrong.push(`try ${event.action.try} follows ${used}`);
+    if (since === messages) wrong.push(`try ${event.action.try} begins where the one before failed`);
+    since = messages;
+    if (state.outside === undefined && state.open.length === 0) wrong.push(`it did nothing, and has try ${used + 1}`);
+  }
+  const { tries = 1 } = state.expected ?? {};
+  if (used >= tries && used > 0) wrong.push(`it went on ${used} times, ${tries} tries are allowed`);
+  return wrong;
+}
 
 function settledOnce({ state }: Told): readonly string[] {
   const parts = state.messages.flatMap((message) => message.parts);

@@ -103,3 +103,9 @@ export const reportedIn = (events: readonly TimelineEntry[]): readonly string[] 
       ? [event.body.child]
       : [],
   );
+
+/** The failures after which a child went on with its next try. */
+export const triesIn = (events: readonly TimelineEntry[]) =>
+  events.flatMap((event) =>
+    event.kind === "RecoveryDecided" && event.action.kind === "tryAgain" ? [event.action] : [],
+  );

@@ -32,6 +32,8 @@ export interface FamilyPlan {
   readonly redrives: number;
   /** How often a worker gives an answer that its boss does not take: once in so many answers. */
   readonly liesOneIn: number;
+  /** How often trouble of a worker begins once it acted: its provider is away, or its answers cannot be used; 0: never. */
+  readonly failsOneIn: number;
   /** The effect class of the workers' calls. */
   readonly effect: Effect;
   readonly faultOneIn: number;
@@ -68,6 +70,7 @@ export function familyPlan(chance: SeededChoices): FamilyPlan {
     slowMs: chance.pick([0, 0, 0, 2_000]),
     redrives: chance.child("redrives").below(3),
     liesOneIn: 20,
+    failsOneIn: chance.child("failures").pick([0, 0, 3, 8]),
     effect: chance.child("effect").pick(["none", ...EFFECT_NAMES]),
     faultOneIn: chance.pick([25, 60, 200]),
     forkOneIn: chance.child("forks").pick([0, 0, 300, 900]),
@@ -92,13 +95,14 @@ function widthsOf(chance: SeededChoices): readonly number[] {
 }
 
 /** The beats that a boss of that level grants each child: enough for all that the child may dispatch in turn. */
-export function grantAt(of: Pick<FamilyPlan, "widths" | "isTwice" | "bosses">, level: number): number {
+export function grantAt(of: Pick<FamilyPlan, "widths" | "isTwice" | "bosses" | "failsOneIn">, level: number): number {
   const below = of.widths[level + 1];
-  if (below === undefined) return 4;
+  // Each answer that cannot be used is a beat.
+  if (below === undefined) return of.failsOneIn > 0 ? 12 : 4;
   const kind = of.bosses[level + 1] ?? "react";
   const rounds = (of.isTwice ? 2 : 1) * (REPEATING.has(kind) ? 2 : 1);
   return (kind === "react" ? 6 : 24) + rounds * below * grantAt(of, level + 1);
 }
 
-/** Without what was added to the plan later: bosses of one topology, and no forks. */
-export const PLAIN: Partial<FamilyPlan> = { bosses: [], forkOneIn: 0 };
+/** Without what was added to the plan later: bosses of one topology, no forks, and workers without trouble. */
+export const PLAIN: Partial<FamilyPlan> = { bosses: [], forkOneIn: 0, failsOneIn: 0 };
