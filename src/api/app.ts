@@ -137,8 +137,7 @@ function requestsLimited<From extends object>({ world, limits }: ApiOptions<From
 const EXPORT_BYTES_MAX = 64 * 1024 * 1024;
 
 function addRuns<From extends object>(app: Api<From>, options: ApiOptions<From>): Api<From> {
-  const { world, agentOf, baseOf, limits, exportBytesMax = EXPORT_BYTES_MAX } = options;
-  const known = { world, agentOf, ...(limits !== undefined && { limits }) };
+  const { baseOf, exportBytesMax = EXPORT_BYTES_MAX, ...known } = options;
   app.openapi(routes.startRoute, async (c) => {
     const { "Idempotency-Key": idempotencyKey = null } = c.req.valid("header");
     const wanted = { ...c.req.valid("json"), idempotencyKey };

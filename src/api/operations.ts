@@ -8,9 +8,10 @@ import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import { savedAs, servedAs } from "../codec/media-types.ts";
 import { bounded, sentenceOf } from "../codec/value.ts";
-import { isName, isRunId, tenantOf } from "../core/ids.ts";
+import { isName, isRunId, tenantOf, wrongWithKey } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
+import { runId } from "../protocol/ids.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 import type { World } from "../ports/world.ts";
@@ -31,6 +32,7 @@ import {
   inputInvalid,
   problemAs,
   requestInvalid,
+  runAmbiguous,
   runUnknown,
   tooLarge,
   wrongIn,
@@ -273,7 +275,7 @@ export async function outcomeOf(
   const { run } = given;
   const isOfRun = operation.http?.path.includes("{run}") === true;
   const row = isOfRun ? await find(asked, typeof run === "string" ? run : "") : null;
-  const input = operation.input.safeParse(given);
+  const input = operation.input.safeParse(row === null ? given : { ...given, run: row.run });
   if (!input.success) throw requestInvalid(wrongIn(input.error.issues, "#"));
   const isStale = operation.writes && row !== null && ifMatch !== "" && !hasEnded(row) && !isOfEpoch(ifMatch, row);
   if (isStale) throw stale(asked.world, row);
@@ -288,11 +290,24 @@ export async function outcomeOf(
   throw problemAs(operation, outcome.kind, { detail: `${says}${why}`, facts: { outcome } });
 }
 
-/** The row of a run, if it exists and belongs to the caller's tenant. The operator of the machine has every tenant. */
-export async function find({ world, caller }: Asked, run: string): Promise<Row> {
-  const isOfTenant = tenantOf(run) === caller.tenant || caller.isOperator === true;
-  const isTheirs = isRunId(run) && isOfTenant;
-  const row = isTheirs ? await world.table.read(run, world.clock.now()) : null;
-  if (row === null) throw runUnknown();
+/**
+ * The row of a run, if it exists and belongs to the caller's tenant. The operator of the machine has every tenant. A text
+ * that is no ID is the key of a start, from which the ID of each agent's run under it derives: so no list is read.
+ */
+export async function find(asked: Asked, text: string): Promise<Row> {
+  const { world, caller } = asked;
+  const isOfTenant = tenantOf(text) === caller.tenant || caller.isOperator === true;
+  const ids = isRunId(text) ? (isOfTenant ? [text] : []) : await idsUnder(asked, text);
+  const found = await Promise.all(ids.map((run) => world.table.read(run, world.clock.now())));
+  const [row, ...others] = found.filter((each) => each !== null);
+  if (row === undefined) throw runUnknown();
+  if (others.length > 0) throw runAmbiguous([row, ...others]);
   return row;
+}
+
+async function idsUnder({ world, caller, agents }: Asked, idempotencyKey: string): Promise<readonly string[]> {
+  if (agents === undefined || wrongWithKey(idempotencyKey) !== null) return [];
+  const { tenant } = caller;
+  const known = (await agents().catch(asInvalid)).agents;
+  return known.map(({ name: agent }) => runId(world.hash, { tenant, agent, idempotencyKey }));
 }

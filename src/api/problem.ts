@@ -156,7 +156,15 @@ export const runUnknown = (): ApiProblem =>
     status: 404,
     code: "RunUnknown",
     detail:
-      "there is no such run: check its id; ended runs are removed when their retention expires, by default after a day",
+      "there is no such run: check its id, or the key of its start; ended runs are removed when their retention expires, by default after a day",
+  });
+
+/** The key of several starts: each agent may have a run under it. */
+export const runAmbiguous = (runs: readonly { readonly run: string; readonly agent: string }[]): ApiProblem =>
+  new ApiProblem({
+    status: 404,
+    code: "RunAmbiguous",
+    detail: `several agents have a run under this key: name one of them by its id, ${runs.map(({ run, agent }) => `${run} (${agent})`).join(" or ")}`,
   });
 
 export const agentUnknown = (): ApiProblem =>

@@ -39,7 +39,10 @@ const resumeToken = z.string().openapi({
 
 export const runParams = z.object({
   // The handler checks the ID before any read. An invalid ID is answered like an unknown run: not found.
-  run: z.string().openapi({ description: "The id of the run, as `POST /runs` answered it." }),
+  run: z.string().openapi({
+    description:
+      "The id of the run, as `POST /runs` answered it, or the whole key of its start if one agent has a run under it.",
+  }),
 });
 
 export const exportQuery = z.strictObject({

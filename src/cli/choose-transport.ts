@@ -44,9 +44,9 @@ interface ReachedRun<T extends Transport> {
   readonly run: string;
 }
 
-async function reached<T extends Transport>(opening: Promise<T>, typed: string): Promise<ReachedRun<T>> {
+async function reached<T extends Transport>(opening: Promise<T>, typed: string, to?: "read"): Promise<ReachedRun<T>> {
   const transport = await opening;
-  return { transport, run: await transport.resolve(typed) };
+  return { transport, run: await transport.resolve(typed, to) };
 }
 
 /** Reaches the run that the user typed. */
@@ -55,8 +55,8 @@ export const transportToRun = (shell: Shell, { run, flags }: TypedRunWithFlags):
 
 /** The same for a command that only reads. */
 export const transportToReadRun = (shell: Shell, { run, flags }: TypedRunWithFlags): Promise<ReachedRun<Transport>> =>
-  reached(transportToRead(shell, flags), run);
+  reached(transportToRead(shell, flags), run, "read");
 
 /** The store that holds the run that the user typed, for a command that needs the store itself. */
 export const storeWithRun = (shell: Shell, { run, flags }: TypedRunWithFlags): Promise<ReachedRun<StoreTransport>> =>
-  reached(overStore(shell, openToRead(shell, flags)), run);
+  reached(overStore(shell, openToRead(shell, flags)), run, "read");

@@ -70,7 +70,7 @@ export const COMMANDS: readonly TypedCommand[] = [
         ],
       },
       { flag: "--schedule <agent>", help: "only runs that the schedule of this agent started" },
-      { flag: "--key <key>", help: "only runs that were started under this key" },
+      { flag: "--key <key>", help: "only runs that were started under this key, or one that begins so" },
       { flag: "--named <text>", help: "only runs whose title or key begins with this text" },
       { flag: "--parent <run>", help: "only runs that this run started, by its whole ID" },
       {

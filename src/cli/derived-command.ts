@@ -15,7 +15,8 @@ export async function performTyped(shell: Shell, typed: TypedCommand, given: Typ
   const flags = given.flags as BeatFlags & { readonly tenant?: string };
   const transport = await (row.writes ? transportTo : transportToRead)(shell, flags);
   const filled = inputOf(typed, given);
-  const run = typeof filled["run"] === "string" ? await transport.resolve(filled["run"]) : null;
+  const run =
+    typeof filled["run"] === "string" ? await transport.resolve(filled["run"], row.writes ? undefined : "read") : null;
   const input = { ...filled, ...(run !== null && { run }) };
   const parsed = row.input.safeParse(input);
   if (!parsed.success) return given.fail(parsed.error.issues.map(issueLine).join("; "));

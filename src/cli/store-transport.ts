@@ -27,7 +27,7 @@ export function storeTransport(shell: Shell, opened: Opened): StoreTransport {
     },
     actor: async () => opened.operator ?? shell.user(),
     attendant: async () => opened.attendant(),
-    resolve: (text) => resolveRun(world, { text, command }),
+    resolve: (text, to) => resolveRun(world, { text, command, to }),
     gone: (run) => runGone(run, command("list")),
     summary: async (run) => {
       const row = await world.table.read(run, now());

@@ -26,8 +26,8 @@ export interface Transport {
   readonly actor: () => Promise<string>;
   /** The process or service that drives the runs now; null: none. */
   readonly attendant: () => Promise<Attendant | null>;
-  /** The ID of the run that the user typed, whole or in part. */
-  readonly resolve: (text: string) => Promise<string>;
+  /** The ID of the run that the user typed, whole or in part. `to`: see `commands/runs.ts`. */
+  readonly resolve: (text: string, to?: "read") => Promise<string>;
   /** The error for a run that is not there. */
   readonly gone: (run: string) => UserError;
   /** The summary of a run; null if there is no such run. */

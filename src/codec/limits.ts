@@ -53,7 +53,7 @@ export const SIZES = {
   issuesMax: 32,
   /** The sender's name and the ID of a message. */
   nameCharactersMax: 64,
-  /** What lists show of a run, in its row: its title and the key of its start together, and of these the key. */
+  /** What lists show of a run, in its row: its title and the key of its start together, and what the key always has. */
   titleBytesMax: 60,
   keyShownBytesMax: 24,
   /** A larger reply is refused, and the model gets a message that says so. */

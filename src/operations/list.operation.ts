@@ -58,7 +58,7 @@ export const listSyntax = (): Syntaxes => ({
       { flag: "--agent-version <version>", help: "only runs of this version of their agent" },
       { flag: "--phase <phase>", help: "only runs in this phase, such as AwaitingApproval", choices: PHASE_NAMES },
       { flag: "--schedule <agent>", help: "only runs that the schedule of this agent started" },
-      { flag: "--key <key>", help: "only runs that were started under this key" },
+      { flag: "--key <key>", help: "only runs that were started under this key, or one that begins so" },
       { flag: "--named <text>", help: "only runs whose title or key begins with this text" },
       { flag: "--parent <run>", help: "only runs that this run started, by its whole ID" },
       { flag: "--crack <name>", help: "only runs that gave this first signal of a failure", choices: CRACK_NAMES },

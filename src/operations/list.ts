@@ -30,7 +30,7 @@ export interface RunFilter {
   readonly phase: Phase | null;
   /** The agent whose schedule started it. */
   readonly schedule: string | null;
-  /** The key that its caller gave it when it started. */
+  /** What the key begins with that its caller gave it when it started, or the whole key. */
   readonly key: string | null;
   /** Its title, or the key of its start, begins with this text, in upper or lower case. */
   readonly named: string | null;
@@ -138,15 +138,17 @@ const LOOKED_AT = [
 /** The two times of a row may come from processes whose clocks differ, by far less than this. */
 const SKEW_MS = 3_600_000;
 
-/** The ID of a run derives from its key, its agent and its tenant, so a row needs no key to be found by it. */
-const hasKey = ({ hash }: Pick<World, "hash">, { run, tenant, agent }: ListedRow, key: string): boolean =>
-  run === runId(hash, { tenant, agent, idempotencyKey: key });
+/**
+ * A row may have the beginning of its key alone. So the whole key finds its run by the ID, which derives from the key, the
+ * agent and the tenant.
+ */
+const isUnder = ({ hash }: Pick<World, "hash">, { run, tenant, agent, brief }: ListedRow, key: string): boolean =>
+  brief?.startKey?.startsWith(key) === true || run === runId(hash, { tenant, agent, idempotencyKey: key });
 
-/** A row has the beginning of a long key, so the whole key finds its run by the ID. */
 function isNamed(world: Pick<World, "hash">, row: ListedRow, text: string): boolean {
   const { title = "", startKey = "" } = row.brief ?? {};
   const begins = (shown: string): boolean => shown.toLowerCase().startsWith(text.trim().toLowerCase());
-  return begins(title) || begins(startKey) || hasKey(world, row, text);
+  return begins(title) || begins(startKey) || isUnder(world, row, text);
 }
 
 function matches(world: Pick<World, "hash">, row: ListedRow, of: RunFilter): boolean {
@@ -157,7 +159,7 @@ function matches(world: Pick<World, "hash">, row: ListedRow, of: RunFilter): boo
     (agentVersion === null || row.agentVersion === agentVersion) &&
     (phase === null || row.phase === phase) &&
     (schedule === null || (row.agent === schedule && row.brief?.isScheduled === true)) &&
-    (key === null || hasKey(world, row, key)) &&
+    (key === null || isUnder(world, row, key)) &&
     (named === null || isNamed(world, row, named)) &&
     (parent === null || row.parent?.run === parent) &&
     (crack === null || row.brief?.cracks.includes(crack) === true) &&

@@ -7,7 +7,7 @@ import { fitting } from "../../src/api/fitting.ts";
 import { send } from "../../src/operations/steer.ts";
 import { ANN, type ApiHarness, createApiHarness } from "../support/harness/api-harness.ts";
 import { attemptBeat, drive, runnerOf } from "../support/harness/drive.ts";
-import { neverSettles, reachTool, rowOf } from "../support/harness/harness.ts";
+import { neverSettles, reachTool, rowOf, scriptedAgent } from "../support/harness/harness.ts";
 
 const start = (harness: ApiHarness, key?: string, input: unknown = {}) =>
   harness.ask({
@@ -202,6 +202,29 @@ describe("a run that is read", () => {
     const { status, body } = await harness.ask({ path: `/runs/${run}` });
     expect([status, body["code"]]).toEqual([404, "RunUnknown"]);
     expect(harness.records).toEqual([]);
+  });
+
+  test("may be named by the whole key of its start, for a read and a change, unless several agents have one", async () => {
+    const agents = async () => ({
+      agents: ["actor", "omnivore"].map((name) => ({ ...scriptedAgent({}), name })),
+      broken: [],
+    });
+    const harness = createApiHarness({}, undefined, undefined, { agents });
+    const run = String((await start(harness, "order/17")).body["run"]);
+    expect(await harness.ask({ path: "/runs/order%2F17" })).toMatchObject({ status: 200, body: { run } });
+    expect(await harness.ask({ path: "/runs/order%2F17/ledger" })).toMatchObject({ status: 200, body: { calls: [] } });
+    expect(await harness.ask({ path: "/runs/order%2F17/pause", json: {} })).toMatchObject({ status: 202 });
+    expect(rowOf(harness, run).pause).toBe(true);
+    const unknown = { status: 404, body: { code: "RunUnknown" } };
+    expect(await harness.ask({ path: "/runs/order%2F1" })).toMatchObject(unknown);
+    expect(await harness.ask({ path: "/runs/order%2F17" }, { caller: { ...ANN, tenant: "other" } })).toMatchObject(
+      unknown,
+    );
+    const key = { "Idempotency-Key": "order/17" };
+    const second = await harness.ask({ path: "/runs", json: { agent: "omnivore", input: {} }, headers: key });
+    const ambiguous = await harness.ask({ path: "/runs/order%2F17" });
+    expect(ambiguous).toMatchObject({ status: 404, body: { code: "RunAmbiguous" } });
+    expect(ambiguous.body["detail"]).toContain(`${run} (actor) or ${String(second.body["run"])} (omnivore)`);
   });
 
   test("by HEAD has no body", async () => {

@@ -69,16 +69,48 @@ describe("a prefix of a run ID", () => {
       exit: 0,
       out: expect.stringContaining("clerk"),
     });
-    expect(await runCli(dir, "show", "order-1")).toMatchObject({
-      exit: 2,
-      err: expect.stringContaining("RunTooShort"),
-    });
     await under("other");
     const both = await runCli(dir, "purge", "order-17", "--yes");
     expect(both).toMatchObject({
       exit: 2,
       err: expect.stringContaining("error RunAmbiguous: 2 runs begin with order-17"),
     });
+  });
+
+  test("may be the beginning of a key for a command that reads; what changes a run takes the whole key", async () => {
+    const { dir, world } = createLocalHarness();
+    const agent = scriptedAgent({});
+    const under = async (idempotencyKey: string): Promise<string> => {
+      const started = await startRun(world, { agent, input: {}, tenant: "local", idempotencyKey });
+      return started.kind === "started" ? started.row.run : expect.fail(started.kind);
+    };
+    const run = await under("order-17");
+    const typed = async (...words: readonly string[]) => {
+      const { exit, out, err } = await runCli(dir, ...words);
+      return exit === 0 ? out : `${exit} ${err}`;
+    };
+    expect(await typed("show", "order-1")).toContain(run);
+    expect(await typed("show", "order")).toMatch(/^2 error RunTooShort: .*\nwhy: .* begins so: local-\w+ \[order-17\]/);
+    expect(await typed("cancel", "order-1")).toMatch(
+      /^3 error RunUnknown: .*\nwhy: .*begins so: local-\w+ \[order-17\]/,
+    );
+    expect(await typed("show", "order-9")).toMatch(
+      /^3 error RunUnknown: .*\nwhy: .*no run was started under this key;/,
+    );
+    await under("order-nr-18");
+    expect(await typed("pause", "order-nr-")).toMatch(
+      /^3 error RunUnknown: .*\nwhy: .*begins so: local-\w+ \[order-nr-18\];/,
+    );
+    expect(await typed("show", "order-")).toMatch(
+      /^2 error RunAmbiguous: 2 runs .*\nwhy: type more characters of one of them: .*\[order-(17|nr-18)\], .*\[order-(17|nr-18)\]/,
+    );
+    await under("order-1");
+    expect(await typed("show", "order-1")).not.toContain(run);
+    const keyed = (await runCli(dir, "list", "--key", "order-1", "--json")).out.trim().split("\n");
+    expect(keyed.map((line) => (JSON.parse(line) as { startKey: string }).startKey).toSorted()).toEqual([
+      "order-1",
+      "order-17",
+    ]);
   });
 
   test("that matches nothing, and an unknown ID, name no run", async () => {

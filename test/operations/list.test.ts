@@ -26,7 +26,7 @@ describe("a list", () => {
     expect(await runsOf(listed(world, { agentVersion: "3" }))).toEqual([]);
   });
 
-  test("has the runs that were started under a key, whatever their agents", async () => {
+  test("has the runs that were started under a key or one that begins so, whatever their agents", async () => {
     const { world } = createHarness();
     await begin(world, "1");
     const under = async (name: string): Promise<string> => {
@@ -37,7 +37,9 @@ describe("a list", () => {
     const [first, second] = [await under("clerk"), await under("other")];
     expect((await runsOf(listed(world, { key: "order-17" }))).toSorted()).toEqual([first, second].toSorted());
     expect(await runsOf(listed(world, { key: "order-17", agent: "clerk" }))).toEqual([first]);
-    expect(await runsOf(listed(world, { key: "order-1" }))).toEqual([]);
+    expect(await runsOf(listed(world, { key: "order-1", agent: "other" }))).toEqual([second]);
+    expect(await runsOf(listed(world, { key: "rder-17" }))).toEqual([]);
+    expect(await runsOf(listed(world, { key: "Order-1" }))).toEqual([]);
   });
 
   test("has the runs whose ID begins so, found by the world where no status is asked for", async () => {

@@ -22,7 +22,7 @@ export async function showAuditLog(
 ): Promise<number> {
   const transport = await transportTo(shell, flags);
   // The records of a run outlive it, so a whole ID needs no run.
-  const run = typed === null || isRunId(typed) ? typed : await transport.resolve(typed);
+  const run = typed === null || isRunId(typed) ? typed : await transport.resolve(typed, "read");
   const tenant = run === null ? flags.tenant : tenantOf(run);
   const local = { tenant };
   const filter = { run, actor: flags.actor ?? null, since: sinceOf(shell, flags.since, transport.now()) };

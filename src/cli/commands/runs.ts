@@ -1,18 +1,19 @@
 /**
- * Resolves which run the user means: a full run ID, a unique prefix of one, with or without its tenant, or the key under
- * which it was started.
+ * Resolves which run the user means: a full run ID, a unique prefix of one, with or without its tenant, the key under
+ * which it was started, or a unique prefix of that.
  *
  * A short prefix is refused. In a store with few runs it would match a run that the user did not mean, and `purge`
  * would delete that run.
  */
+import { sha256 } from "../../codec/canonical.ts";
 import { DEFAULT_TENANT, isRunId } from "../../core/ids.ts";
 import type { World } from "../../ports/world.ts";
 import { findRow } from "../../history/damage.ts";
-import { ANY_RUN, LISTED_MAX, listRuns } from "../../operations/list.ts";
+import { ANY_RUN, LISTED_MAX, type Listed, listRuns } from "../../operations/list.ts";
+import { runId } from "../../protocol/ids.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
 import { shortRun } from "../../render/words.ts";
 
-const PAGE = 500;
 /** The minimum length of a typed prefix, not counting the tenant. */
 const TYPED_MIN = 6;
 const CANDIDATES_SHOWN = 5;
@@ -23,23 +24,25 @@ interface Runs {
   readonly isThere: (run: string) => Promise<boolean>;
   /** The tenant of an ID that names none. */
   readonly tenant: () => Promise<string>;
-  /** The IDs of runs, page by page. Those that are not asked for may be among them if a prefix is. */
-  readonly pages: (
-    asked: RunsSought,
-    after: string | null,
-  ) => Promise<{ readonly runs: readonly string[]; readonly next: string | null }>;
+  /** The runs, page by page. Each row that cannot be read is among them. */
+  readonly pages: (asked: RunsSought, after: string | null) => Promise<Pick<Listed, "runs" | "damaged" | "next">>;
 }
 
-/** Runs of a tenant that begin with the prefix, or that were started under the key. */
+/** Runs of a tenant whose ID begins so, or that were started under a key that begins so. */
 export type RunsSought = { readonly tenant: string } & (
-  | { readonly prefix: string; readonly key: null }
-  | { readonly prefix: null; readonly key: string }
+  | { readonly begins: string; readonly key: null }
+  | { readonly begins: null; readonly key: string }
 );
 
 interface TypedRun {
   readonly text: string;
   /** Builds a command for the same place. */
   readonly command: (...words: readonly string[]) => string;
+  /**
+   * `read`: the beginning of a key is enough, if it is that of one run. What changes a run takes the whole key: the run of
+   * `order-1` may be gone, and then `order-17` is not meant.
+   */
+  readonly to?: "read" | undefined;
 }
 
 /** Resolves a typed text to the ID of a run of a store. */
@@ -48,16 +51,7 @@ export const resolveRun = (world: World, typed: TypedRun): Promise<string> =>
     {
       isThere: async (run) => (await findRow(world, run, world.clock.now())) !== null,
       tenant: async () => DEFAULT_TENANT,
-      pages: async ({ tenant, prefix, key }, after) => {
-        if (prefix === null) {
-          const page = await listRuns(world, { ...ANY_RUN, tenant, key, limit: LISTED_MAX, after });
-          return { runs: page.runs.map(({ run }) => run), next: page.next };
-        }
-        const now = world.clock.now();
-        const only = { beginsWith: prefix };
-        const page = await world.table.list({ tenant, status: null, limit: PAGE, after, now, only });
-        return { runs: [...page.rows, ...page.damaged].map(({ run }) => run), next: page.next };
-      },
+      pages: (asked, after) => listRuns(world, { ...ANY_RUN, ...asked, limit: LISTED_MAX, after }),
     },
     typed,
   );
@@ -71,28 +65,61 @@ export async function resolveIn(runs: Runs, typedRun: TypedRun): Promise<string>
   const typed = text.slice(dash + 1);
   const isShort = typed.length < TYPED_MIN;
   const tenant = dash < 0 ? await runs.tenant() : text.slice(0, dash);
-  const named = isWhole || isShort ? [] : await runsWith(runs, { tenant, prefix: `${tenant}-${typed}` });
+  const named = isWhole || isShort ? [] : await runsWith(runs, { tenant, begins: `${tenant}-${typed}` });
   const found = isWhole || named.length > 0 ? named : await runsUnder(runs, typedRun.text);
   const [only] = found;
-  if (only !== undefined && found.length === 1) return only;
-  if (only !== undefined) throw ambiguous({ text, found, next: typedRun.command("list") });
-  if (isShort) throw tooShort(typedRun.text, typedRun.command("list"));
-  throw unknownRun(typedRun.text, typedRun.command("list"));
+  const next = typedRun.command("list");
+  const isMeant = only?.isUnder !== false || (typedRun.to === "read" && typedRun.text.length >= TYPED_MIN);
+  if (only !== undefined && found.length === 1 && isMeant) return only.run;
+  if (found.length > 1) throw ambiguous({ text: typedRun.text, found, next });
+  // A text such as `order-17` begins with no tenant of the caller: it is the key of a run rather than a part of an ID.
+  const isOfId = text.length < TYPED_MIN || tenant === (await runs.tenant());
+  if (isShort && isOfId) throw tooShort(typedRun.text, { only, next });
+  throw unknownRun(typedRun.text, next, { only, isShort });
 }
 
-/** The runs that were started under that key. Agents may have a run each. */
-const runsUnder = async (runs: Runs, key: string): Promise<readonly string[]> =>
-  key === "" ? [] : allPages(runs, { tenant: await runs.tenant(), prefix: null, key });
+/** A run that the text may mean. `isUnder`: the text is its whole key, and not a part of it; absent: it is a part of its ID. */
+interface Meant {
+  readonly run: string;
+  readonly startKey?: string | null;
+  readonly isUnder?: boolean;
+}
 
-/** The error for a text that names no run. */
-export const unknownRun = (text: string, next: string): UserError =>
-  new UserError({
+/** The runs that were started under that key, or else under one that begins so. Agents may have a run each. */
+async function runsUnder(runs: Runs, key: string): Promise<readonly Meant[]> {
+  if (key === "") return [];
+  const tenant = await runs.tenant();
+  const found: Meant[] = [];
+  for await (const page of pagesOf(runs, { tenant, begins: null, key })) {
+    // A damaged row matches every filter, and nothing says that it has this key.
+    for (const { run, agent, startKey } of page.runs)
+      found.push({ run, startKey, isUnder: run === runId(sha256, { tenant, agent, idempotencyKey: key }) });
+  }
+  const exact = found.filter(({ isUnder }) => isUnder);
+  return exact.length > 0 ? exact : found;
+}
+
+/** The error for a text that names no run. `only`: the one run whose key begins so, where the whole key is asked for. */
+export function unknownRun(
+  text: string,
+  next: string,
+  { only, isShort = false }: { readonly only?: Meant | undefined; readonly isShort?: boolean } = {},
+): UserError {
+  const ids = isShort ? `no ID is shortened to less than ${TYPED_MIN} characters` : "no run ID in this store begins so";
+  const kept = "ended runs are kept for a day, or as long as their agent says";
+  return new UserError({
     code: "RunUnknown",
     exit: EXIT.notFound,
     what: `there is no run ${text}`,
-    why: "no run ID in this store has this prefix, and no run was started under this key; ended runs are kept for a day, or as long as their agent says",
+    why: `${ids}, and ${keyedWords(only)}; ${kept}`,
     next,
   });
+}
+
+const keyedWords = (only: Meant | undefined): string =>
+  only === undefined
+    ? "no run was started under this key"
+    : `one run was started under a key that begins so: ${candidate(only, [])}`;
 
 /** The error for a run that disappeared between two reads, because its retention expired or an operator purged it. */
 export function runGone(run: string, next: string): UserError {
@@ -109,21 +136,24 @@ export function runUnreadable(run: string, next: string): UserError {
 
 async function runsWith(
   runs: Runs,
-  { tenant, prefix }: { readonly tenant: string; readonly prefix: string },
-): Promise<readonly string[]> {
-  const found = await allPages(runs, { tenant, prefix, key: null });
-  return found.filter((run) => run.startsWith(prefix)).toSorted();
+  { tenant, begins }: { readonly tenant: string; readonly begins: string },
+): Promise<readonly Meant[]> {
+  const found: string[] = [];
+  for await (const page of pagesOf(runs, { tenant, begins, key: null }))
+    found.push(...[...page.runs, ...page.damaged].map(({ run }) => run));
+  return found
+    .filter((run) => run.startsWith(begins))
+    .toSorted()
+    .map((run) => ({ run }));
 }
 
-async function allPages(runs: Runs, asked: RunsSought): Promise<readonly string[]> {
-  const found: string[] = [];
+async function* pagesOf({ pages }: Runs, asked: RunsSought): AsyncGenerator<Awaited<ReturnType<Runs["pages"]>>> {
   let after: string | null = null;
   do {
-    const page: Awaited<ReturnType<Runs["pages"]>> = await runs.pages(asked, after);
-    found.push(...page.runs);
+    const page = await pages(asked, after);
+    yield page;
     after = page.next;
   } while (after !== null);
-  return found;
 }
 
 function ambiguous({
@@ -132,23 +162,32 @@ function ambiguous({
   next,
 }: {
   readonly text: string;
-  readonly found: readonly string[];
+  readonly found: readonly Meant[];
   readonly next: string;
 }): UserError {
-  const shown = found.slice(0, CANDIDATES_SHOWN).map((run) => shortRun(run, found));
+  const all = found.map(({ run }) => run);
+  const shown = found.slice(0, CANDIDATES_SHOWN).map((each) => candidate(each, all));
   const more = found.length > shown.length ? ", ..." : "";
   return new UserError({
     code: "RunAmbiguous",
     exit: EXIT.usage,
-    what: `${found.length} runs begin with ${text}, or have it as their key`,
+    what: `${found.length} runs begin with ${text}, or have it as their key or as the beginning of their key`,
     why: `type more characters of one of them: ${shown.join(", ")}${more}`,
     next,
-    facts: { runs: found.slice(0, CANDIDATES_LISTED) },
+    facts: { runs: all.slice(0, CANDIDATES_LISTED) },
   });
 }
 
-function tooShort(text: string, next: string): UserError {
+/** The ID as far as it tells the run from the others, with its key if it was found by that. */
+const candidate = ({ run, startKey }: Meant, among: readonly string[]): string =>
+  startKey == null ? shortRun(run, among) : `${shortRun(run, among)} [${startKey}]`;
+
+/** `only`: the one run whose key begins so. */
+function tooShort(
+  text: string,
+  { only, next }: { readonly only: Meant | undefined; readonly next: string },
+): UserError {
   const what = text === "" ? "the run ID is empty" : `${text} is too short to name a run`;
-  const why = `type at least ${TYPED_MIN} characters of it, its tenant not counted: a shorter prefix may match the wrong run; no run was started under this key`;
+  const why = `type at least ${TYPED_MIN} characters of it, its tenant not counted: a shorter prefix may match the wrong run; ${keyedWords(only)}`;
   return new UserError({ code: "RunTooShort", exit: EXIT.usage, what, why, next });
 }

@@ -6,7 +6,7 @@ import { CairnError } from "../../client/errors.ts";
 import type { Endpoint } from "../../client/request.ts";
 import { ask } from "../../client/request.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
-import { LISTED_MAX } from "../../operations/list.ts";
+import { LISTED_MAX, type Listed } from "../../operations/list.ts";
 import type { CallerView } from "../../operations/caller-view.ts";
 import { commandLine, retyped } from "../../render/words.ts";
 import { type RunsSought, resolveIn, unknownRun } from "../commands/runs.ts";
@@ -47,11 +47,11 @@ export function httpTransport(shell: Shell, typed: string): Transport {
     perform: (name, given, local) => perform(name, given, { ...tracedBy(shell), ...local }),
     actor: async () => (await caller()).actor,
     attendant: async () => (await callerNow()).attendant,
-    resolve: (text) =>
+    resolve: (text, to) =>
       resolveIn(
         // Whether there is such a run is what the operation finds out.
         { isThere: async () => true, tenant: async () => (await caller()).tenant, pages: pagesOf(perform) },
-        { text, command },
+        { text, command, to },
       ),
     gone: (run) => unknownRun(run, command("list")),
     summary: async (run) => {
@@ -62,19 +62,16 @@ export function httpTransport(shell: Shell, typed: string): Transport {
   };
 }
 
-/** The IDs of a tenant's runs. A tenant that the caller may not name has none. */
+/** A tenant that the caller may not name has no runs. */
 const pagesOf =
   (perform: Requested) =>
   async (
-    { tenant, prefix, key }: RunsSought,
+    { tenant, ...sought }: RunsSought,
     after: string | null,
-  ): Promise<{ runs: readonly string[]; next: string | null }> => {
+  ): Promise<Pick<Listed, "runs" | "damaged" | "next">> => {
     const asked = tenant === DEFAULT_TENANT ? {} : { tenant };
-    const page = await perform("list", { ...asked, after, begins: prefix, key, limit: LISTED_MAX });
-    if (page.kind === "tenantForeign") return { runs: [], next: null };
-    // A damaged row matches every filter, and nothing says that it has this key.
-    const damaged = key === null ? page.damaged : [];
-    return { runs: [...page.runs, ...damaged].map(({ run }) => run), next: page.next };
+    const page = await perform("list", { ...asked, ...sought, after, limit: LISTED_MAX });
+    return page.kind === "tenantForeign" ? { runs: [], damaged: [], next: null } : page;
   };
 
 /** A URL in which nothing is said but where the API is. A password in it is not repeated. */

@@ -23,13 +23,14 @@ export function runNames(
   const shown = (text: string, bytesMax: number): string => cut(oneLine(redactionIn(world).text(text)), bytesMax);
   // In a text nothing tells that a value had the name of a credential.
   const task = redactionIn(world).json(start.task);
-  const key = start.key === null || DRAWN.test(start.key) ? "" : shown(start.key, SIZES.keyShownBytesMax);
-  // Both share their bytes, so that the row of an ordinary beat stays within one write unit.
-  const title = shown(
-    titleBy(world, { ...start, task }) ?? excerpt(task),
-    SIZES.titleBytesMax - Buffer.byteLength(key),
-  );
-  return { ...(title !== "" && { title }), ...(key !== "" && { startKey: key }) };
+  const key = start.key === null || DRAWN.test(start.key) ? "" : start.key;
+  const title = titleBy(world, { ...start, task }) ?? excerpt(task);
+  // Both share their bytes, so that the row of an ordinary beat stays within one write unit. A key has what a short title
+  // leaves, because runs are found by the beginning of it.
+  const left = SIZES.titleBytesMax - Buffer.byteLength(shown(title, SIZES.titleBytesMax));
+  const startKey = shown(key, Math.max(SIZES.keyShownBytesMax, left));
+  const cutTitle = shown(title, SIZES.titleBytesMax - Buffer.byteLength(startKey));
+  return { ...(cutTitle !== "" && { title: cutTitle }), ...(startKey !== "" && { startKey }) };
 }
 
 /** A key that cairn drew for a start without one. It names nothing that a reader knows. */

@@ -93,7 +93,10 @@ describe("the title of a run", () => {
     const { run } = await begin(world, { agent, input: {}, key: "order-17-of-a-customer-with-a-long-name" });
     await runUntilIdle(harness, agent);
     expect(rowOf(harness, run).status).toBe("completed");
-    expect(await show(world, run)).toMatchObject({ title: "Refund of order 17", startKey: "order-17-of-a-custome…" });
+    expect(await show(world, run)).toMatchObject({
+      title: "Refund of order 17",
+      startKey: "order-17-of-a-customer-with-a-long-name",
+    });
     const found = async (named: string) =>
       (await listRuns(world, { ...ANY_RUN, tenant: "local", limit: 9, after: null, named })).runs.length;
     for (const named of ["refund of", "ORDER-17", "order-17-of-a-customer-with-a-long-name"])

@@ -69,7 +69,7 @@ export function createReadNotingApi(): { readonly harness: ApiHarness; readonly 
   return { harness, read };
 }
 
-interface HarnessParts extends Pick<ApiOptions<RequestContext>, "exportBytesMax" | "limits" | "hasChats"> {
+interface HarnessParts extends Pick<ApiOptions<RequestContext>, "exportBytesMax" | "limits" | "hasChats" | "agents"> {
   /** Further agents whose code the API has. */
   readonly coded?: readonly Agent[];
 }
