@@ -1,6 +1,6 @@
 /**
  * `node bench/dial.ts [BEATS]`: compares durable steps with the same loop that stores nothing. It uses the embedded
- * world, one beat per invocation, and a model that replies in 100 ms (the fast loop of seed 4). Row writes are counted.
+ * world, one beat per invocation, and a model that replies in 100 ms. Row writes are counted.
  * Times are
  * medians of interleaved rounds: each loop is compared with the loop in memory of its own round.
  */

@@ -1,5 +1,5 @@
 /**
- * `npm run story [-- --pace 0.1]`: the worked example of seed 4. A process dies 18 s into a trip, while it books the
+ * `npm run story [-- --pace 0.1]`: the worked example of `docs/recovery.md`. A process dies 18 s into a trip, while it books the
  * flight. cairn resumes the run from its last checkpoint, and the story compares that with a restart.
  *
  * The death is a real SIGKILL of a real process. Every printed figure is measured: times and costs are read from the

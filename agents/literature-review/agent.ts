@@ -1,5 +1,5 @@
 /**
- * The researcher of seed 3: it searches a library, reads every section of the papers that it finds, notes what they
+ * A researcher: it searches a library, reads every section of the papers that it finds, notes what they
  * say, and submits a review whose claims link to their sources. That takes hundreds of observations of more than 4,000
  * tokens. Neither a killed process nor a deploy makes it fetch a section again or submit a second review.
  */

@@ -1,5 +1,5 @@
 /**
- * An agent that books a trip in the seven steps of seed 4: two searches, a comparison, and four orders that must not
+ * An agent that books a trip in seven steps: two searches, a comparison, and four orders that must not
  * happen twice. Each order carries an idempotency key to the external service, such as `trip_42_book_flight_v1`. So a
  * run that died in the middle of an order can simply send it again.
  */
@@ -17,7 +17,7 @@ export const travel = defineAgent({
   price,
   instructions: "Book the trip: search, compare, book flight and hotel, charge the card, send the confirmation.",
   task: trips.trip,
-  // The limits of seed 4. Time at work counts across process deaths, and a wait for a human does not count.
+  // Time at work counts across process deaths, and a wait for a human does not count.
   budget: { usd: 2, beats: 30, wall: process.env.TRAVEL_WALL ?? "60s" },
   // If the trip fails, its bookings are cancelled and the run restarts once from its task.
   saga: { restarts: 1 },

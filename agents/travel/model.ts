@@ -6,7 +6,7 @@ import { type Conversation, type ScriptedReply, scriptedModel } from "cairn-run"
 import { log } from "./services.ts";
 import { booked, choice, trip } from "./trip.ts";
 
-/** The seven steps of seed 4 in order, with the dollars that the model's reply for each step costs. */
+/** The seven steps in order, with the dollars that the model's reply for each step costs. */
 const DOLLARS = {
   searchFlights: 0.05,
   searchHotels: 0.04,

@@ -41,7 +41,7 @@ export const chargeOrder = z.object({ amountUsd: dollars, flight: words, hotel: 
 export const mailOrder = z.object({ flight: words, hotel: words, charge: words, traveller: words, ...numbered });
 
 /**
- * The business key of a step of a trip, such as `trip_42_book_flight_v1` (seed 4: keys from the intent). It is the same
+ * The business key of a step of a trip, such as `trip_42_book_flight_v1`. It is the same
  * however often the step is sent. A restart books again, as `v2`. Null: the trip has no number, so the run's own key is
  * used.
  */

@@ -4,7 +4,7 @@
  * from that file.
  *
  * Unlike cairn, the loop records no intent before a call leaves. So a retry after a crash is a new call with a new
- * idempotency key (seed 2: "the bug that re-ran a side effect").
+ * idempotency key, and the side effect runs again.
  */
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";

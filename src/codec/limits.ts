@@ -11,7 +11,7 @@ export const SIZES = {
   segmentFanIn: 8,
   /** The commits of this many snapshots are sealed in one object, so that reading a long history takes few reads. */
   snapshotsPerSeal: 64,
-  /** A larger value is stored as a blob and shown by its head and tail (seed 3: "observations over 4k tokens"). */
+  /** A larger value is stored as a blob and shown by its head and tail (about 4,000 tokens). */
   inlineBytesMax: 16 * 1024,
   previewCharacters: 1_000,
   /** What one call of `cairn_read` returns at most: characters, lines, and places with what is around them. */

@@ -1,6 +1,6 @@
 /**
  * Cuts the transcript into segments and reads segments back. Every checkpoint rebuilds the manifest from the full
- * message list and never appends to it (seed 0: an appended diff drifts from a list that compaction may shrink).
+ * message list and never appends to it (an appended diff drifts from a list that compaction may shrink).
  * The cut depends only on the messages and that size, so equal prefixes give equal segments, and only new segments are uploaded.
  *
  * Messages are cut into chunks of a size that the world chooses. Eight neighbouring chunks become one segment, eight of those become one

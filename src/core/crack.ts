@@ -1,4 +1,4 @@
-/** The names of the typical failures of agents (seed 4). `topologies/cracks.ts` says what each of them is. */
+/** The names of the typical failures of agents. `topologies/cracks.ts` says what each of them is. */
 export const CRACK_NAMES = [
   "runaway",
   "oscillation",

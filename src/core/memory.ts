@@ -1,6 +1,6 @@
 /**
  * Memory in a run: what its state and events say about entries of a memory. They hold references and digests, never the
- * texts (seed 2: "pointers, not the payload").
+ * texts.
  */
 import type { Value } from "./message.ts";
 

@@ -1,6 +1,6 @@
 /**
  * The transcript of a run: one record per message, with its metadata. Parallel arrays of messages and of metadata would
- * drift apart: on reload they lose times and sources (seed 0).
+ * drift apart: on reload they lose times and sources.
  */
 import type { FileRef } from "./file.ts";
 import type { Json } from "./json.ts";

@@ -1,6 +1,6 @@
 /**
  * What a run must still do. There is no recovery mode: every invocation loads the committed state, calls this function
- * and executes the first command. After a crash the next invocation finds the run in the middle of a beat (seed 2).
+ * and executes the first command. After a crash the next invocation finds the run in the middle of a beat.
  */
 import { type ChildCommand, childrenOwed, deadlinesOf, lateChildren, waitsForChildren } from "./calls/children.ts";
 import { type GateCommand, gatesOwed } from "./calls/gates.ts";

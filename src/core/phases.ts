@@ -1,8 +1,7 @@
 /**
  * The phase table: the single source for phases. The transition check, idle detection, statuses, labels, the chain, the
  * diagram in the docs and the test of every (phase, event) pair derive from it. No other file lists phases.
- *
- * Source: seed 0 (eight active phases and one transient, two of them idle), `docs/protocol.md`.
+ * `docs/protocol.md` has their table.
  */
 
 /** The status that the CLI, the API and the console show. A run is `queued` until its first claim. */
@@ -10,7 +9,7 @@ export type Status = "queued" | "running" | "waiting" | "paused" | "blocked" | "
 
 interface PhaseRow {
   readonly kind: "active" | "parked" | "terminal";
-  /** The run only waits for a remote model and has no local work (seed 0). The watchdog counts only these phases. */
+  /** The run only waits for a remote model and has no local work. The watchdog counts only these phases. */
   readonly idle: boolean;
   readonly status: Status;
   /** How a chain ends that reaches this phase; null while the chain goes on. */

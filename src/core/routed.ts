@@ -1,5 +1,5 @@
 /**
- * Why a model call went to another model than the agent's own (seed 3: model routing decisions). `fallback`: the own
+ * Why a model call went to another model than the agent's own. `fallback`: the own
  * model was unavailable. `role`: the topology names a model for this call.
  */
 export interface Routed {

@@ -1,5 +1,5 @@
 /**
- * The state of a run: everything that is expensive to compute again or unsafe to repeat (seed 3: unknown outcomes).
+ * The state of a run: everything that is expensive to compute again or unsafe to repeat.
  * It holds nothing that comes from configuration. It is an immutable value, and only `transition` makes the next one.
  */
 import type { Child, ExpectedAnswer } from "./child.ts";

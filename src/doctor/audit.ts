@@ -1,5 +1,5 @@
 /**
- * The recovery audit of an agent (seed 4). For each tool it says whether a call may be repeated, what the external
+ * The recovery audit of an agent. For each tool it says whether a call may be repeated, what the external
  * service knows about it, and what follows a crash in the middle of it. It also lists the typical failures of the
  * agent's topology, and the declarations that the agent lacks.
  *

@@ -1,5 +1,5 @@
 /**
- * The ten points of a durable agent in production (docs/sources.md, "durable state and persistence"). Each point rests
+ * The ten points of a durable agent in production. Each point rests
  * on code that a test covers, and on checks of this deployment; the worst of these checks decides.
  */
 import { type Judged, type Status, type Verdict, ok, unknown, worstOf } from "../ports/diagnosis.ts";

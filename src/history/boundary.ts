@@ -1,5 +1,5 @@
 /**
- * The persistence boundary (seed 3): each field of the state, why it is stored, what bounds it, and what it can be
+ * The persistence boundary: each field of the state, why it is stored, what bounds it, and what it can be
  * computed from. The one table for `docs/persistence.md` and `cairn doctor --run`. A new field of the state does not
  * compile without a row here.
  */

@@ -1,5 +1,5 @@
 /**
- * Sends a human's decision about a gate. Hashes freeze what is decided (seed 3), and the first decision counts.
+ * Sends a human's decision about a gate. Hashes freeze what is decided, and the first decision counts.
  */
 import { gateIn } from "../core/calls/gates.ts";
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";

@@ -1,5 +1,5 @@
 /**
- * The diagnosis of a run (seed 4: failure shapes): which typical failure its events show, with the evidence, and what an
+ * The diagnosis of a run: which typical failure its events show, with the evidence, and what an
  * operator does first. It reads what was recorded and calls nothing. A run without evidence may still be wrong: what no
  * gate, check or precondition looks at leaves no signal.
  */

@@ -21,9 +21,9 @@ export interface Summary {
   readonly parent: string | null;
   readonly status: Status;
   readonly phase: Phase;
-  /** The run has not ended. Every view derives this anew, so it cannot be stale (seed 0). */
+  /** The run has not ended. Every view derives this anew, so it cannot be stale. */
   readonly inProgress: boolean;
-  /** The run has not ended, and no invocation holds a live lease. The next invocation may continue it (seed 3). */
+  /** The run has not ended, and no invocation holds a live lease. The next invocation may continue it. */
   readonly resumable: boolean;
   readonly version: number;
   readonly epoch: number;

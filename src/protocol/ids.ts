@@ -39,7 +39,7 @@ export function executionName(run: string, born: string, chain: number): string 
 }
 
 /**
- * The idempotency key of a call. It derives from the intent and never from a try (seed 4: stable keys). `attempt` is
+ * The idempotency key of a call. It derives from the intent and never from a try. `attempt` is
  * the number of the restart, so that the external service does not answer with a result that was compensated (schedule
  * 21).
  */

@@ -46,7 +46,7 @@ export interface Limits {
   readonly settleMs: number;
   /** How long a run may go without progress or a message. Then it ends as `Expired`. */
   readonly idleRunMs: number;
-  /** How long an ended run is kept (seed 1: 24 hours). */
+  /** How long an ended run is kept, 24 hours by default. */
   readonly retentionMs: number;
   /**
    * How long the idempotency key of an ended run is kept, counted from the end. A row that stays longer keeps it

@@ -1,5 +1,5 @@
 /**
- * The saga options of an agent (seed 4: compensation): what happens to the effects of a run that fails.
+ * The saga options of an agent: what happens to the effects of a run that fails.
  */
 import { issuesIn, parsedOption } from "./issues.ts";
 import type { Saga } from "../ports/agent.ts";

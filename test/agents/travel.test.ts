@@ -48,7 +48,7 @@ describe("the model of the travel example", () => {
     });
   });
 
-  it("costs $0.17 (seed 4)", async () => {
+  it("costs $0.17", async () => {
     const { beats } = await walk(LISBON);
     expect(beats).toEqual([50_000, 40_000, 80_000, 0, 0, 0, 0, 0]);
   });
@@ -120,7 +120,7 @@ describe("the travel agent", () => {
     ["bookHotel", "trip_42_book_hotel_v1"],
     ["chargeCard", "trip_42_charge_v1"],
     ["sendConfirmation", "trip_42_confirm_v1"],
-  ])("gives %s the key %s, and another one after a restart (seed 4)", async (step, key) => {
+  ])("gives %s the key %s, and another one after a restart", async (step, key) => {
     const { calls } = await walk({ ...LISBON, trip: "42" });
     const { input, key: keyOf } = travel.tools[step] ?? expect.fail(step);
     const order: unknown = input.parse(calls.find(({ tool }) => tool === step)?.args);
@@ -134,7 +134,7 @@ describe("the travel agent", () => {
     expect(key?.(calls.find(({ tool }) => tool === "bookFlight")?.args, { ...OF, restart: 1, attempt: 1 })).toBeNull();
   });
 
-  it("has the limits of seed 4: $2.00 and 60 s", () => {
+  it("has the limits of $2.00 and 60 s", () => {
     expect(travel.budget).toMatchObject({ microUsd: 2_000_000, wallMs: 60_000 });
   });
 

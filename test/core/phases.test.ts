@@ -11,7 +11,7 @@ function reachable(from: Phase): Set<Phase> {
   return seen;
 }
 
-test("only waiting for the model, also in a closing call, is idle (seed 0)", () => {
+test("only waiting for the model, also in a closing call, is idle", () => {
   expect(PHASE_NAMES.filter((phase) => PHASES[phase].idle)).toEqual(["AwaitingLLM", "ForceStop"]);
 });
 
@@ -58,7 +58,7 @@ test("a run completes from Reflecting alone, after its definition of done was ch
 test("the shown status distinguishes parked phases from active ones", () => {
   for (const phase of PHASE_NAMES) {
     const { status, kind, label } = PHASES[phase];
-    // Waiting for a decision is work in progress (seed 0); it is only that no machine does it.
+    // Waiting for a decision is work in progress; it is only that no machine does it.
     expect(status === "running" || status === "waiting").toBe(kind === "active");
     expect(kind === "parked").toBe(status === "blocked" || status === "paused");
     expect(label).toMatch(/^[a-z]/);

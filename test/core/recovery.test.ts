@@ -207,7 +207,7 @@ describe("a reply that cannot be used", () => {
   });
 });
 
-test("the order is that of seed 0: idle, context, retry, loops, nudge, abort", () => {
+test("the order is idle, context, retry, loops, nudge, abort", () => {
   const order = ["hard idle timeout", "context too long, not yet compacted", "the provider refuses the request"];
   const rest = [
     "model failed, may be asked again",

@@ -1,4 +1,4 @@
-/** The resume table: what becomes of a call that a crash or a silence left open is computed, never guessed (seed 4). */
+/** The resume table: what becomes of a call that a crash or a silence left open is computed, never guessed. */
 import { describe, expect, test } from "vitest";
 import { BOUNDS } from "../../src/core/limits.ts";
 import { EFFECTS, EFFECT_NAMES, STRICTEST, isStricter } from "../../src/core/calls/effects.ts";

@@ -1,4 +1,4 @@
-/** The diagnosis: each row of the table of seed 4 with the evidence of a run that shows it. */
+/** The diagnosis: each row of its table with the evidence of a run that shows it. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { renderDiagnosis } from "../../src/render/diagnosis.ts";

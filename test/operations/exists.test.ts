@@ -1,4 +1,4 @@
-/** "It exists already": an error of the other side that says that our call happened is no failure (seed 3). */
+/** "It exists already": an error of the other side that says that our call happened is no failure. */
 import { describe, expect, test } from "vitest";
 import type { Tool } from "../../src/ports/agent.ts";
 import { OutcomeUnknown } from "../../src/index.ts";

@@ -1,5 +1,5 @@
 /**
- * Seed 0's crash test: SIGKILL between a checkpoint in the middle of a turn and the next one, then a reload from disk.
+ * The crash test: SIGKILL between a checkpoint in the middle of a turn and the next one, then a reload from disk.
  * The companion asserts the reverse: after a clean end the run says so.
  */
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** `npm run story`: the worked example of seed 4, with a real death, at a tenth of its pace. */
+/** `npm run story`: the worked example, with a real death, at a tenth of its pace. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -23,7 +23,7 @@ test("the story kills a trip 18 s after its start, resumes it from c3, and measu
   expect(stdout).toContain("bookFlight is sent again with the key trip_42_book_flight_v1.");
   expect(stdout).toContain("The airline got 2 requests and has 1 booking.\n        completed, $0.17 in all.");
   expect(stdout).toContain("it would repeat c1 to c3: $0.34 in all.");
-  // The three steps take 5 s at their full pace (seed 4: about 5 s saved).
+  // The three steps take 5 s at their full pace.
   const saved = Number(/Saved: \$0\.17 and (\d+\.\d) s\./.exec(stdout)?.[1]);
   expect(saved).toBeGreaterThanOrEqual(5 * PACE);
   // Each of the four figures is rounded to a tenth of a second.

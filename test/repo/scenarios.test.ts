@@ -1,5 +1,5 @@
 /**
- * The seven scenarios of seed 3 in docs/choosing.md each name a test that exists, and a mutant in
+ * The seven scenarios in docs/choosing.md each name a test that exists, and a mutant in
  * `test/mutation/mutants.txt` switches off what that test shows: `npm run mutants` sees that the test fails then.
  */
 import { readFileSync } from "node:fs";

@@ -1,5 +1,5 @@
 /**
- * `cairn audit AGENT`: prints the recovery audit (seed 4). It refuses an agent that `start` would refuse. With `--strict`
+ * `cairn audit AGENT`: prints the recovery audit. It refuses an agent that `start` would refuse. With `--strict`
  * it exits 1 if a declaration is missing.
  */
 import { registerResolution } from "../../sdk/resolution.ts";

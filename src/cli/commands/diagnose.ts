@@ -1,4 +1,4 @@
-/** `cairn diagnose RUN`: prints which typical failure a run shows, the evidence, and what to do first (seed 4). */
+/** `cairn diagnose RUN`: prints which typical failure a run shows, the evidence, and what to do first. */
 import { EXIT } from "../../compose/user-error.ts";
 import { unlessGone } from "../perform.ts";
 import { renderDiagnosis } from "../../render/diagnosis.ts";

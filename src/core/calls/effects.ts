@@ -1,7 +1,7 @@
 /**
  * The effect table: one row per effect class, with everything that depends on the class. A tool declares the class of
  * its calls, and the engine reads from the row what may follow. No other code compares the name of a class. So the fate
- * of a call that a crash left open is computed and never guessed (seed 4: unknown outcomes).
+ * of a call that a crash left open is computed and never guessed.
  */
 
 export interface EffectRow {

@@ -1,5 +1,5 @@
 /**
- * Sagas (seed 4): a run undoes its effects in reverse order. Each undo is a call of its own, so it survives a crash.
+ * Sagas: a run undoes its effects in reverse order. Each undo is a call of its own, so it survives a crash.
  * Then the run ends, or restarts from its task under new idempotency keys. Used by `transition.ts`, which maps each
  * event to its change.
  */

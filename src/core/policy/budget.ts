@@ -1,6 +1,6 @@
 /**
- * The budget: a ledger of limits and of what is spent (seed 3). The commit of an event that spends also debits it. A
- * resumed run keeps what it has spent, so a crash never refills its budget (seed 4).
+ * The budget: a ledger of limits and of what is spent. The commit of an event that spends also debits it. A
+ * resumed run keeps what it has spent, so a crash never refills its budget.
  */
 
 /** What a run has used: tokens, micro-dollars, beats (model replies) and released tool calls. */

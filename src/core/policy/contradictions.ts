@@ -1,5 +1,5 @@
 /**
- * Tools that contradict each other (seed 4: oscillation). A tool declares which facts its results claim. Two calls
+ * Tools that contradict each other. A tool declares which facts its results claim. Two calls
  * claim different values of one fact, and each repeats its value after the other. A fact that changed once is no
  * contradiction, since the old value would not come back.
  *

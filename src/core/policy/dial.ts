@@ -1,5 +1,5 @@
 /**
- * The dial between performance and recoverability, per step and not global (seed 4). It decides whether a plan is
+ * The dial between performance and recoverability, per step and not global. It decides whether a plan is
  * durable before its calls start, and results before the model sees them. It also decides this for a result while other
  * calls run.
  *

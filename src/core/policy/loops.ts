@@ -1,5 +1,5 @@
 /**
- * The loop detector (seed 4: runaway and oscillation). It reads the transcript alone, so a resumed run sees what the
+ * The loop detector. It reads the transcript alone, so a resumed run sees what the
  * run before the crash saw. Polling that makes progress is no loop, since its results differ.
  */
 import { isDenial, isKeyRefusal, isRefusal, isUnknownTool } from "../calls/refusals.ts";

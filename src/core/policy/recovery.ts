@@ -1,5 +1,5 @@
 /**
- * The recovery table: the first rule that matches wins, so the order of the rules is the policy (seed 0). Every
+ * The recovery table: the first rule that matches wins, so the order of the rules is the policy. Every
  * decision is an event that names its rule.
  */
 import type { EventOf, Failure, Action } from "../event.ts";

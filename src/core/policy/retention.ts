@@ -1,5 +1,5 @@
 /**
- * How long a finished run is kept, and what is archived (seed 3: hot for inspection and forks, warm, cold). The agent
+ * How long a finished run is kept, and what is archived (hot for inspection and forks, warm, cold). The agent
  * declares it. The state of each run keeps the declaration from its start, since a run may end without its agent's
  * code.
  */

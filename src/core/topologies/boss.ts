@@ -1,6 +1,6 @@
 /**
  * A boss: it hands out work by child runs, collects their memos, merges them, and decides whether another round is
- * needed. The orchestrator and the hierarchy are bosses with different caps (seed 4).
+ * needed. The orchestrator and the hierarchy are bosses with different caps.
  *
  * The progress names each hand-off that is settled; those under way are in the state of the run. So a new process of the
  * boss knows what is out, and what has reported.

@@ -1,5 +1,5 @@
 /**
- * The typical first failures of each topology, and the signals that show them (seed 4). It is the one table for
+ * The typical first failures of each topology, and the signals that show them. It is the one table for
  * operators who monitor a deployment and for auditors of an agent: events, metrics, alarms, the audit, `show`,
  * `diagnose` and the documentation read it. A failure without a signal shows only when its run is paid for.
  */

@@ -1,6 +1,6 @@
 /**
  * Debate: a drafter writes, a critic objects, the drafter revises. Its typical failures are deadlock (the drafts never
- * converge) and capitulation (each revision is worse than the one before) (seed 4). So a judge who sees no criticism
+ * converge) and capitulation (each revision is worse than the one before). So a judge who sees no criticism
  * scores each draft, and the best-scored draft is shipped: never a draft that was not judged, and never half a revision.
  *
  * A round is complete when its draft is judged. Rounds, scores and the best draft are in the progress: a resumed run has

@@ -1,4 +1,4 @@
-/** Recognises a worker that gives its task back instead of a memo (seed 4: lost handoff). */
+/** Recognises a worker that gives its task back instead of a memo. */
 import type { Json } from "../json.ts";
 import { editDistance } from "./edit-distance.ts";
 

@@ -1,4 +1,4 @@
-/** How different two drafts are: the normalised edit distance of their words (seed 4: convergence delta). */
+/** How different two drafts are: the normalised edit distance of their words. */
 
 /** From 0 (equal) to 1 (nothing in common). Very long drafts are compared line by line. */
 export function editDistance(one: string, other: string): number {

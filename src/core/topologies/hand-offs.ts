@@ -1,5 +1,5 @@
 /**
- * Which hand-offs a boss may make (seed 4: orchestrator, hierarchical). The caps hold over the whole run, also after a
+ * Which hand-offs a boss may make. The caps hold over the whole run, also after a
  * crash: they count the hand-offs in the transcript. Equal work is handed out again only if its hand-off has failed, so
  * a boss that forgets does no work twice.
  */

@@ -1,5 +1,5 @@
 /**
- * Hierarchy: orchestrators of orchestrators. Its typical failure is the root as a bottleneck (seed 4): its leaves report
+ * Hierarchy: orchestrators of orchestrators. Its typical failure is the root as a bottleneck: its leaves report
  * faster than it reads, and then they are idle. Depth and fan-out have caps. Reports are merged in batches, so that the
  * prompt of the root does not grow with the number of its leaves. After the first signal the root hands out work to its
  * shards alone: sub-roots over disjoint parts, which read the reports of the leaves for it.

@@ -1,6 +1,6 @@
 /**
  * Orchestrator: a boss hands out work to workers, reads their memos, and decides. Its typical failures are the lost
- * handoff, the silent worker and the death of the boss (seed 4). Workers are child runs: each is dispatched exactly
+ * handoff, the silent worker and the death of the boss. Workers are child runs: each is dispatched exactly
  * once, and its report waits in the inbox of the boss. A failed hand-off is tried again by its child tool (`tries`).
  */
 import { bossing } from "./boss.ts";

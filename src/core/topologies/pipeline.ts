@@ -1,6 +1,6 @@
 /**
  * Pipeline: stages in a fixed order, each with the output of the stage before as its input. Its typical failure is
- * cascading poison (seed 4): a stage is subtly wrong, and the stages after it build on that. So a gate judges the output
+ * cascading poison: a stage is subtly wrong, and the stages after it build on that. So a gate judges the output
  * of a stage before the next one begins. A refused output sends the run back to the stage after the last one whose gate
  * held. Only a declared gate is one: the schema of an output checks its form, and vouches for nothing that it says. The
  * end-to-end check sees what no gate sees, and may choose any stage to return to.

@@ -1,6 +1,6 @@
 /**
  * Plan and execute: a planner writes a plan, then its steps are carried out one by one. Its typical failures are a stale
- * plan (the world moved since it was written) and a plan that is carried out in part (seed 4). So a plan has an age
+ * plan (the world moved since it was written) and a plan that is carried out in part. So a plan has an age
  * limit, a step has a precondition that is checked against the world, and a failed step has a policy: stop, skip or
  * replan.
  *

@@ -1,6 +1,6 @@
 /**
  * ReAct: the model plans one step at a time, sees its results, and stops when it has no more calls to make. Its typical
- * failure is a runaway (seed 4). `maxBeats` prevents it, beats before a crash count as well, and the first signal comes
+ * failure is a runaway. `maxBeats` prevents it, beats before a crash count as well, and the first signal comes
  * at 80 % of the cap.
  */
 import type { Begun, Context, Move, Observation, Shape, Symptom, TopologyModule } from "./topology.ts";

@@ -1,5 +1,5 @@
 /**
- * The interface of a topology: how the model calls of a run follow each other (seed 4: six topologies). A topology is a
+ * The interface of a topology: how the model calls of a run follow each other. A topology is a
  * pure module. It says what the next model call is, and what follows from what the run observed. What it has to remember
  * is its *progress*: JSON in the state of the run. So a resumed run continues with the same plan, cursor, round and caps.
  *

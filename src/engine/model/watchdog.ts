@@ -1,5 +1,5 @@
 /**
- * The watchdog (seed 0: idle phases) detects a run that waits too long for its model; it restarts nothing. It reads
+ * The watchdog detects a run that waits too long for its model; it restarts nothing. It reads
  * only the phase and the time in it. Other phases have timeouts of their own, so it counts idle phases only. The soft
  * limit emits a telemetry event and writes nothing. The hard limit aborts the wait, and the recovery table decides what
  * follows.

@@ -1,6 +1,6 @@
 /**
- * Gates: a human decides about a call before it starts. The hashes of the gate freeze what is decided (seed 3:
- * approvals). The first decision counts. A gate that expires is a denial, or asks again where its agent says so.
+ * Gates: a human decides about a call before it starts. The hashes of the gate freeze what is decided. The first
+ * decision counts. A gate that expires is a denial, or asks again where its agent says so.
  */
 import type { Decision } from "../../core/event.ts";
 import { gateNamed } from "../../core/calls/gates.ts";

@@ -1,6 +1,6 @@
 /**
  * Evidence from the external service that a call happened. A probe asks for it, or an error of the tool contains it:
- * something exists already under our key (seed 3: idempotent calls).
+ * something exists already under our key.
  */
 import type { Tool } from "../../ports/agent.ts";
 import type { ToolResult } from "./tool-result.ts";

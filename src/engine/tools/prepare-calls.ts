@@ -1,7 +1,6 @@
 /**
  * Turns proposed calls into released calls. Each call is checked and its intent is recorded; the next commit releases
- * it. If its tool needs approval, a gate is opened instead, and nothing runs until a human approves it (seed 3:
- * approvals).
+ * it. If its tool needs approval, a gate is opened instead, and nothing runs until a human approves it.
  */
 import type { Agent, Tool } from "../../ports/agent.ts";
 import { parseArguments } from "../../codec/arguments.ts";

@@ -1,7 +1,6 @@
 /**
  * What the report of a child run means for the call that waits for it, and what follows when the child is too late. A
- * hand-off that failed is tried again with another child, a bounded number of times (seed 4: lost handoff, worker
- * silence).
+ * hand-off that failed is tried again with another child, a bounded number of times.
  *
  * Schedule 213: a child acts outside after its parent made another one for the same call. Their keys differ, so the
  * effect happens twice. So another child is made only if the earlier one can do nothing outside any more: the version of

@@ -51,7 +51,7 @@ interface Runnable {
 
 /**
  * Runs the released calls of one reply in parallel (`batch.ts`). Every intent is durable before its call leaves the
- * process (seed 3: write before invoke).
+ * process.
  */
 export async function runTools(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
   // The commit may bring news, such as a cancel. That has to take effect before any call acts outside.

@@ -1,6 +1,6 @@
 /**
  * One attempt of one tool call. A timeout is an unknown outcome, not a failure, and the resume table (`ledger.ts`)
- * decides what follows (seed 4: timeouts). A promise that continues after its signal and its grace has outlived its
+ * decides what follows. A promise that continues after its signal and its grace has outlived its
  * timeout. Its process must end, or the promise could act inside a later invocation (schedule 28).
  */
 import type { Tool, ToolContext } from "../../ports/agent.ts";

@@ -1,5 +1,5 @@
 /**
- * Cascading poison (seed 4): each kind of gate, the way back, and first signals, also if a process dies at any call. No
+ * Cascading poison: each kind of gate, the way back, and first signals, also if a process dies at any call. No
  * stage ever sees an output that was refused or that no gate judged.
  */
 import { expect, test } from "vitest";

@@ -1,5 +1,5 @@
 /**
- * The failure shapes of ReAct (seed 4): runaway, oscillation, premature stop. Each is signalled before the damage and
+ * The failure shapes of ReAct: runaway, oscillation, premature stop. Each is signalled before the damage and
  * recovered from, and a process that dies at any call gives the run no fresh cap, escalation or correction.
  */
 import { expect, test } from "vitest";

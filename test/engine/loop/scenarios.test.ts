@@ -1,4 +1,4 @@
-/** Scenarios of seed 3's decision table that no other test shows whole (docs/choosing.md names a test for each). */
+/** Scenarios of docs/choosing.md that no other test shows whole, since it names a test for each. */
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { defineAgent } from "../../../src/index.ts";

@@ -1,5 +1,5 @@
 /**
- * Plans that get stale (seed 4), above all while no process drives the run: the age and the precondition count on
+ * Plans that get stale, above all while no process drives the run: the age and the precondition count on
  * resume, a step that was given up has left its effects, and effects come last.
  */
 import { expect, test } from "vitest";

@@ -20,7 +20,7 @@ function watching(of: { readonly hardMs?: number; readonly endsInMs?: number; re
   return { clock, told, at, stop, pass: (ms: number) => clock.moveTo(clock.now() + ms) };
 }
 
-test("reports once that a run waits for its model, after 90 seconds (seed 0)", () => {
+test("reports once that a run waits for its model, after 90 seconds", () => {
   expect([SOFT_IDLE_MS, WATCH_MS]).toEqual([90_000, 5_000]);
   const { told, pass } = watching();
   pass(89_999);

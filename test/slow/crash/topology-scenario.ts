@@ -1,5 +1,5 @@
 /**
- * The scenarios of recoveries (seed 4): a gate sends a pipeline back, with and without an undo, a plan is replaced, a round
+ * The scenarios of recoveries: a gate sends a pipeline back, with and without an undo, a plan is replaced, a round
  * of a debate completes, and ReAct nears its cap. Each calls a keyed tool, so that a recovery that repeats work shows. Functions of the user are
  * points like calls of the model and of tools.
  */
