@@ -71,12 +71,12 @@ const tools = {
 export const complaints = defineAgent({ name: "complaints", ...common, model: model("desk-large"), tools, done: [check("settled", ({ task }) => !task.order.startsWith("X") || "no such order exists")] });
 const round = scriptedModel({ name: "desk-large", reply: ({ task, calls }) => calls.length > 0 ? { text: "All settled." } : { calls: task.json.orders.map((order) => ({ tool: "settle", args: { order, steps: ["lookUpOrder", "checkStock"] } })) } });
 export const morning = defineAgent({ name: "morning-round", ...common, task: z.object({ orders: z.array(z.string()) }), model: round, done: [check("settled", () => true)],
-  tools: { settle: childTool({ agent: "complaints", description: "Settles one order.", input: common.task, budget: { beats: 20, usd: 0.5 }, }) } });
+  tools: { settle: childTool({ agent: "complaints", description: "Settles one order.", input: common.task, budget: { beats: 8, usd: 0.5 }, }) } });
 export const nightly = defineAgent({ name: "nightly-report", ...common, model: model("desk-small"), tools: { lookUpOrder: tools.lookUpOrder }, done: [check("settled", () => true)],
   schedule: { every: "cron(0 3 * * ? *)", timezone: "Europe/Berlin", input: { order: "all", steps: ["lookUpOrder"] } } });
 `;
 
-const LONG = Array.from({ length: 24 }, (_, index) => ["lookUpOrder", "checkStock"][index % 2] ?? "");
+const LONG = Array.from({ length: 5 }, (_, index) => ["lookUpOrder", "checkStock"][index % 2] ?? "");
 const RUNS: readonly (readonly [order: string, steps: readonly string[]])[] = [
   ["A-1001", ["lookUpOrder", "checkStock", "bookCourier"]],
   ["A-1002", LONG],
