@@ -52,21 +52,3 @@ function errorWithoutCode(schema: z.ZodType, value: unknown): unknown {
     return error;
   }
 }
-
-/** Whether a part of the schema is an async function. Its parts are not typed: a schema may come from another zod. */
-export function hasAsyncPart(schema: unknown): boolean {
-  const seen = new Set<unknown>();
-  const isAsync = (part: unknown): boolean => {
-    if (typeof part === "function" && part.constructor.name === "AsyncFunction") return true;
-    if (typeof part !== "object" || part === null || seen.has(part) || seen.size > PARTS_MAX) return false;
-    seen.add(part);
-    const { _zod: inner } = part as { readonly _zod?: { readonly def?: unknown } };
-    if (inner !== undefined) return isAsync(inner.def);
-    const isPlain = Array.isArray(part) || Object.getPrototypeOf(part) === Object.prototype;
-    return isPlain && Object.values(part).some(isAsync);
-  };
-  return isAsync(schema);
-}
-
-/** A schema that is larger than this is not looked through further. */
-const PARTS_MAX = 10_000;

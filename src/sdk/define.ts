@@ -22,7 +22,7 @@ import { type DeadlineOptions, deadlineOf } from "./deadline.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { AGENT_FORMS, TOOL_FORMS } from "./definition-forms.ts";
 import { refuseUnknown } from "./known-options.ts";
-import { FUNCTION, TEXT, checkForms, refuseNoOptions, shown } from "./option-forms.ts";
+import { FUNCTION, TEXT, checkForms, refuseMissing, refuseNoOptions, shown } from "./option-forms.ts";
 import { type OutageOptions, outagePolicyOf } from "./outage.ts";
 import { parseSchedule } from "./schedule/firing-times.ts";
 import { firstIssue, parsedOption } from "./issues.ts";
@@ -212,6 +212,7 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
   );
   refuseUnknown(`agent ${name}`, options, AGENT_OPTIONS);
   checkForms(`agent ${name}`, options, AGENT_FORMS);
+  refuseMissing(`agent ${name}`, options, { forms: AGENT_FORMS, needed: ["model", "instructions", "task"] });
   refuse(typeof options.version !== "string" || options.version === "", `agent ${name} has no version`);
   validateTools(name, options.tools);
   const { tools, topology } = chatOf<AnyTool>(options);

@@ -2,7 +2,6 @@
  * What the options of a definition may be. Agent files run without a type check, and may be JavaScript: each definition has
  * one table, and an option that is not as the table says is refused when the file loads.
  */
-import { hasAsyncPart } from "../codec/fit.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { refuseUnknown } from "./known-options.ts";
 
@@ -17,7 +16,9 @@ export interface OptionForm {
 export type Forms = Readonly<Record<string, OptionForm>>;
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
-const isRecord = (value: unknown): boolean => isObject(value) && !Array.isArray(value);
+/** What is in a map, a set or a promise is no member of it. */
+const isRecord = (value: unknown): boolean =>
+  isObject(value) && ![Array, Map, Set, Promise].some((kind) => value instanceof kind);
 
 export const TEXT: OptionForm = { says: "a text", holds: (value) => typeof value === "string" };
 export const NUMBER: OptionForm = { says: "a number", holds: (value) => typeof value === "number" };
@@ -110,11 +111,13 @@ export function checkForms(whose: string, given: object, forms: Forms): void {
 export function checkDefined(whose: string, given: object, { forms, needed = [] }: DefinitionForms): void {
   refuseNoOptions(whose, given);
   refuseUnknown(whose, given, forms);
-  for (const option of needed) {
-    if (!Object.hasOwn(given, option))
-      throw new AgentInvalid(`${whose} has no ${option}: write ${forms[option]?.says}`);
-  }
+  refuseMissing(whose, given, { forms, needed });
   checkForms(whose, given, forms);
+}
+
+export function refuseMissing(whose: string, given: object, { forms, needed = [] }: DefinitionForms): void {
+  const missing = needed.find((option) => (given as Readonly<Record<string, unknown>>)[option] === undefined);
+  if (missing !== undefined) throw new AgentInvalid(`${whose} has no ${missing}: write ${forms[missing]?.says}`);
 }
 
 export interface DefinitionForms {
@@ -135,3 +138,38 @@ export function shown(value: unknown): string {
   const { name = "Object" } = (value.constructor as { readonly name?: string } | undefined) ?? {};
   return name === "Object" ? "(an object)" : `(an object of ${name.slice(0, SHOWN_MAX)})`;
 }
+
+/** Whether a part of the schema is an async function. Its parts are not typed: a schema may come from another zod. */
+function hasAsyncPart(schema: unknown): boolean {
+  const seen = new Set<unknown>();
+  const isAsync = (part: unknown): boolean => {
+    if (typeof part === "function" && part.constructor.name === "AsyncFunction") return true;
+    if (typeof part !== "object" || part === null || seen.has(part) || seen.size > PARTS_MAX) return false;
+    seen.add(part);
+    const { _zod: inner } = part as { readonly _zod?: Inner };
+    if (inner !== undefined) return isAsync(inner.check) || isAsync(inner.def) || isAsync(laterIn(inner.def));
+    const isPlain = Array.isArray(part) || Object.getPrototypeOf(part) === Object.prototype;
+    return isPlain && Object.values(part).some(isAsync);
+  };
+  return isAsync(schema);
+}
+
+/** Of a schema, and of one of its checks, whose function is `check`. */
+interface Inner {
+  readonly def?: { readonly type?: unknown; readonly getter?: unknown };
+  readonly check?: unknown;
+}
+
+/** What a schema gives only when it is used: that of `z.lazy`; that of `z.promise` is async. */
+function laterIn(def: Inner["def"]): unknown {
+  if (def?.type === "promise") return async () => {};
+  try {
+    return def?.type === "lazy" && typeof def.getter === "function" ? (def.getter as () => unknown)() : null;
+  } catch {
+    // It may name what the file defines below it.
+    return null;
+  }
+}
+
+/** A schema that is larger than this is not looked through further. */
+const PARTS_MAX = 10_000;

@@ -167,6 +167,35 @@ test.for<[string, () => unknown, string | RegExp]>([
     /^agent a has result \(a function\): write a function that is not async/,
   ],
   [
+    "a model that is missing",
+    () => cairn.defineAgent({ ...valid, model: undefined } as never),
+    /^agent a has no model: write /,
+  ],
+  [
+    "instructions that are missing",
+    () => cairn.defineAgent({ ...valid, instructions: undefined } as never),
+    /^agent a has no instructions: write a text/,
+  ],
+  [
+    "tools in a map",
+    () => cairn.defineAgent({ ...valid, tools: new Map() } as never),
+    /^agent a has tools \(an object of Map\): write an object/,
+  ],
+  [
+    "tools that come later",
+    () => cairn.defineAgent({ ...valid, tools: Promise.resolve({}) } as never),
+    /^agent a has tools \(an object of Promise\): write an object/,
+  ],
+  ...[
+    z.object({ to: z.lazy(() => z.string().refine(async () => true)) }),
+    z.object({ to: z.promise(z.string()) }),
+    z.object({ to: z.string().check(async () => {}) }),
+  ].map((task): [string, () => unknown, RegExp] => [
+    `an async part of ${task.shape.to.type}`,
+    () => cairn.defineAgent({ ...valid, task } as never),
+    /^agent a has task .*without an async refine/,
+  ]),
+  [
     "an async refine of an input",
     () =>
       cairn.defineAgent({
