@@ -7,6 +7,8 @@ import { sentenceOf } from "../codec/value.ts";
 
 /** Or why the schema cannot be used. The server could still be called, but the model would not know how. */
 export async function inputTypeOf(schema: Readonly<Record<string, unknown>>): Promise<z.ZodType | string> {
+  const { type = "object" } = schema;
+  if (![type].flat().includes("object")) return `it is of type ${JSON.stringify(type)}, and arguments are an object`;
   const { AjvJsonSchemaValidator } = await import("@modelcontextprotocol/client/validators/ajv");
   try {
     const validate = new AjvJsonSchemaValidator().getValidator(schema);

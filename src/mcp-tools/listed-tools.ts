@@ -70,12 +70,26 @@ export async function listedTools(
     tools[reader] = readingTool(server, { tools: [...names.keys()], approval });
   }
   const known = new Set([...definitions.map(({ name }) => name), ...(reads ? [READ_RESOURCE] : [])]);
-  const absent = (only ?? []).filter((each) => !known.has(each));
-  return {
-    definitions,
-    tools,
-    leftOut: [...leftOut, ...absent.map((tool) => ({ tool, why: "only names it, and the server has no such tool" }))],
-  };
+  return { definitions, tools, leftOut: [...leftOut, ...absentIn(server, known)] };
+}
+
+/** What options name and the server does not have, such as a tool by the name that the model sees. */
+function absentIn(
+  { only = [], effects, approval, loops, prefix }: Server,
+  known: ReadonlySet<string>,
+): Listed["leftOut"] {
+  const named = new Map(
+    Object.entries({ loops, effects, approval }).flatMap(([option, declared = {}]) =>
+      Object.keys(declared).map((tool) => [tool, option] as const),
+    ),
+  );
+  for (const tool of only) named.set(tool, "only");
+  return [...named].flatMap(([tool, option]) => {
+    if (known.has(tool)) return [];
+    const bare = tool.startsWith(prefix) ? tool.slice(prefix.length) : tool;
+    const meant = known.has(bare) ? `: write ${JSON.stringify(bare)}, as the server names it` : "";
+    return [{ tool, why: `${option} names it, and the server has no such tool${meant}` }];
+  });
 }
 
 const NAME_CHARACTERS_MAX = 64;

@@ -222,6 +222,26 @@ describe("a tool that is left out", () => {
     ]);
   });
 
+  test("is named if an option names it as the model sees it, and if its arguments are no object", async () => {
+    const declared = { approval: { desk_look: "always", look: "always" }, effects: { find: "keyed" } };
+    const listed = await listedTools(
+      { ...(server as object), ...declared } as never,
+      [
+        { name: "look", inputSchema: schema },
+        { name: "list", inputSchema: { type: "array" } as never },
+      ],
+      null,
+    );
+    expect(listed.leftOut).toEqual([
+      { tool: "list", why: 'its inputSchema cannot be used: it is of type "array", and arguments are an object' },
+      { tool: "find", why: "effects names it, and the server has no such tool" },
+      {
+        tool: "desk_look",
+        why: 'approval names it, and the server has no such tool: write "look", as the server names it',
+      },
+    ]);
+  });
+
   test("is named if only names it, and if another tool of the agent has its name", async () => {
     const source = serverOf({ ...openDesk().options, only: ["look", "absent"] });
     const own = { desk_look: tool({ input: z.object({}), effect: "none", run: () => 1 }) };
