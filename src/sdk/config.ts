@@ -309,7 +309,7 @@ export async function loadConfig(dir: string): Promise<Config | null> {
   };
 }
 
-/** One line per issue: `config.agents[1]: Invalid input: expected string, received number`. */
+/** One line per issue: `config.agents[1]: it is 7: write a text`. */
 function lineOf(issue: z.core.$ZodIssue): string {
   // What is wrong with a name of a record says the schema of its names.
   const [own] = issue.code === "invalid_key" ? issue.issues : [];
