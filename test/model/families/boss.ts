@@ -117,7 +117,8 @@ function* judges(state: State, family: Family, index: number, at: number): Gener
     return;
   }
   const outcome = endOf(child);
-  const mayReopen = report.end !== "cancelled" && !child.stopped && child.asked < family.tries;
+  const isReopened = family.goesOn !== true;
+  const mayReopen = isReopened && report.end !== "cancelled" && !child.stopped && child.asked < family.tries;
   // Who reads the answer is a model or a policy, so both are explored.
   yield { says: `the hand-off to ${name} is ${outcome}`, to: settled(state, at, outcome), isFault: false };
   if (!mayReopen) return;
@@ -155,7 +156,7 @@ function* isLate(state: State, family: Family, index: number, at: number): Gener
   const name = nameOf(family, at);
   const asked = child.asked + 1;
   const fencesLeft = child.fencesLeft + 1;
-  if (child.asked >= family.tries) {
+  if (child.asked + child.ownTries >= family.tries) {
     const to = withRun(state, at, { owed: "stop", stopped: true, asked, fencesLeft });
     yield { says: `${name} is late, and its tries are used up: it is to stop, as ${asked}`, to, isFault: true };
     return;

@@ -33,6 +33,13 @@ export const BOUNDED = {
   loops: oneChild("crash loop", "none", { deathsMax: 1, faults: { crashes: 1, misfits: 1 } }),
   poor: oneChild("no more budget", "idempotent", { limit: 2, grant: 2, faults: { misfits: 1 } }),
   budget: twoChildren("a short budget", "none", { limit: 5, faults: { misfits: 1 } }),
+  goesOn: oneChild("goes on", "unsafe", { goesOn: true, faults: { crashes: 1, failures: 2 } }),
+  cancelledOn: oneChild("goes on, cancelled", "unsafe", { goesOn: true, faults: { failures: 1, cancels: 1 } }),
+  loopsOn: oneChild("goes on after a crash loop", "probed", {
+    ...{ goesOn: true, tries: 3, deathsMax: 1 },
+    faults: { crashes: 1, failures: 1 },
+  }),
+  poorOn: oneChild("goes on, no more budget", "keyed", { goesOn: true, limit: 2, grant: 1, faults: { failures: 1 } }),
   levels: threeLevels("a misfit", "unsafe", { faults: { misfits: 1 } }),
 } as const satisfies Readonly<Record<string, Family>>;
 
@@ -43,6 +50,12 @@ export const LARGE: readonly Family[] = [
   ),
   ...EFFECTS.map((effect) =>
     oneChild("every fault once", effect, { faults: { crashes: 1, misfits: 1, failures: 1, cancels: 1, redrives: 1 } }),
+  ),
+  ...EFFECTS.map((effect) =>
+    oneChild("goes on, two crashes, two failures and a cancel", effect, {
+      ...{ goesOn: true, tries: 3 },
+      faults: { crashes: 2, failures: 2, cancels: 1 },
+    }),
   ),
   oneChild("two crashes, a failure and a cancel", "unsafe", { faults: { crashes: 2, failures: 1, cancels: 1 } }),
   oneChild("crash loops", "probed", { deathsMax: 1, faults: { crashes: 2, misfits: 1, cancels: 1 } }),

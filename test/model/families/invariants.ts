@@ -46,6 +46,10 @@ export const INVARIANTS = {
     run.fencesLeft < 0 ? "it was fenced more often than that was decided" : null,
   "only a death counts as one": (_state, _family, _index, run) =>
     run.deaths > run.died ? `${run.deaths} deaths are counted, and ${run.died} processes died` : null,
+  "a run goes on in place of its end as often as it may, and never twice at the same place": (_s, family, _i, run) => {
+    if (run.wentOn >= family.tries) return `it went on ${run.wentOn} times, and has ${family.tries} tries`;
+    return run.wentOnIdle > 0 ? "it went on twice at the same place" : null;
+  },
   "a cancel is never lost": (_state, _family, _index, run) => {
     if (!run.wasCancelled) return null;
     if (run.status === "running") return run.cancel ? null : "it was cancelled, and goes on";

@@ -1,4 +1,4 @@
-/** Rules of the two decisions that can be switched off. Each of them must then have a counterexample. */
+/** Rules of the decisions that can be switched off. Each of them must then have a counterexample. */
 export const MUTANTS = [
   "make in any epoch",
   "fence in any epoch",
@@ -26,5 +26,10 @@ export const MUTANTS = [
   "the number in the key",
   "an unsafe call is repeated",
   "a probe before the settle time",
+  "another try is not counted",
+  "another try at the same place",
+  "another try raises the grant",
+  "another try forgets a cancel",
+  "another try forgets its call",
 ] as const;
 export type Mutant = (typeof MUTANTS)[number];

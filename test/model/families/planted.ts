@@ -17,6 +17,7 @@ const RESERVED = "no run spends more than was reserved";
 const LAST = "an end is archived once, at the last";
 const STAYS = "a run stays while its parent may need it";
 const CANCEL = "a cancel is never lost";
+const OWN_TRIES = "a run goes on in place of its end as often as it may, and never twice at the same place";
 const BELOW = "nothing works below an end";
 
 export const PLANTED: { readonly [M in Mutant]: Planted } = {
@@ -46,4 +47,9 @@ export const PLANTED: { readonly [M in Mutant]: Planted } = {
   "the number in the key": { family: "crash", invariant: ONE_EFFECT },
   "an unsafe call is repeated": { family: "crashes", invariant: ONE_EFFECT },
   "a probe before the settle time": { family: "crash", invariant: ONE_EFFECT },
+  "another try is not counted": { family: "goesOn", invariant: OWN_TRIES },
+  "another try at the same place": { family: "loopsOn", invariant: OWN_TRIES },
+  "another try raises the grant": { family: "poorOn", invariant: RESERVED },
+  "another try forgets a cancel": { family: "cancelledOn", invariant: CANCEL },
+  "another try forgets its call": { family: "goesOn", invariant: ONE_EFFECT },
 };

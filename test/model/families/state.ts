@@ -50,6 +50,9 @@ export interface Run {
   /** The process of this epoch has sent the call. */
   readonly sent: boolean;
   readonly ending: "none" | "failed" | "cancelled";
+  /** How often it went on in place of a failed end, and where it stood then. */
+  readonly ownTries: number;
+  readonly stoodAt: string;
 
   // The entry in the state of its parent.
   readonly entry: "none" | "out" | "judged" | "succeeded" | "failed" | "unknown";
@@ -80,6 +83,9 @@ export interface Run {
   readonly died: number;
   /** It was asked to stop while it worked. */
   readonly wasCancelled: boolean;
+  /** How often it really went on in place of an end, and how often of that at the same place as before. */
+  readonly wentOn: number;
+  readonly wentOnIdle: number;
 }
 
 /** A request that a lost process has sent, or will send once it thaws. It may land at any time, or never. */
@@ -130,15 +136,18 @@ export interface Family {
   /** Deaths that end a run. */
   readonly deathsMax: number;
   readonly faults: Faults;
+  /** A worker that acted goes on by itself in place of a failed end. Nothing is reopened then. */
+  readonly goesOn?: true;
   readonly without?: Mutant;
 }
 
 const ABSENT: Run = {
   ...{ row: "absent", status: "running", owner: "none", settling: false, dispatch: 1, cancel: false, deaths: 0 },
   ...{ closed: false, expired: false, grant: 0, spent: 0, forced: false },
-  ...{ call: "none", inEpoch: false, sent: false, ending: "none" },
+  ...{ call: "none", inEpoch: false, sent: false, ending: "none", ownTries: 0, stoodAt: "" },
   ...{ entry: "none", owed: "nothing", asked: 1, reserved: 0, counted: 0, stopped: false, heard: 0, report: null },
   ...{ inbox: [], seen: 0, effects: 0, keys: 0, archives: 0, fencesLeft: 0, died: 0, wasCancelled: false },
+  ...{ wentOn: 0, wentOnIdle: 0 },
 };
 
 export const initial = ({ parents, limit, faults }: Family): State => ({

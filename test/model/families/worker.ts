@@ -1,6 +1,6 @@
 /** What a worker does: it thinks, makes one call with an effect, and answers. It acts only while its process holds it. */
 import { land, reportOf } from "./requests.ts";
-import { type Family, type State, childrenOf, isLeftBehind, runAt, spentBy, withRun } from "./state.ts";
+import { type Family, type Run, type State, childrenOf, isLeftBehind, runAt, spentBy, withRun } from "./state.ts";
 import { type Step, FLYING_MAX, lose, nameOf, request, send } from "./steps.ts";
 
 export function* workerSteps(state: State, family: Family, index: number): Generator<Step> {
@@ -50,20 +50,57 @@ function* calls(state: State, family: Family, index: number): Generator<Step> {
 /** Terminal commits. An end that is no answer waits for the settle time. */
 function* endings(state: State, family: Family, index: number): Generator<Step> {
   const worker = runAt(state, index);
-  if (worker.settling) return;
   const name = nameOf(family, index);
+  const isLooping = worker.deaths >= family.deathsMax;
+  const failed = { ...state.left, failures: state.left.failures - 1 };
+  const mends = mayGoOn(worker, family);
+  if (mends && state.left.failures > 0) {
+    yield {
+      says: `${name} goes on: its provider was away`,
+      to: wentOn({ ...state, left: failed }, family, index),
+      isFault: true,
+    };
+  }
+  if (mends && isLooping && !worker.cancel) {
+    yield { says: `${name} goes on: a crash loop`, to: wentOn(state, family, index), isFault: false };
+    return;
+  }
+  if (worker.settling) return;
   const ends = (end: "failed" | "cancelled", why: string, isFault: boolean): Step => {
     const to = withRun(state, index, { status: end, owner: "none" });
     return { says: `${name} ends ${end}: ${why}`, to, isFault };
   };
   if (worker.cancel) yield ends("cancelled", "it was asked to stop", false);
-  else if (worker.deaths >= family.deathsMax) yield ends("failed", "a crash loop", false);
+  else if (isLooping) yield ends("failed", "a crash loop", false);
   else if (worker.spent >= worker.grant && (worker.call === "none" || worker.call === "known"))
     yield ends("failed", "its budget is used up", false);
-  if (state.left.failures > 0) {
-    const failed = ends("failed", "its provider is away", true);
-    yield { ...failed, to: { ...failed.to, left: { ...state.left, failures: state.left.failures - 1 } } };
+  if (state.left.failures > 0 && !mends) {
+    const end = ends("failed", "its provider is away", true);
+    yield { ...end, to: { ...end.to, left: failed } };
   }
+}
+
+const placeOf = ({ spent, call }: Run): string => `${spent} ${call}`;
+
+/** A worker that acted, has tries left, and stands elsewhere than when it went on the last time. */
+const mayGoOn = (worker: Run, family: Family): boolean =>
+  family.goesOn === true &&
+  worker.call !== "none" &&
+  worker.ownTries + 1 < family.tries &&
+  (worker.stoodAt !== placeOf(worker) || family.without === "another try at the same place");
+
+/** One commit in place of the end: call, keys, grant and cancel stay, and the deaths are forgotten. */
+function wentOn(state: State, family: Family, index: number): State {
+  const worker = runAt(state, index);
+  const { without } = family;
+  const isIdle = worker.stoodAt === placeOf(worker);
+  return withRun(state, index, {
+    ...{ ownTries: worker.ownTries + (without === "another try is not counted" ? 0 : 1), stoodAt: placeOf(worker) },
+    ...{ deaths: 0, wentOn: worker.wentOn + 1, wentOnIdle: worker.wentOnIdle + (isIdle ? 1 : 0) },
+    ...(without === "another try raises the grant" ? { grant: worker.grant + family.more } : {}),
+    ...(without === "another try forgets a cancel" ? { cancel: false } : {}),
+    ...(without === "another try forgets its call" ? { call: "none", inEpoch: false, sent: false } : {}),
+  });
 }
 
 function* answers(state: State, family: Family, index: number, end: "completed" | "misfit"): Generator<Step> {
