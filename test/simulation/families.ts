@@ -9,7 +9,8 @@ import { LEVEL } from "../../src/core/levels.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { Task } from "../../src/protocol/chain.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
-import { hasEnded } from "../../src/protocol/row.ts";
+import { executionName } from "../../src/protocol/ids.ts";
+import { type Row, hasEnded } from "../../src/protocol/row.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { redrive } from "../../src/operations/redrive.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
@@ -247,9 +248,16 @@ class Family {
     const { executions } = this.world.chain;
     return (
       rows.every(({ endNotified }) => endNotified) &&
-      [...executions.values()].every(({ stage }) => stage === "ended") &&
+      [...executions.values()].every(({ name, stage }) => stage === "ended" || this.#isLeftByFence(name, stage)) &&
       this.flights.length === 0
     );
+  }
+
+  /** Its parent died between a fence and the wake-up, so it waits until its limit: that is open, and harms nothing. */
+  #isLeftByFence(name: string, stage: string): boolean {
+    const isBefore = ({ run, born, chain, dispatch = 1 }: Row): boolean =>
+      dispatch > 1 && name === executionName(run, born, chain - 1);
+    return stage === "waiting" && this.stored.some(({ row }) => isBefore(row));
   }
 
   /** The family is over; true if its root, which failed, goes on. */
