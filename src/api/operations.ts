@@ -8,7 +8,7 @@ import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import { savedAs, servedAs } from "../codec/media-types.ts";
 import { bounded, sentenceOf } from "../codec/value.ts";
-import { isName, isRunId, tenantOf, wrongWithKey } from "../core/ids.ts";
+import { type RunLabels, isName, isRunId, tenantOf, wrongWithKey } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
 import { runId } from "../protocol/ids.ts";
@@ -83,6 +83,7 @@ interface Wanted {
   readonly agent: string;
   readonly input: Json;
   readonly files: readonly SentFile[];
+  readonly labels: RunLabels;
   /** The idempotency key; null starts a new run each time. */
   readonly idempotencyKey: string | null;
 }
@@ -90,13 +91,14 @@ interface Wanted {
 /** `POST /runs`: starts a run, or returns the run that the same idempotency key started before. */
 export async function startOf(
   asked: Asked,
-  { agent, input, files, idempotencyKey: key }: Wanted,
+  { agent, input, files, labels, idempotencyKey: key }: Wanted,
 ): Promise<z.output<typeof schemas.startedDocument>> {
   const started = await performOperation(OPERATIONS.start, contextOf(asked, null), {
     agent,
     input,
     files: [...files],
     key,
+    labels,
   });
   if (started.kind === "agentUnknown") throw agentUnknown();
   if (started.kind === "invalid") {

@@ -258,7 +258,7 @@ export const fromPath = ({ input }: AnyOperation, named: Readonly<Record<string,
 const inQuery = (fields: readonly (readonly [string, z.ZodType])[]) =>
   z.strictObject(Object.fromEntries(fields.map(([key, field]) => [key, z.preprocess(literalFor(field), field)])));
 
-/** Reads the text of a query parameter: as it is if the field takes text, else as a number or a boolean. */
+/** Reads the text of a query parameter, or the texts of one that is repeated: as it is if the field takes text, else as a number or a boolean. */
 const literalFor =
   (field: z.ZodType) =>
   (text: unknown): unknown => {

@@ -14,7 +14,7 @@ import { MENDS_NAMES } from "../core/policy/mends.ts";
 import { ARCHIVE_TIERS } from "../core/policy/retention.ts";
 import { PHASE_NAMES, PHASES, type Phase, type Status } from "../core/phases.ts";
 import { detachedCall } from "./detached-schemas.ts";
-import { placeFields, summaryFields } from "./summary-schemas.ts";
+import { givenLabels, placeFields, summaryFields } from "./summary-schemas.ts";
 import { files, shownFile } from "./file-schemas.ts";
 import type { EndedRun } from "./problem.ts";
 import { hasText } from "../core/message.ts";
@@ -64,6 +64,7 @@ export const startBody = z
       .default({})
       .openapi({ description: "The task of the agent, which matches the agent's task schema." }),
     files,
+    labels: givenLabels,
   })
   .openapi("Start");
 

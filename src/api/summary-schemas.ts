@@ -1,6 +1,8 @@
-/** The schemas of what a run says about its budget, its first signals, and its places in AWS. */
+/** The schemas of what a run says about its budget, its first signals, its places in AWS, and its labels. */
 import { z } from "@hono/zod-openapi";
 import { CRACK_NAMES } from "../core/crack.ts";
+import { type RunLabels, wrongWithLabels } from "../core/ids.ts";
+import { BOUNDS } from "../core/limits.ts";
 import type { RunPlaces } from "../ports/run-places.ts";
 import type { BudgetMeter } from "../operations/budget-meter.ts";
 
@@ -23,12 +25,26 @@ const places: z.ZodType<RunPlaces> = z.object({
   logGroups: z.array(z.string()).openapi({ description: "The groups of logs for that query." }),
 });
 
+/** Labels as a start gives them. */
+export const givenLabels = z
+  .record(z.string(), z.string())
+  .refine((labels) => wrongWithLabels(labels) === null, {
+    error: ({ input }) => wrongWithLabels(input as RunLabels) ?? "",
+  })
+  .default({})
+  .openapi({
+    maxProperties: BOUNDS.labelsMax,
+    additionalProperties: { type: "string", minLength: 1, maxLength: BOUNDS.labelBytesMax },
+    description: `By which lists find the run: names of 1 to 32 characters of a to z, digits, ".", "_" and "-", with values of ${BOUNDS.labelBytesMax} bytes at most, and ${BOUNDS.labelsBytesMax} bytes in all. The first start of a key decides.`,
+  });
+
 /** Fields of every summary of a run. */
 export const summaryFields = {
   title: z.string().nullable().openapi({
     description: "What it is about, in one line: by the title of its agent, else an excerpt of its input.",
   }),
   startKey: z.string().nullable().openapi({ description: "The beginning of the idempotency key of its start." }),
+  labels: z.record(z.string(), z.string()).openapi({ description: "As its start gave them, without secrets." }),
   budget: z.array(meter).openapi({
     description: "What it may spend and has spent, for each meter with a limit, as its last checkpoint knew them.",
   }),

@@ -25,6 +25,12 @@ export const COMMANDS: readonly TypedCommand[] = [
         help: "the trace of the caller, as the W3C writes it: the run links to it (default: TRACEPARENT of the environment)",
       },
       {
+        flag: "--label <name=value>",
+        help: "what lists find the run by, such as team=ops; may be repeated",
+        takes: { kind: "repeated" },
+        fills: "labels",
+      },
+      {
         flag: "--wait",
         help: "wait until the run has ended or needs an operator; drive the run if no other process does",
       },
@@ -72,7 +78,12 @@ export const COMMANDS: readonly TypedCommand[] = [
       { flag: "--schedule <agent>", help: "only runs that the schedule of this agent started" },
       { flag: "--key <key>", help: "only runs that were started under this key, or one that begins so" },
       { flag: "--named <text>", help: "only runs whose title or key begins with this text" },
-      { flag: "--parent <run>", help: "only runs that this run started, by its whole ID" },
+      {
+        flag: "--label <name=value>",
+        help: "only runs that were started with this label, such as team=ops; several: with all of them",
+        takes: { kind: "repeated" },
+      },
+      { flag: "--parent <run>", help: "only runs that this run started" },
       {
         flag: "--crack <name>",
         help: "only runs that gave this first signal of a failure",

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { alteredNumbers } from "../codec/json-numbers.ts";
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import { utf8Of } from "../codec/utf8.ts";
+import { type RunLabels, wrongWithLabels } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import { UserError, EXIT } from "../compose/user-error.ts";
 import type { Shell } from "./shell.ts";
@@ -20,6 +21,17 @@ export async function readJson(shell: Shell, of: { readonly option: string; read
   const file = resolve(shell.cwd, text.slice(1));
   const read = readAs(shell, { source: file, option, bytes: readInput(shell, { file, option }) });
   return parseJson(shell, { source: file, option, text: read });
+}
+
+/** The labels that a user typed, each as `team=ops`. */
+export function typedLabels(shell: Shell, texts: readonly string[] = []): RunLabels {
+  const all = texts.map((text) => /^([^=]*)=(.*)$/s.exec(text)?.slice(1) ?? [text, ""]);
+  const labels = Object.fromEntries(all) as RunLabels;
+  const twice = all.length > Object.keys(labels).length ? "a label is given twice, and has one value" : null;
+  const why = twice ?? wrongWithLabels(labels);
+  if (why === null) return labels;
+  const next = retyped(shell, "--label", "team=ops");
+  throw new UserError({ code: "Usage", exit: EXIT.usage, what: "the labels cannot be used", why, next });
 }
 
 /** The text of a file or of stdin, which has to be UTF-8. */

@@ -4,6 +4,7 @@
  */
 import type * as z from "zod";
 import type { messageDocument, runDocument, startedDocument } from "../api/schemas.ts";
+import type { RunLabels } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import type { SuccessOf } from "../operations/operation.ts";
 import type { InputTo } from "../operations/caller-outcome.ts";
@@ -67,7 +68,7 @@ interface WrittenClient<Known extends object> extends MemoryClient {
   start<Name extends NameIn<Known>>(
     agent: Name,
     input: InputOf<AgentsOf<Known>[Name]>,
-    options?: Asked & { readonly key?: string; readonly files?: readonly ClientFile[] },
+    options?: Asked & { readonly key?: string; readonly files?: readonly ClientFile[]; readonly labels?: RunLabels },
   ): Promise<StartedRun>;
   get<Name extends NameIn<Known>>(run: string, options?: Asked): Promise<RunDocument<ResultOf<AgentsOf<Known>[Name]>>>;
   list(options?: InputTo<"list"> & Asked): Promise<SuccessOf<Rows["list"]>>;

@@ -18,7 +18,7 @@ export interface Asking {
   readonly method: "get" | "post" | "delete";
   /** Below the URL of the API, with its parameters filled in. */
   readonly path: string;
-  readonly query?: Readonly<Record<string, string | number | boolean | null | undefined>>;
+  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
@@ -91,7 +91,7 @@ function requestTo(url: string, asking: Asking, headers: Readonly<Record<string,
   try {
     const target = new URL(`${url.replace(/\/+$/, "")}${path}`);
     for (const [name, value] of Object.entries(query)) {
-      if (value !== undefined && value !== null) target.searchParams.set(name, String(value));
+      for (const each of [value ?? []].flat()) target.searchParams.append(name, String(each));
     }
     return new Request(target, {
       method: method.toUpperCase(),

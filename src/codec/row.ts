@@ -110,6 +110,7 @@ const brief: z.ZodType<RowBrief> = z.looseObject({
   limits: z.looseObject({ beats: limit, microUsd: limit, tokens: limit, wallMs: limit, toolCalls: limit }),
   ...{ cracks: z.array(text), isScheduled: z.boolean(), asks: z.literal(true).exactOptional() },
   ...{ title: text.exactOptional(), startKey: text.exactOptional(), trace: text.exactOptional() },
+  labels: z.record(text, text).exactOptional(),
 });
 
 const restoredMark: z.ZodType<RestoredMark> = z.looseObject({

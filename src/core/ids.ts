@@ -1,4 +1,4 @@
-/** The syntax of run IDs, tenants, names and idempotency keys. */
+/** The syntax of run IDs, tenants, names, idempotency keys and labels. */
 import { BOUNDS } from "./limits.ts";
 
 /** The tenant of runs that name none. */
@@ -25,6 +25,39 @@ export function wrongWithKey(key: string): string | null {
     return `it has ${key.length} characters, ${BOUNDS.idempotencyKeyCharactersMax} are allowed`;
   }
   return null;
+}
+
+/** What the caller of a start calls the run besides, by name: `{ team: "ops" }`. Lists find runs by it. */
+export type RunLabels = Readonly<Record<string, string>>;
+
+/** A name that JavaScript takes for something else is none. */
+const LABEL = /^(?!__proto__$)[a-z0-9._-]{1,32}$/;
+/** What breaks a line, or reverses the direction of writing. */
+const UNSHOWN = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
+
+/** What is wrong with labels; null if they are valid. */
+export function wrongWithLabels(labels: RunLabels): string | null {
+  const all = Object.entries(labels);
+  const { labelsMax, labelBytesMax, labelsBytesMax } = BOUNDS;
+  if (all.length > labelsMax) return `there are ${all.length} labels, and a run has ${labelsMax} at most`;
+  for (const [name, value] of all) {
+    if (!LABEL.test(name))
+      return `${JSON.stringify(name)} is no name of a label: it is 1 to 32 of a to z, digits, ".", "_" and "-"`;
+    if (value.trim() !== value || value === "" || UNSHOWN.test(value) || !value.isWellFormed())
+      return `the label ${name} needs a value on one line, without spaces around it`;
+    if (bytesOf(value) > labelBytesMax) return `the value of the label ${name} has more than ${labelBytesMax} bytes`;
+  }
+  const bytes = all.reduce((sum, [name, value]) => sum + bytesOf(name) + bytesOf(value), 0);
+  return bytes > labelsBytesMax ? `the labels have ${bytes} bytes together, and ${labelsBytesMax} are allowed` : null;
+}
+
+/** In UTF-8. */
+const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
+
+/** The label that a user writes as `team=ops`; null if it is none. */
+export function labelIn(text: string): readonly [name: string, value: string] | null {
+  const [, name = "", value = ""] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
+  return wrongWithLabels({ [name]: value }) === null ? [name, value] : null;
 }
 
 /** The name of an event that a call waits for. */

@@ -4,6 +4,10 @@
  */
 export const BOUNDS = {
   idempotencyKeyCharactersMax: 256,
+  /** Labels of a run, the bytes of the value of each, and of all names and values. */
+  labelsMax: 8,
+  labelBytesMax: 64,
+  labelsBytesMax: 256,
   /** Attempts of one call that may end with an unknown outcome. */
   callTriesMax: 3,
   /** Beats in a row that cannot start a call, mostly for lack of time. After them an operator decides about it. */

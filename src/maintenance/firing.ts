@@ -186,6 +186,7 @@ async function start(world: World, of: Deciding, firing: RunFiring): Promise<Fir
     isScheduled: true,
     due: at,
     firing,
+    labels: schedule.labels,
   };
   const started = await startRun(world, asked).catch(asDamaged);
   // The row exists, so the run was started; the next firing must not wait until an operator repairs the row.

@@ -241,9 +241,9 @@ async function prepareFork(
     },
     world,
   );
-  const { title } = from.brief ?? {};
-  const kept = title === undefined ? {} : { title };
-  const names = task === undefined ? kept : runNames(world, { agent, run, task, key: null });
+  const { title, labels } = from.brief ?? {};
+  const kept = { ...(title !== undefined && { title }), ...(labels !== undefined && { labels }) };
+  const names = task === undefined ? kept : runNames(world, { agent, run, task, key: null, labels });
   return storeCreation(world, {
     ...{ agent, tenant: from.tenant, parent: null, state, inputDigest, names },
     restored: of.restored,

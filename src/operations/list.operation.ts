@@ -4,6 +4,7 @@ import { PHASES, PHASE_NAMES, type Status } from "../core/phases.ts";
 import { LISTED_MAX, type Listed, listRuns } from "./list.ts";
 import { operation, respond } from "./operation.ts";
 import { type Syntaxes, tenantFlag, wholeNumbers } from "./syntax.ts";
+import { wantedLabels } from "./values.ts";
 
 const statuses: readonly Status[] = ["queued", ...new Set(PHASE_NAMES.map((name) => PHASES[name].status))];
 
@@ -21,6 +22,7 @@ export const listOperation = operation({
     schedule: z.string().nullable().default(null),
     key: z.string().min(1).nullable().default(null),
     named: z.string().trim().min(1).nullable().default(null),
+    label: wantedLabels.nullable().default(null),
     parent: z.string().min(1).nullable().default(null),
     crack: z.enum(CRACK_NAMES).nullable().default(null),
     since: z.int().nonnegative().nullable().default(null),
@@ -31,10 +33,10 @@ export const listOperation = operation({
   }),
   run: async (
     { world, tenant, isOperator = false },
-    { tenant: asked, ...wanted },
+    { tenant: asked, label, ...wanted },
   ): Promise<Listed | { readonly kind: "tenantForeign" }> => {
     if (asked !== null && asked !== tenant && !isOperator) return { kind: "tenantForeign" };
-    return listRuns(world, { ...wanted, tenant: asked ?? tenant });
+    return listRuns(world, { ...wanted, label: label === null ? null : [label].flat(), tenant: asked ?? tenant });
   },
   outcomes: {
     listed: respond.done("The runs are listed."),
@@ -60,7 +62,12 @@ export const listSyntax = (): Syntaxes => ({
       { flag: "--schedule <agent>", help: "only runs that the schedule of this agent started" },
       { flag: "--key <key>", help: "only runs that were started under this key, or one that begins so" },
       { flag: "--named <text>", help: "only runs whose title or key begins with this text" },
-      { flag: "--parent <run>", help: "only runs that this run started, by its whole ID" },
+      {
+        flag: "--label <name=value>",
+        help: "only runs that were started with this label, such as team=ops; several: with all of them",
+        takes: { kind: "repeated" },
+      },
+      { flag: "--parent <run>", help: "only runs that this run started" },
       { flag: "--crack <name>", help: "only runs that gave this first signal of a failure", choices: CRACK_NAMES },
       { flag: "--since <time>", help: "only runs that began since then: an age such as 2h or 7d, or a date" },
       { flag: "--above <dollars>", help: "only runs that spent more", takes: { kind: "dollars" }, fills: "usdAbove" },

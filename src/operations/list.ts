@@ -34,6 +34,8 @@ export interface RunFilter {
   readonly key: string | null;
   /** Its title, or the key of its start, begins with this text, in upper or lower case. */
   readonly named: string | null;
+  /** Labels that it has all of, such as `team=ops`. */
+  readonly label: readonly string[] | null;
   /** The ID of the run that started it. */
   readonly parent: string | null;
   /** A first signal that it gave. */
@@ -54,6 +56,7 @@ export const ANY_RUN: RunFilter = {
   schedule: null,
   key: null,
   named: null,
+  label: null,
   parent: null,
   crack: null,
   since: null,
@@ -129,6 +132,7 @@ const LOOKED_AT = [
   "schedule",
   "key",
   "named",
+  "label",
   "parent",
   "crack",
   "since",
@@ -151,8 +155,13 @@ function isNamed(world: Pick<World, "hash">, row: ListedRow, text: string): bool
   return begins(title) || begins(startKey) || isUnder(world, row, text);
 }
 
+function isLabelled({ brief }: ListedRow, wanted: readonly string[]): boolean {
+  const own = new Set(Object.entries(brief?.labels ?? {}).map(([name, value]) => `${name}=${value}`.normalize()));
+  return wanted.every((each) => own.has(each.normalize()));
+}
+
 function matches(world: Pick<World, "hash">, row: ListedRow, of: RunFilter): boolean {
-  const { begins, agent, agentVersion, phase, schedule, key, named, parent, crack, since, usdAbove } = of;
+  const { begins, agent, agentVersion, phase, schedule, key, named, label, parent, crack, since, usdAbove } = of;
   return (
     (begins === null || row.run.startsWith(begins)) &&
     (agent === null || row.agent === agent) &&
@@ -161,6 +170,7 @@ function matches(world: Pick<World, "hash">, row: ListedRow, of: RunFilter): boo
     (schedule === null || (row.agent === schedule && row.brief?.isScheduled === true)) &&
     (key === null || isUnder(world, row, key)) &&
     (named === null || isNamed(world, row, named)) &&
+    (label === null || isLabelled(row, label)) &&
     (parent === null || row.parent?.run === parent) &&
     (crack === null || row.brief?.cracks.includes(crack) === true) &&
     (since === null || row.createdAt >= since) &&

@@ -16,7 +16,7 @@ import {
   startTask,
   taskToStart,
 } from "./start.ts";
-import { json } from "./values.ts";
+import { json, startLabels } from "./values.ts";
 import { type Syntaxes, tenantFlag } from "./syntax.ts";
 
 type StartRefused = { readonly kind: "agentUnknown" } | FileInvalid | Extract<Started, { readonly kind: "invalid" }>;
@@ -58,6 +58,7 @@ export const startOperation = operation({
     input: json,
     files: sentFiles,
     key: z.string().nullable().default(null),
+    labels: startLabels.default({}),
   }),
   check: async ({ world, tenant, agentOf }, { agent: name, input, files, key }): Promise<StartChecked> => {
     const sent = contentsOf(files);
@@ -81,12 +82,12 @@ export const startOperation = operation({
   },
   run: async (
     { world, tenant, by, counted, trace },
-    { key },
+    { key, labels },
     checked: CheckedStart,
   ): Promise<Started | StartRefused | StartCapped> => {
     if (!checked.isAccepted) return repeatStart(world, checked.left, checked.isSame);
     const whileNew = (): Promise<StartCapped | null> => cappedStart(world);
-    return startTask(world, { ...checked.start, tenant, idempotencyKey: key, by, counted, trace, whileNew });
+    return startTask(world, { ...checked.start, tenant, idempotencyKey: key, labels, by, counted, trace, whileNew });
   },
   outcomes: { ...START_OUTCOMES, spendCapReached: respond.refused("SpendCapReached", "No money is left for today.") },
   over: ["store", "http"],
@@ -109,6 +110,12 @@ export const startSyntax = (): Syntaxes => ({
       {
         flag: "--traceparent <header>",
         help: "the trace of the caller, as the W3C writes it: the run links to it (default: TRACEPARENT of the environment)",
+      },
+      {
+        flag: "--label <name=value>",
+        help: "what lists find the run by, such as team=ops; may be repeated",
+        takes: { kind: "repeated" },
+        fills: "labels",
       },
       {
         flag: "--wait",

@@ -9,6 +9,7 @@ import { inputDigestOf } from "../codec/file.ts";
 import { type Found, RowNewer, RowUnreadable } from "../codec/row.ts";
 import { secretNamesOf } from "../ports/secrets.ts";
 import { runId } from "../protocol/ids.ts";
+import type { RunLabels } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import type { RunFiring } from "../core/run-firing.ts";
 import type { Creation, Incarnation, Row } from "../protocol/row.ts";
@@ -62,6 +63,8 @@ interface RunToStart {
   readonly firing?: RunFiring;
   /** The files of the task, checked. */
   readonly files?: readonly FileContent[];
+  /** What the caller calls the run besides; absent: nothing. The first start with a key decides. */
+  readonly labels?: RunLabels | undefined;
   /** What limits the starts of the caller; absent: nothing. */
   readonly counted?: CountedBy | undefined;
   /** The trace of the caller; absent: none is known. The first start with a key decides. */
@@ -120,6 +123,7 @@ async function startOnce<Refusal>(world: World, of: TaskToStart<Refusal>): Promi
     key: of.isScheduled === true ? null : of.idempotencyKey,
     firing: of.firing,
     trace: traceToKeep(world, agent, of.trace),
+    labels: of.labels,
   });
   return createOnce(world, creation);
 }

@@ -51,12 +51,13 @@ export async function runScheduleNow(
   const { agent, tenant, by, counted, trace } = of;
   if (agent === null) return { kind: "agentUnknown" };
   if (agent.schedule === null) return { kind: "notScheduled" };
-  const { input, overlap } = agent.schedule;
+  const { input, overlap, labels } = agent.schedule;
   const last = await lastFired(world, { agent, tenant });
   const alive = overlap === "skip" ? await aliveRun(world, last) : null;
   if (alive !== null) return { kind: "overlaps", run: alive };
   const idempotencyKey = of.key === null ? null : `schedule ${agent.name} by hand ${of.key}`;
   const [dueAt, previousDueAt] = [world.clock.now(), last?.firing?.dueAt ?? null];
   const firing = { schedule: agent.name, dueAt, previousDueAt, makesUp: false };
-  return startRun(world, { agent, tenant, input, idempotencyKey, by, counted, trace, isScheduled: true, firing });
+  const started = { agent, tenant, input, idempotencyKey, labels, by, counted, trace, isScheduled: true, firing };
+  return startRun(world, started);
 }

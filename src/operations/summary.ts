@@ -1,6 +1,7 @@
 /** One run in a list, from its row alone. Every view of a run begins with it. */
 import { newerBy } from "../codec/row.ts";
 import { CRACK_NAMES, type Crack } from "../core/crack.ts";
+import type { RunLabels } from "../core/ids.ts";
 import type { Spent } from "../core/policy/budget.ts";
 import { usd } from "../core/policy/spending.ts";
 import type { Phase, Status } from "../core/phases.ts";
@@ -17,6 +18,8 @@ export interface Summary {
   readonly title: string | null;
   /** The key of its start, cut; null without one. */
   readonly startKey: string | null;
+  /** What its start called it besides. */
+  readonly labels: RunLabels;
   /** The run that dispatched it; null if no run did. */
   readonly parent: string | null;
   readonly status: Status;
@@ -130,6 +133,7 @@ export function summaryOf(row: ListedRow, at: ReadAt): Summary {
   return {
     ...{ ...namesOf(row), agentVersion, status, phase, inProgress, resumable: isResumable(row, at.now) },
     ...{ version, epoch, beats, takeovers },
+    labels: row.brief?.labels ?? {},
     parent: row.parent?.run ?? null,
     ...callUnderWay(row, at),
     ...{

@@ -1,10 +1,25 @@
 /** Schemas that the inputs of operations share. */
 import * as z from "zod";
+import { labelIn, type RunLabels, wrongWithLabels } from "../core/ids.ts";
 import type { Meter } from "../core/policy/budget.ts";
 import type { Json } from "../core/json.ts";
 
 /** Any JSON, unchanged. */
 export const json = z.unknown() as unknown as z.ZodType<Json, Json>;
+
+/** What a caller calls a run besides, when it starts it. */
+export const startLabels: z.ZodType<RunLabels, RunLabels> = z
+  .record(z.string(), z.string())
+  .superRefine((given, ctx) => {
+    const wrong = wrongWithLabels(given);
+    if (wrong !== null) ctx.addIssue({ code: "custom", message: wrong });
+  });
+
+const LABEL = { error: "write a label as name=value, such as team=ops, and repeat the parameter for several" };
+const label = z.string().refine((text) => labelIn(text) !== null, LABEL);
+
+/** Labels that a run has all of, as people write them. */
+export const wantedLabels = z.union([label, z.array(label)], LABEL);
 
 /** What the actor says of a decision, for the record and the model. */
 export const note = z.string().nullable().default(null);

@@ -9,6 +9,7 @@ import type { Budget, Grant, Spent } from "../core/policy/budget.ts";
 import type { Dial } from "../core/policy/dial.ts";
 import type { Effect } from "../core/calls/effects.ts";
 import type { OnUnknown } from "../core/event.ts";
+import type { RunLabels } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import type { ChosenPer } from "../core/choice.ts";
 import type { LeftOutTool } from "../core/left-out.ts";
@@ -614,4 +615,6 @@ export interface Schedule {
   readonly input: Json;
   readonly overlap: "skip" | "allow";
   readonly missed: "latest" | "skip";
+  /** Of each run that it starts; absent: none. */
+  readonly labels?: RunLabels;
 }

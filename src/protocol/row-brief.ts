@@ -5,6 +5,7 @@
  * They are for humans and filters: no decision of the protocol reads them, and no level depends on them. Code that does
  * not know them keeps them as they are, so they may be older than the state until its next commit by newer code.
  */
+import type { RunLabels } from "../core/ids.ts";
 import type { Grant } from "../core/policy/budget.ts";
 
 export interface RowBrief {
@@ -25,6 +26,8 @@ export interface RowBrief {
    * with a space between them. Written once; absent: it has a trace of its own.
    */
   readonly trace?: string;
+  /** As its start gave them, redacted; absent: none. */
+  readonly labels?: RunLabels;
 }
 
 /** Whether the run may ask a human: for what its last commit told, or whether a restored store repeats what it did. */

@@ -3,7 +3,7 @@ import type { Summary } from "../operations/views.ts";
 import { noteWords } from "./outage.ts";
 import { type Cell, type Column, type Style, plain, table, widthOf } from "./paint.ts";
 import { INKS, spentOf } from "./run.ts";
-import { count, relative, short, shortRun, titleWords } from "./words.ts";
+import { count, relative, labelsText, short, shortRun, titleWords } from "./words.ts";
 
 /** What the other columns of a list take, about, and what a title has of a page that is narrower. */
 const BESIDE_TITLE = 110;
@@ -15,11 +15,13 @@ export function renderList(runs: readonly Summary[], page: Style): string {
   // The IDs are sorted, so only neighbours can share a prefix.
   const nameOf = new Map(ids.map((run, index) => [run, shortRun(run, ids.slice(Math.max(0, index - 1), index + 2))]));
   const hasTitles = runs.some((run) => titleWords(run) !== "");
+  const hasLabels = runs.some(({ labels }) => labelsText(labels) !== "");
   const titleMax = Math.max(TITLE_CHARACTERS_MIN, page.width - BESIDE_TITLE);
   const columns: readonly Column[] = [
     { title: "RUN" },
     { title: "AGENT" },
     ...(hasTitles ? [{ title: "TITLE" }] : []),
+    ...(hasLabels ? [{ title: "LABELS" }] : []),
     { title: "STATUS" },
     { title: "SINCE" },
     { title: "BEATS", align: "right" },
@@ -33,6 +35,7 @@ export function renderList(runs: readonly Summary[], page: Style): string {
     nameOf.get(run.run) ?? run.run,
     run.agent,
     ...(hasTitles ? [short(titleWords(run), titleMax)] : []),
+    ...(hasLabels ? [labelsText(run.labels)] : []),
     statusCell(run),
     relative(run.statusSince, now),
     String(run.beats),
@@ -49,7 +52,7 @@ export function renderList(runs: readonly Summary[], page: Style): string {
   return (isNarrow ? compactRows(runs, { nameOf, page }) : table(all, rows, page.paint)).join("\n");
 }
 
-/** On a page too narrow for the table: two lines a run, and one for its title: who and what, then what it took. */
+/** On a page too narrow for the table: two lines a run, and one for its title and labels: who and what, then what it took. */
 function compactRows(
   runs: readonly Summary[],
   { nameOf, page }: { readonly nameOf: ReadonlyMap<string, string>; readonly page: Style },
@@ -60,7 +63,7 @@ function compactRows(
     const deaths = run.takeovers === 0 ? "" : `, ${count(run.takeovers, "takeover")}`;
     const took = `${count(run.beats, "beat")}${deaths}, ${spentOf(run)}, started ${relative(run.createdAt, now)}`;
     const note = noteWords(run, now);
-    const title = short(titleWords(run), width - 2);
+    const title = short([titleWords(run), labelsText(run.labels)].filter((word) => word !== "").join("  "), width - 2);
     return [
       `${nameOf.get(run.run) ?? run.run}  ${run.agent}  ${paint(ink, text)} since ${relative(run.statusSince, now).replace(/ ago$/, "")}`,
       ...(title === "" ? [] : [`  ${title}`]),

@@ -20,6 +20,7 @@ import {
   dollars,
   duration,
   grouped,
+  labelsText,
   relative,
   short,
   shortJson,
@@ -76,6 +77,7 @@ function head(run: Shown, { now, paint }: Style): string[] {
     [paint("bold", run.run), run.agent, titleWords(run)].filter((word) => word !== "").join("  "),
     ...pairs(
       [
+        ...(labelsText(run.labels) === "" ? [] : [["labels", labelsText(run.labels)] as const]),
         ["status", `${inked(run.status, paint)}${label === run.status ? "" : paint("dim", `, ${label}`)}`],
         ...drivenBy(run, now),
         ["started", startWords(run, now)],

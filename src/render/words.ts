@@ -3,6 +3,7 @@ import type { Deadline } from "../core/deadline.ts";
 import type { Routed } from "../core/routed.ts";
 import type { Crack } from "../core/crack.ts";
 import { usd } from "../core/policy/spending.ts";
+import type { RunLabels } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import type { Value } from "../core/message.ts";
 
@@ -78,6 +79,12 @@ export function shortValue(value: Value, max: number): string {
 export const titleWords = (names: { readonly title: string | null; readonly startKey: string | null }): string =>
   // An older server says neither.
   [names.title ?? "", names.startKey == null ? "" : `[${names.startKey}]`].filter((word) => word !== "").join(" ");
+
+/** The labels of a run as people write them. An older server says none. */
+export const labelTexts = (labels: RunLabels | undefined): readonly string[] =>
+  Object.entries(labels ?? {}).map(([name, value]) => `${name}=${value}`);
+
+export const labelsText = (labels: RunLabels | undefined): string => labelTexts(labels).join(", ");
 
 const twoDigits = (n: number): string => String(n).padStart(2, "0");
 

@@ -227,6 +227,39 @@ describe("a run that is read", () => {
     expect(ambiguous.body["detail"]).toContain(`${run} (actor) or ${String(second.body["run"])} (omnivore)`);
   });
 
+  test("is found by the labels of its start, which are checked before anything is stored", async () => {
+    const harness = createApiHarness();
+    const labels = { team: "ops", env: "prod" };
+    const { body } = await harness.ask({ path: "/runs", json: { agent: "actor", input: {}, labels } });
+    await start(harness);
+    const listed = async (query: string) => (await harness.ask({ path: `/runs?${query}` })).body["runs"];
+    const found = [{ run: body["run"], labels }];
+    expect(await listed("label=team%3Dops")).toMatchObject(found);
+    expect(await listed("label=team=ops&label=env=prod")).toMatchObject(found);
+    expect(await listed("label=team=ops&label=env=test")).toEqual([]);
+    expect((await harness.ask({ path: `/runs/${String(body["run"])}` })).body).toMatchObject({ labels });
+    for (const wrong of ["team", "team=", "Team=ops", "label=team=ops&label=x"])
+      expect(await harness.ask({ path: `/runs?label=${wrong}` })).toMatchObject({
+        ...{
+          status: 422,
+          body: {
+            errors: [{ parameter: expect.stringMatching(/^label/), detail: expect.stringContaining("name=value") }],
+          },
+        },
+      });
+    const before = [...harness.world.chain.executions.keys()];
+    for (const [wrong, detail] of [
+      [{ Team: "ops" }, "is no name of a label"],
+      [{ team: "" }, "needs a value"],
+      [{ team: 1 }, "expected string"],
+      [["team=ops"], "expected record"],
+    ] as const) {
+      const refused = await harness.ask({ path: "/runs", json: { agent: "actor", input: {}, labels: wrong } });
+      expect(refused).toMatchObject({ status: 422, body: { errors: [{ detail: expect.stringContaining(detail) }] } });
+    }
+    expect([...harness.world.chain.executions.keys()]).toEqual(before);
+  });
+
   test("by HEAD has no body", async () => {
     const harness = createApiHarness();
     const run = await started(harness);

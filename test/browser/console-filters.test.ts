@@ -44,7 +44,7 @@ test("a tenant in the address lists its runs, and a link to one opens it", async
   expect(troubles).toEqual([]);
 });
 
-test("filters by schedule, first signal and cost, and offers no purge where the server has none", async () => {
+test("filters by schedule, label, parent, first signal and cost, and offers no purge where the server has none", async () => {
   const at = createCliFolder();
   const run = await startQueuedRun(at, "note");
   const { url } = await startServer(at);
@@ -70,7 +70,8 @@ test("filters by schedule, first signal and cost, and offers no purge where the 
     const response = await route.fetch();
     const list = (await response.json()) as { readonly runs: readonly { readonly run: string }[] };
     const [first] = list.runs;
-    const nightly = { ...first, run: "local-nightly", isScheduled: true, signals: ["runaway"], spent: { usd: 2 } };
+    const named = { labels: { team: "ops" }, parent: "local-boss" };
+    const nightly = { ...first, ...named, run: "local-nightly", isScheduled: true, signals: ["runaway"] };
     const spent = { usd: 2, tokensIn: 1, tokensOut: 1 };
     const budget = [{ meter: "usd", used: 2, limit: 2 }];
     const runs = first === undefined ? [] : [first, { ...nightly, spent, budget }];
@@ -83,6 +84,8 @@ test("filters by schedule, first signal and cost, and offers no purge where the 
   for (const [label, value, query] of [
     ["Schedule", "clerk", "schedule=clerk"],
     ["First signal", "runaway", "crack=runaway"],
+    ["Label", "team=ops", "label=team%3Dops"],
+    ["Parent", "local-boss", "parent=local-boss"],
     ["Cost", "1", "above=1"],
   ] as const) {
     await page.getByLabel(label, { exact: true }).selectOption(value);
@@ -90,6 +93,7 @@ test("filters by schedule, first signal and cost, and offers no purge where the 
     expect(page.url()).toContain(query);
     // The warning is a word and a shape, not a colour alone.
     expect(await rows.locator(".money").innerText()).toContain("$2.00 of $2.00: used up");
+    expect(await rows.locator(".who").innerText()).toContain("team=ops");
     await page.getByLabel(label, { exact: true }).selectOption("");
     await expect.poll(() => rows.count()).toBe(2);
   }

@@ -6,6 +6,8 @@ import { sinceOf } from "../../src/cli/commands/audit-log.ts";
 import { runCommand } from "../../src/cli/program.ts";
 import { placeLines } from "../../src/render/places.ts";
 import { SCOPES } from "../../src/operations/operation.ts";
+import type { RunLabels } from "../../src/core/ids.ts";
+import type { Row } from "../../src/protocol/row.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { createLocalHarness } from "../support/harness/drive.ts";
 import { scriptedAgent } from "../support/harness/harness.ts";
@@ -63,6 +65,42 @@ test.each(["a store", "HTTP"])("finds the same runs over %s", async (over) => {
   else expect((await type(store.dir, "list", "--tenant", "x")).err).toContain("--tenant cannot be used with --api");
 });
 
+test.each(["a store", "HTTP"])(
+  "finds runs by labels, by key and by parent over %s, and shows the labels",
+  async (over) => {
+    const { dir, world, agent } = await filled();
+    const type = over === "HTTP" ? await overHttp({ dir, world }) : runCli;
+    const begin = async (key: string, labels: RunLabels, parent?: Row): Promise<Row> => {
+      const child = parent === undefined ? {} : { parent };
+      const started = await startRun(world, {
+        agent,
+        input: {},
+        tenant: "local",
+        idempotencyKey: key,
+        labels,
+        ...child,
+      });
+      return started.kind === "started" ? started.row : expect.fail(started.kind);
+    };
+    const both = await begin("order-17", { team: "ops", env: "prod" });
+    const one = await begin("order-18", { team: "ops" });
+    const child = await begin("child", {}, both);
+    const list = async (...words: readonly string[]): Promise<readonly string[]> =>
+      runsIn((await type(dir, "list", "--json", ...words)).out).toSorted();
+    expect(await list("--label", "team=ops")).toEqual([both.run, one.run].toSorted());
+    expect(await list("--label", "team=ops", "--label", "env=prod")).toEqual([both.run]);
+    expect(await list("--label", "team=sales")).toEqual([]);
+    expect(await list("--key", "order-")).toEqual([both.run, one.run].toSorted());
+    for (const parent of [both.run, both.run.slice(0, -8), "order-17"])
+      expect(await list("--parent", parent)).toEqual([child.run]);
+    expect((await type(dir, "show", "order-17")).out).toMatch(/^labels +team=ops, env=prod$/m);
+    const { out } = await type(dir, "list", "--label", "env=prod");
+    expect(out).toMatch(/^RUN +AGENT +TITLE +LABELS +STATUS/);
+    expect(out).toContain("team=ops, env=prod");
+    expect((await type(dir, "list", "--key", "nothing")).out).not.toContain("LABELS");
+  },
+);
+
 test("over HTTP a part of a run's ID is found in one list by the world, and not by reading all runs", async () => {
   const { byHand, dir, world } = await filled();
   const asked: unknown[] = [];
@@ -83,6 +121,9 @@ test("a wrong filter is refused with what fits", async () => {
     [["--above", "-1"], "It is an amount of dollars, such as 0.5."],
     [["--crack", "crash"], "Allowed choices are runaway"],
     [["--since", "lately"], "it is an age such as 2h or 7d"],
+    [["--label", "ops"], "the label ops needs a value"],
+    [["--label", "Team=ops"], '"Team" is no name of a label: it is 1 to 32 of a to z'],
+    [["--label", "team=ops", "--label", "team=sales"], "a label is given twice, and has one value"],
   ] as const) {
     const { exit, err } = await runCli(dir, "list", ...words);
     expect([exit, err]).toEqual([2, expect.stringContaining(what)]);

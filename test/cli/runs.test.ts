@@ -104,8 +104,8 @@ describe("a prefix of a run ID", () => {
     expect(await typed("show", "order-")).toMatch(
       /^2 error RunAmbiguous: 2 runs .*\nwhy: type more characters of one of them: .*\[order-(17|nr-18)\], .*\[order-(17|nr-18)\]/,
     );
-    await under("order-1");
-    expect(await typed("show", "order-1")).not.toContain(run);
+    const exact = await under("order-1");
+    expect(await typed("show", "order-1")).toContain(exact);
     const keyed = (await runCli(dir, "list", "--key", "order-1", "--json")).out.trim().split("\n");
     expect(keyed.map((line) => (JSON.parse(line) as { startKey: string }).startKey).toSorted()).toEqual([
       "order-1",

@@ -91,7 +91,7 @@ describe.each<[string, () => Promise<Place>]>([
 ])("over %s", (_, open) => {
   test("starts, follows, approves and waits for a run", async () => {
     const { client, world } = await open();
-    const started = await client.start("clerk", INPUT, { key: "one" });
+    const started = await client.start("clerk", INPUT, { key: "one", labels: { team: "ops", env: "prod" } });
     expect(started).toMatchObject({ agent: "clerk", status: "queued", started: true });
     const { run } = started;
     expect(await client.start("clerk", INPUT, { key: "one" })).toMatchObject({ run, started: false });
@@ -110,6 +110,12 @@ describe.each<[string, () => Promise<Place>]>([
       receipt: { takeovers: 0, lines: [{ for: "scripted:clerk-model" }, {}] },
     });
     expect(await client.list({ agent: "clerk" })).toMatchObject({ runs: [{ run, status: "completed" }] });
+    for (const label of ["team=ops", ["team=ops", "env=prod"]])
+      expect(await client.list({ label, key: "on" })).toMatchObject({
+        runs: [{ run, labels: { team: "ops", env: "prod" } }],
+      });
+    expect(await client.list({ label: ["team=ops", "env=test"] })).toMatchObject({ runs: [] });
+    await expect(client.list({ label: "ops" })).rejects.toMatchObject({ code: "RequestInvalid", status: 422 });
     expect(await client.verify(run)).toMatchObject({ kind: "whole" });
     const kinds: string[] = [];
     for await (const { kind } of client.events(run)) kinds.push(kind);

@@ -26,6 +26,7 @@ const run = (name: string, of: Partial<Summary> = {}): Summary => ({
     isScheduled: false,
     title: null,
     startKey: null,
+    labels: {},
     askingSince: null,
     slowFrom: null,
     ready: false,
@@ -82,7 +83,7 @@ describe("filters", () => {
       agent: "clerk",
       version: "2",
       phase: "AwaitingApproval",
-      ...({ schedule: "clerk", crack: "runaway", tenant: "acme" } as const),
+      ...({ schedule: "clerk", label: "team=ops", parent: "local-x", crack: "runaway", tenant: "acme" } as const),
       text: "a&b=c",
       hours: 24,
       usdAbove: 0.5,
@@ -106,6 +107,21 @@ describe("filters", () => {
       ...[holds({ schedule: "clerk" }), holds({ crack: "runaway" })],
       ...[holds({ hours: 0.5 }), holds({ usdAbove: 0.1 })],
     ]).toEqual(Array(9).fill(false));
+    const labelled = run("local-abc", { parent: "local-x", labels: { team: "ops", env: "prod" } });
+    const wanted = [
+      { label: "env=prod" },
+      { parent: "local-x" },
+      { text: "TEAM=op" },
+      { label: "team=op" },
+      { parent: "local-y" },
+    ];
+    expect(wanted.map((part) => matches(labelled, { ...NO_FILTERS, ...part }, now))).toEqual([
+      true,
+      true,
+      true,
+      false,
+      false,
+    ]);
     const nightly = run("local-abc", { isScheduled: true, signals: ["runaway"] });
     const asked = [{ schedule: "clerk" }, { crack: "runaway" }, { schedule: "other" }, { crack: "deadlock" }] as const;
     expect(asked.map((part) => matches(nightly, { ...NO_FILTERS, ...part }, now))).toEqual([true, true, false, false]);

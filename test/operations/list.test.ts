@@ -1,6 +1,7 @@
 /** Lists of runs by what they are, and how far one answer looks. */
 import { describe, expect, test } from "vitest";
 import { ANY_RUN, type RunFilter, listRuns } from "../../src/operations/list.ts";
+import type { RunLabels } from "../../src/core/ids.ts";
 import { startRun } from "../../src/operations/start.ts";
 import type { World } from "../../src/ports/world.ts";
 import { createHarness, scriptedAgent } from "../support/harness/harness.ts";
@@ -40,6 +41,27 @@ describe("a list", () => {
     expect(await runsOf(listed(world, { key: "order-1", agent: "other" }))).toEqual([second]);
     expect(await runsOf(listed(world, { key: "rder-17" }))).toEqual([]);
     expect(await runsOf(listed(world, { key: "Order-1" }))).toEqual([]);
+  });
+
+  test("has the runs that were started with all of the labels, whichever way their letters are composed", async () => {
+    const { world } = createHarness();
+    const agent = scriptedAgent({});
+    const labelled = async (labels: RunLabels, idempotencyKey: string | null = null) => {
+      const started = await startRun(world, { agent, input: {}, tenant: "local", idempotencyKey, labels });
+      return started.kind === "started" || started.kind === "exists" ? started.row.run : expect.fail(started.kind);
+    };
+    const both = await labelled({ team: "ops", env: "prod" });
+    const one = await labelled({ team: "ops", city: "M\u00fcnchen" }, "k");
+    expect(await labelled({ team: "sales" }, "k")).toBe(one);
+    await begin(world, "1");
+    const found = async (...label: readonly string[]) => (await runsOf(listed(world, { label }))).toSorted();
+    expect(await found("team=ops")).toEqual([both, one].toSorted());
+    expect(await found("env=prod", "team=ops")).toEqual([both]);
+    expect(await found("city=Mu\u0308nchen")).toEqual([one]);
+    for (const none of ["team=op", "team=sales", "team=OPS", "tea=mops"]) expect(await found(none)).toEqual([]);
+    expect((await listed(world, { label: ["env=prod"] })).runs).toMatchObject([
+      { labels: { team: "ops", env: "prod" } },
+    ]);
   });
 
   test("has the runs whose ID begins so, found by the world where no status is asked for", async () => {

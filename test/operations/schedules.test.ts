@@ -28,11 +28,12 @@ describe("a paused schedule", () => {
 });
 
 describe("a run by hand", () => {
-  test("is one run for each key, beside the schedule", async () => {
-    const agent = scheduledAgent({ overlap: "allow" });
+  test("is one run for each key, beside the schedule and with its labels", async () => {
+    const agent = scheduledAgent({ overlap: "allow", labels: { team: "ops" } });
     const schedule = createScheduleHarness(agent);
     const first = await runScheduleNow(schedule.world, { ...named(agent), key: "k" });
     const again = await runScheduleNow(schedule.world, { ...named(agent), key: "k" });
+    expect(first).toMatchObject({ row: { brief: { labels: { team: "ops" } } } });
     expect([first.kind, again.kind]).toEqual(["started", "exists"]);
     expect(await schedule.fire(lastFullHour(schedule))).toMatchObject({ kind: "started" });
     expect(schedule.created).toHaveLength(2);

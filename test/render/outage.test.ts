@@ -26,6 +26,7 @@ const waiting: Shown = {
       isScheduled: false,
       title: null,
       startKey: null,
+      labels: {},
       askingSince: null,
       slowFrom: null,
       ready: false,

@@ -48,6 +48,7 @@ const blocked: Shown = {
       isScheduled: false,
       title: null,
       startKey: null,
+      labels: {},
       askingSince: null,
       slowFrom: null,
       ready: false,

@@ -37,6 +37,7 @@ const waiting: Shown = {
       isScheduled: false,
       title: null,
       startKey: null,
+      labels: {},
       askingSince: null,
       slowFrom: null,
       ready: false,

@@ -158,6 +158,11 @@ describe("a schedule", () => {
     [{ ...every("rate(1 day)"), timezone: "+02:00" }, /^timezone: \+02:00 is not a time zone/],
     [{ every: "rate(1 day)" }, /^input\.to: .*expected string/],
     [{ every: "rate(1 day)", input: { to: "Lisbon", nights: 0.5 } }, /^input\.nights: /],
+    [
+      { every: "rate(1 day)", input: { to: "Lisbon" }, labels: { Team: "ops" } },
+      /^labels: "Team" is no name of a label/,
+    ],
+    [{ every: "rate(1 day)", input: { to: "Lisbon" }, labels: { team: "" } }, /^labels: the label team needs/],
     [{ every: "rate(1 day)", input: { to: () => "Lisbon" } }, /^input: a function is not JSON at "to"/],
     [{ ...every("rate(1 day)"), overlap: "queue" as never }, /^overlap: /],
     [{ ...every("rate(1 day)"), often: true } as never, /often/],

@@ -2,7 +2,7 @@
 import { describeDoubt } from "../../ports/clock-doubt.ts";
 import type { ClockDoubt } from "../../protocol/steadiness.ts";
 import type { Crack } from "../../core/crack.ts";
-import { DEFAULT_TENANT } from "../../core/ids.ts";
+import { DEFAULT_TENANT, isRunId } from "../../core/ids.ts";
 import type { Phase, Status } from "../../core/phases.ts";
 import { ensure } from "../../core/ensure.ts";
 import type { EventPage } from "../../operations/event-page.ts";
@@ -22,6 +22,7 @@ import { receiptOfRun } from "../../history/run-receipt.ts";
 import { receiptLine, renderReceipt } from "../../render/receipt.ts";
 import { UNTOLD } from "../../render/story.ts";
 import { tell } from "../../render/timeline.ts";
+import { typedLabels } from "../input.ts";
 import { sinceOf } from "./audit-log.ts";
 import type { StoreFlags } from "../../compose/surroundings.ts";
 import { type Shell, printDocument, printLines } from "../shell.ts";
@@ -36,6 +37,7 @@ export interface ListFlags extends StoreFlags {
   readonly schedule?: string;
   readonly key?: string;
   readonly named?: string;
+  readonly label?: readonly string[];
   readonly parent?: string;
   readonly crack?: Crack;
   readonly since?: string;
@@ -54,7 +56,9 @@ export async function list(shell: Shell, flags: ListFlags): Promise<number> {
   const transport = await transportToRead(shell, flags);
   const { command, now } = transport;
   const since = sinceOf(shell, flags.since, now());
-  const { runs, damaged, more } = await listed(transport, { ...flags, since });
+  typedLabels(shell, flags.label);
+  const parent = flags.parent === undefined ? null : await wholeId(transport, flags.parent);
+  const { runs, damaged, more } = await listed(transport, { ...flags, parent, since });
   const style = styleOf(shell, transport);
   if (shell.json) printLines(shell, [...runs, ...damaged.map(({ run, why }) => ({ run, damaged: why }))]);
   else if (runs.length > 0) shell.terminal.out(renderList(runs, style));
@@ -63,6 +67,10 @@ export async function list(shell: Shell, flags: ListFlags): Promise<number> {
   if (more) shell.terminal.err(`there are more; see them with --limit ${flags.limit * 10}`);
   return EXIT.done;
 }
+
+/** The run itself may be gone. */
+const wholeId = async ({ resolve }: Transport, text: string): Promise<string> =>
+  isRunId(text) ? text : resolve(text, "read");
 
 /** A store may have runs of other tenants. A server lists those of the caller alone. */
 const nothingListed = ({ api }: ListFlags, command: Transport["command"]): string => {
@@ -73,14 +81,14 @@ const nothingListed = ({ api }: ListFlags, command: Transport["command"]): strin
 /** The runs, in as many lists as it takes to find `limit` of them. */
 async function listed(
   { perform }: Transport,
-  filters: Omit<ListFlags, "since"> & { readonly since: number | null },
+  filters: Omit<ListFlags, "since" | "parent"> & { readonly since: number | null; readonly parent: string | null },
 ): Promise<Omit<Listed, "kind" | "next">> {
-  const { status = null, agent = null, agentVersion = null, phase = null, limit, since } = filters;
+  const { status = null, agent = null, agentVersion = null, phase = null, limit, since, parent } = filters;
   const {
     schedule = null,
     key = null,
     named = null,
-    parent = null,
+    label = null,
     crack = null,
     above: usdAbove = null,
     tenant = DEFAULT_TENANT,
@@ -89,8 +97,9 @@ async function listed(
   const damaged: Damaged[] = [];
   for (let after: string | null = null; ;) {
     const wanted = { status, agent, agentVersion, phase, schedule, key, named, parent, crack, since, usdAbove };
+    const labels = { label: label === null ? null : [...label] };
     const left = limit - runs.length;
-    const part: OutcomeOf<"list"> = await perform("list", { ...wanted, after, limit: left }, { tenant });
+    const part: OutcomeOf<"list"> = await perform("list", { ...wanted, ...labels, after, limit: left }, { tenant });
     // The context names the tenant, so the list asks for no other.
     ensure(part.kind === "listed", "a list of the own tenant is refused");
     runs.push(...part.runs);

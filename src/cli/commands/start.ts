@@ -4,7 +4,7 @@ import { checkHere, requireGatewayKey } from "../../compose/check-here.ts";
 import type { Agent } from "../../ports/agent.ts";
 import { pricedBy } from "../../sdk/prices.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
-import { DEFAULT_TENANT, isTenant, wrongWithKey } from "../../core/ids.ts";
+import { DEFAULT_TENANT, type RunLabels, isTenant, wrongWithKey } from "../../core/ids.ts";
 import type { Json } from "../../core/json.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
 import { capWords } from "../../history/spend-today.ts";
@@ -14,7 +14,7 @@ import { OPERATIONS } from "../../operations/table.ts";
 import type { OutcomeOf } from "../../operations/caller-outcome.ts";
 import type { SentFile } from "../../codec/file.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
-import { readJson } from "../input.ts";
+import { readJson, typedLabels } from "../input.ts";
 import { fileRefused, readFiles } from "../files.ts";
 import { keepFile, locateTyped } from "../../compose/locate.ts";
 import { refusedAs } from "../perform.ts";
@@ -34,6 +34,7 @@ export interface StartFlags extends BeatFlags {
   readonly file?: readonly string[];
   readonly key?: string;
   readonly traceparent?: string;
+  readonly label?: readonly string[];
   readonly wait?: true;
   readonly tenant?: string;
 }
@@ -42,6 +43,7 @@ export interface StartFlags extends BeatFlags {
 export async function start(shell: Shell, of: { readonly agent: string; readonly flags: StartFlags }): Promise<number> {
   const { flags } = of;
   checkNames(shell, flags);
+  const labels = typedLabels(shell, flags.label);
   const input = flags.input === undefined ? {} : await readJson(shell, { option: "--input", text: flags.input });
   const files = readFiles(shell, flags.file);
   const settings = flags.api === undefined ? await settingsOf(shell, flags) : null;
@@ -52,7 +54,7 @@ export async function start(shell: Shell, of: { readonly agent: string; readonly
       settings === null
         ? await atApi(shell, flags.api ?? "", of.agent)
         : await withAgent(shell, of.agent, { settings, known: store?.transport ?? null });
-    const started = await startOrRefuse(shell, transport, { agent: name, agentOf, input, files, flags });
+    const started = await startOrRefuse(shell, transport, { agent: name, agentOf, input, files, labels, flags });
     warnOfDropped(shell, name, started);
     if (flags.wait !== true) return await report(shell, transport, started);
     if (!shell.json) shell.terminal.out(headline(shell, transport, started));
@@ -151,15 +153,16 @@ async function startOrRefuse(
     readonly agentOf: Place["agentOf"];
     readonly input: Json;
     readonly files: SentFile[];
+    readonly labels: RunLabels;
     readonly flags: StartFlags;
   },
 ): Promise<Accepted> {
-  const { agent, agentOf, input, files, flags } = of;
+  const { agent, agentOf, input, files, labels, flags } = of;
   const { command } = transport;
   const { tenant = DEFAULT_TENANT, key = null } = flags;
   const by = `${shell.user()}@${shell.host()}`;
   const local = { by, tenant, agentOf, ...tracedByFlag(shell, flags) };
-  const started = await transport.perform("start", { agent, input, files, key }, local);
+  const started = await transport.perform("start", { agent, input, files, key, labels }, local);
   if (started.kind === "agentUnknown") throw agentUnknown(transport, agent);
   if (started.kind === "invalid") throw inputInvalid(shell, transport, { agent, ...started });
   if (started.kind === "fileInvalid") throw fileRefused(shell, OPERATIONS.start, started.why);

@@ -2,7 +2,7 @@
 import { CRACK_NAMES, type Crack } from "../../core/crack.ts";
 import { PHASE_NAMES, type Phase } from "../../core/phases.ts";
 import type { Summary } from "../../operations/views.ts";
-import { titleWords } from "../../render/words.ts";
+import { labelTexts, labelsText, titleWords } from "../../render/words.ts";
 import { GROUPS, type Group, groupOf } from "./groups.ts";
 
 export interface Filters {
@@ -14,11 +14,15 @@ export interface Filters {
   readonly phase: Phase | null;
   /** The agent whose schedule started it. */
   readonly schedule: string | null;
+  /** A label that its start gave it, such as `team=ops`. */
+  readonly label: string | null;
+  /** The run that started it. */
+  readonly parent: string | null;
   /** A first signal of a failure that it gave. */
   readonly crack: Crack | null;
   /** The tenant whose runs are listed; null: that of the caller. The server filters by it. */
   readonly tenant: string | null;
-  /** A part of the ID or of the agent's name; empty: any. */
+  /** A part of the ID, of the agent's name, of the title with the key, or of the labels; empty: any. */
   readonly text: string;
   /** Runs that were created within this time, in hours; null: any. */
   readonly hours: number | null;
@@ -30,7 +34,7 @@ export interface Filters {
 
 export const NO_FILTERS: Filters = {
   ...{ group: null, agent: null, version: null, phase: null, schedule: null, crack: null, tenant: null },
-  ...{ text: "", hours: null, usdAbove: null, takenOver: false },
+  ...{ label: null, parent: null, text: "", hours: null, usdAbove: null, takenOver: false },
 };
 
 export function filtersFrom(query: URLSearchParams): Filters {
@@ -41,6 +45,8 @@ export function filtersFrom(query: URLSearchParams): Filters {
     version: query.get("version"),
     phase: PHASE_NAMES.find((each) => each === query.get("phase")) ?? null,
     schedule: query.get("schedule"),
+    label: query.get("label"),
+    parent: query.get("parent"),
     crack: CRACK_NAMES.find((each) => each === query.get("crack")) ?? null,
     tenant: query.get("tenant"),
     text: query.get("text") ?? "",
@@ -65,7 +71,7 @@ export const changeFilters = (query: URLSearchParams, part: Partial<Filters>): U
   queryOf({ ...filtersFrom(query), ...part });
 
 export function matches(run: Summary, filters: Filters, now: number): boolean {
-  const { group, agent, version, phase, schedule, crack, hours, usdAbove, takenOver } = filters;
+  const { group, agent, version, phase, schedule, label, parent, crack, hours, usdAbove, takenOver } = filters;
   const text = filters.text.trim().toLowerCase();
   return (
     (group === null || groupOf(run) === group) &&
@@ -73,8 +79,11 @@ export function matches(run: Summary, filters: Filters, now: number): boolean {
     (version === null || run.agentVersion === version) &&
     (phase === null || run.phase === phase) &&
     (schedule === null || (run.isScheduled && run.agent === schedule)) &&
+    (label === null || labelTexts(run.labels).includes(label)) &&
+    (parent === null || run.parent === parent) &&
     (crack === null || run.signals.includes(crack)) &&
-    (text === "" || `${run.run} ${run.agent} ${titleWords(run)}`.toLowerCase().includes(text)) &&
+    (text === "" ||
+      `${run.run} ${run.agent} ${titleWords(run)} ${labelsText(run.labels)}`.toLowerCase().includes(text)) &&
     (hours === null || run.createdAt >= now - hours * 3_600_000) &&
     (usdAbove === null || run.spent.usd > usdAbove) &&
     (!takenOver || run.takeovers > 0)

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { CRACK_NAMES } from "../../core/crack.ts";
 import { PHASES, PHASE_NAMES } from "../../core/phases.ts";
 import type { Summary } from "../../operations/views.ts";
+import { labelTexts, shortRun } from "../../render/words.ts";
 import { type Filters, changeFilters, filtersFrom } from "../model/filters.ts";
 import { caller } from "../store/caller.ts";
 import { route, setQuery } from "../store/route.ts";
@@ -21,8 +22,8 @@ export function RunFilters({ children }: { readonly children: ComponentChildren 
         class="text"
         type="search"
         data-filter
-        aria-label="A part of the run ID, of the agent's name, or of the title"
-        placeholder="Run ID, agent or title"
+        aria-label="A part of the run ID, of the agent's name, of the title, of the key, or of a label"
+        placeholder="Run ID, agent, title, key or label"
         value={filters.text}
         onInput={(event) => change({ text: event.currentTarget.value })}
       />
@@ -70,6 +71,8 @@ export function RunFilters({ children }: { readonly children: ComponentChildren 
 function More({ filters, all }: { readonly filters: Filters; readonly all: readonly Summary[] }) {
   const schedules = [...new Set(all.flatMap(({ agent, isScheduled }) => (isScheduled ? [agent] : [])))].toSorted();
   const cracks = CRACK_NAMES.filter((name) => all.some(({ signals }) => signals.includes(name)));
+  const labels = [...new Set(all.flatMap((run) => labelTexts(run.labels)))].toSorted();
+  const parents = [...new Set(all.flatMap(({ parent }) => (parent === null ? [] : [parent])))].toSorted();
   const usd = filters.usdAbove;
   return (
     <>
@@ -78,6 +81,20 @@ function More({ filters, all }: { readonly filters: Filters; readonly all: reado
           {...{ label: "Schedule", any: "With or without schedule", value: filters.schedule }}
           options={schedules.map((name) => [name, `Schedule of ${name}`])}
           onPick={(schedule) => change({ schedule })}
+        />
+      )}
+      {labels.length === 0 && filters.label === null ? null : (
+        <Choice
+          {...{ label: "Label", any: "With or without label", value: filters.label }}
+          options={labels.map((each) => [each, each])}
+          onPick={(label) => change({ label })}
+        />
+      )}
+      {parents.length === 0 && filters.parent === null ? null : (
+        <Choice
+          {...{ label: "Parent", any: "Of any parent", value: filters.parent }}
+          options={parents.map((each) => [each, `Child of ${shortRun(each)}`])}
+          onPick={(parent) => change({ parent })}
         />
       )}
       {cracks.length === 0 && filters.crack === null ? null : (

@@ -2,7 +2,7 @@
 import type { Damaged } from "../../ports/run-table.ts";
 import type { Summary } from "../../operations/views.ts";
 import { budgetWords } from "../../render/meters.ts";
-import { shortRun, titleWords } from "../../render/words.ts";
+import { labelsText, shortRun, titleWords } from "../../render/words.ts";
 import { dollarsIn } from "../model/budget.ts";
 import { groupOf, phaseWords } from "../model/groups.ts";
 import { now } from "../store/clock.ts";
@@ -51,16 +51,17 @@ export const RunRow = ({ run, ...place }: { readonly run: Summary } & RowPlace) 
   </div>
 );
 
-/** What the run is about with its agent and ID; without a title, its agent and ID. */
+/** What the run is about with its agent, its ID and its labels; without a title, these alone. */
 function Names({ run: { run, agent, ...about } }: { readonly run: Summary }) {
   const title = titleWords(about);
+  const who = [title === "" ? "" : agent, shortRun(run), labelsText(about.labels)].filter((word) => word !== "");
   return (
     <>
       <b class="cut" title={title}>
         {title === "" ? agent : title}
       </b>
-      <span class="mono quiet cut" title={run}>
-        {title === "" ? shortRun(run) : `${agent} ${shortRun(run)}`}
+      <span class="mono quiet cut" title={[run, labelsText(about.labels)].join(" ").trim()}>
+        {who.join(" ")}
       </span>
     </>
   );

@@ -18,7 +18,7 @@ import { go, hrefOf, route } from "../store/route.ts";
 import { follow, followed } from "../store/run.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import type { Json } from "../../core/json.ts";
-import { count, short, shortRun, titleWords } from "../../render/words.ts";
+import { count, labelTexts, short, shortRun, titleWords } from "../../render/words.ts";
 import { Actions } from "./actions.tsx";
 import { Audit } from "./audit.tsx";
 import { Cost } from "./cost.tsx";
@@ -245,6 +245,11 @@ function Facts({ run }: { readonly run: Shown }) {
         checkpoint <When at={lastCheckpointAt} />
       </li>
       <li>agent version {agentVersion}</li>
+      {labelTexts(run.labels).map((label) => (
+        <li key={label}>
+          <a href={hrefOf(["runs"], { label })}>{label}</a>
+        </li>
+      ))}
       {run.assigned === null ? null : <li>assigned to {run.assigned.to}</li>}
       {parent === null ? null : (
         <li>

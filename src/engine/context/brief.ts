@@ -14,14 +14,14 @@ export function briefOf(
   state: State,
   { budget, before }: { readonly budget: Limits | null; readonly before?: RowBrief | undefined },
 ): RowBrief {
+  // What was made at the start stays.
+  const { asks: _, ...kept } = before ?? {};
   return {
+    ...kept,
     limits: budget === null ? (before?.limits ?? {}) : limitedIn(limitsInAll(state, budget)),
     cracks: Object.keys(state.cracks ?? {}),
     isScheduled: before?.isScheduled ?? false,
     ...(asksHuman(state) && { asks: true }),
-    ...(before?.title !== undefined && { title: before.title }),
-    ...(before?.startKey !== undefined && { startKey: before.startKey }),
-    ...(before?.trace !== undefined && { trace: before.trace }),
   };
 }
 

@@ -13,6 +13,7 @@ import { checksumOf } from "../../codec/checksum.ts";
 import { NOTHING_SEALED, encodeSnapshot } from "../../codec/snapshot.ts";
 import { asJson } from "../../codec/value.ts";
 import { bornFrom } from "../../protocol/ids.ts";
+import type { RunLabels } from "../../core/ids.ts";
 import type { Json } from "../../core/json.ts";
 import { LOWEST_LEVEL, neededLevel } from "../../core/levels.ts";
 import type { RunFiring } from "../../core/run-firing.ts";
@@ -73,6 +74,8 @@ export async function prepareCreation(
     readonly key?: string | null;
     /** The trace that starts it (`RowBrief.trace`); absent: none does. */
     readonly trace?: string | undefined;
+    /** What its caller calls it besides; absent: nothing. */
+    readonly labels?: RunLabels | undefined;
   },
 ): Promise<Creation> {
   const { agent, tenant, run, parent, by, grant, depth, expected, isScheduled = false, files: contents = [] } = of;
@@ -92,7 +95,7 @@ export async function prepareCreation(
   });
   const state = expected === undefined ? begun : { ...begun, expected };
   const inputDigest = inputDigestOf(of.task, files);
-  const names = runNames(world, { agent, run, task: of.task, key: of.key ?? null });
+  const names = runNames(world, { agent, run, task: of.task, key: of.key ?? null, labels: of.labels });
   const { restored, trace } = of;
   return storeCreation(world, { agent, tenant, parent, state, inputDigest, isScheduled, names, restored, trace });
 }

@@ -1,16 +1,18 @@
 /**
- * What a list shows of a run in place of its ID alone: a title, and the beginning of the key of its start. Both are made
- * once, when the run is created, and stand in its row (`protocol/row-brief.ts`).
+ * What a list shows of a run in place of its ID alone: a title, the beginning of the key of its start, and its labels. All
+ * are made once, when the run is created, and stand in its row (`protocol/row-brief.ts`).
  */
 import type { Agent } from "../../ports/agent.ts";
 import { SIZES } from "../../codec/limits.ts";
+import type { RunLabels } from "../../core/ids.ts";
+import { BOUNDS } from "../../core/limits.ts";
 import type { Json } from "../../core/json.ts";
 import type { RowBrief } from "../../protocol/row-brief.ts";
 import type { World } from "../../ports/world.ts";
 import { alarm } from "../../history/alarm.ts";
 import { redactionIn } from "../../history/secrets.ts";
 
-export type RunNames = Pick<RowBrief, "title" | "startKey">;
+export type RunNames = Pick<RowBrief, "title" | "startKey" | "labels">;
 
 /**
  * The title by the agent's function, else an excerpt of the input. A function that throws or returns no text raises an alarm
@@ -18,7 +20,13 @@ export type RunNames = Pick<RowBrief, "title" | "startKey">;
  */
 export function runNames(
   world: Pick<World, "clock" | "telemetry" | "secrets">,
-  start: { readonly agent: Agent; readonly run: string; readonly task: Json; readonly key: string | null },
+  start: {
+    readonly agent: Agent;
+    readonly run: string;
+    readonly task: Json;
+    readonly key: string | null;
+    readonly labels?: RunLabels | undefined;
+  },
 ): RunNames {
   const shown = (text: string, bytesMax: number): string => cut(oneLine(redactionIn(world).text(text)), bytesMax);
   // In a text nothing tells that a value had the name of a credential.
@@ -30,7 +38,14 @@ export function runNames(
   const left = SIZES.titleBytesMax - Buffer.byteLength(shown(title, SIZES.titleBytesMax));
   const startKey = shown(key, Math.max(SIZES.keyShownBytesMax, left));
   const cutTitle = shown(title, SIZES.titleBytesMax - Buffer.byteLength(startKey));
-  return { ...(cutTitle !== "" && { title: cutTitle }), ...(startKey !== "" && { startKey }) };
+  const labels = Object.entries(redactionIn(world).json(start.labels ?? {}) as RunLabels).map(
+    ([name, value]) => [name, cut(value, BOUNDS.labelBytesMax)] as const,
+  );
+  return {
+    ...(cutTitle !== "" && { title: cutTitle }),
+    ...(startKey !== "" && { startKey }),
+    ...(labels.length > 0 && { labels: Object.fromEntries(labels) }),
+  };
 }
 
 /** A key that cairn drew for a start without one. It names nothing that a reader knows. */

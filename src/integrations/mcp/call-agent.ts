@@ -13,6 +13,7 @@ import {
   inputRequired,
 } from "@modelcontextprotocol/server";
 import type { Client } from "../../client/client.ts";
+import type { RunLabels } from "../../core/ids.ts";
 import { CairnError } from "../../client/errors.ts";
 import type { Abilities } from "./abilities.ts";
 import { taskIn } from "./agent-tools.ts";
@@ -21,8 +22,9 @@ import { inputRequestsOf } from "./input-requests.ts";
 import { progressText } from "./progress.ts";
 import { type Run, resultOf, taskOf } from "./task.ts";
 
-/** The field of `_meta` with the client's idempotency key. */
+/** The fields of `_meta` with the client's idempotency key, and with the labels of the run, which the API checks. */
 const KEY_META = "cairn-run/idempotency-key";
+const LABELS_META = "cairn-run/labels";
 
 /** The longest call. The run goes on after it, and another call with the same key waits on. */
 const CALL_MS_MAX = 30 * 60_000;
@@ -85,9 +87,10 @@ async function runOf(cairn: Client, { name, given, context }: Call): Promise<Cal
   }
   const agent = (await cairn.agents()).agents.find((each) => each.name === name);
   if (agent === undefined) throw toolUnknown(name);
-  const { [KEY_META]: key, traceparent, tracestate } = context.mcpReq._meta ?? {};
+  const { [KEY_META]: key, [LABELS_META]: labels, traceparent, tracestate } = context.mcpReq._meta ?? {};
   const started = await cairn.start(name, taskIn(agent, given), {
     ...(typeof key === "string" && { key }),
+    ...(labels !== undefined && { labels: labels as RunLabels }),
     ...(typeof traceparent === "string" && { traceparent }),
     ...(typeof tracestate === "string" && { tracestate }),
   });

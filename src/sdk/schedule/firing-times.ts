@@ -5,6 +5,7 @@
  */
 import { issuesIn, parsedOption } from "../issues.ts";
 import { asJson } from "../../codec/value.ts";
+import { wrongWithLabels } from "../../core/ids.ts";
 import { parseCron } from "./cron.ts";
 import type { Schedule } from "../../ports/agent.ts";
 import type { ScheduleOptions } from "./schedule.ts";
@@ -50,20 +51,24 @@ const optionsSchema = z.strictObject({
   input: z.unknown().optional(),
   overlap: z.enum(["skip", "allow"]).optional(),
   missed: z.enum(["latest", "skip"]).optional(),
+  labels: z.record(z.string(), z.string()).optional(),
 });
 
 /** Parses the schedule options of an agent with this task schema. A returned text says what is wrong with them. */
 export function parseSchedule(options: ScheduleOptions, task: z.ZodType): Schedule | string {
   const checked = parsedOption(optionsSchema, options);
   if (!checked.success) return issuesIn(checked.error).join("; ");
-  const { every, timezone = "UTC", overlap = "skip", missed = "latest" } = checked.data;
+  const { every, timezone = "UTC", overlap = "skip", missed = "latest", labels } = checked.data;
   const times = parsed({ every, timezone });
   if (typeof times === "string") return times;
   const input = asJson(checked.data.input ?? {});
   if (!input.ok) return `input: ${input.why}`;
   const wrong = task.safeParse(input.json).error?.issues[0];
   if (wrong !== undefined) return `${["input", ...wrong.path].join(".")}: ${wrong.message}`;
-  return { every, timezone, input: input.json, overlap, missed };
+  const schedule = { every, timezone, input: input.json, overlap, missed };
+  if (labels === undefined) return schedule;
+  const why = wrongWithLabels(labels);
+  return why === null ? { ...schedule, labels } : `labels: ${why}`;
 }
 
 function parsed({ every, timezone }: Of): FiringTimes | string {

@@ -3,6 +3,8 @@
  * the same in both worlds. Without EventBridge, `firing-times.ts` computes the times.
  */
 
+import type { RunLabels } from "../../core/ids.ts";
+
 /** When cairn starts runs of an agent, and with which input (`docs/triggers.md`). */
 export interface ScheduleOptions<Input = unknown> {
   /** `rate(5 minutes)`, `cron(0 8 ? * MON-FRI *)` or `at(2027-01-31T08:00:00)`. */
@@ -15,6 +17,8 @@ export interface ScheduleOptions<Input = unknown> {
   readonly overlap?: "skip" | "allow";
   /** Firings missed while no process ran: `latest` (default) makes up for the latest one, `skip` for none. */
   readonly missed?: "latest" | "skip";
+  /** Labels of each run that it starts, by which lists find it. */
+  readonly labels?: RunLabels;
 }
 
 /**

@@ -53,6 +53,7 @@ describe("a row as an item", () => {
       titled,
       { ...titled, startKey: "o", asks: true as const },
       { ...named, startKey: "o" },
+      { ...named, labels: { team: "ops", env: "prod west" } },
       { limits: {}, cracks: [], isScheduled: false },
     ]) {
       expect(rowOf(rowItem({ ...rowWith(), brief: each }))).toEqual({ ...rowWith(), brief: each });

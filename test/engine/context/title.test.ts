@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Agent } from "../../../src/index.ts";
+import { type RunLabels, wrongWithLabels } from "../../../src/core/ids.ts";
 import type { Json } from "../../../src/core/json.ts";
 import { runNames } from "../../../src/engine/context/title.ts";
 import { forkRun } from "../../../src/operations/fork.ts";
@@ -105,5 +106,50 @@ describe("the title of a run", () => {
       expect([named, await found(named)]).toEqual([named, 0]);
     const forked = await forkRun(world, { run, at: 0, agent, key: null, by: "ann", confirmed: true });
     expect(forked).toMatchObject({ row: { brief: { title: "Refund of order 17" } } });
+  });
+});
+
+describe("the labels of a run", () => {
+  test("stay in the row after beats and in a fork, without secrets, and its children do not get them", async () => {
+    const harness = createChainHarness();
+    const { world } = harness;
+    const agent = scriptedAgent({});
+    const labels = { team: "ops", password: "Tz7-kel-04", note: `ghp_${"a1B2c3".repeat(6)}` };
+    const started = await startRun(world, { agent, input: {}, tenant: "local", idempotencyKey: "k", labels });
+    const { run } = started.kind === "started" ? started.row : expect.fail(started.kind);
+    await runUntilIdle(harness, agent);
+    const kept = {
+      team: "ops",
+      password: expect.stringMatching(/^\[redacted /),
+      note: expect.stringMatching(/^\[redacted/),
+    };
+    expect(rowOf(harness, run)).toMatchObject({ status: "completed", brief: { labels: kept } });
+    expect((await show(world, run))?.labels).toEqual(kept);
+    const of = { run, at: 0, agent, key: null, by: "ann", confirmed: true };
+    for (const fork of [of, { ...of, input: {} }])
+      expect(await forkRun(world, fork)).toMatchObject({ row: { brief: { labels: kept } } });
+  });
+
+  test.each<[string, RunLabels, string | null]>([
+    ["fit", { team: "ops", "cost.center_4-x": "1".repeat(64) }, null],
+    ["are none", {}, null],
+    ["are too many", Object.fromEntries(Array.from({ length: 9 }, (_, at) => [`l${at}`, "x"])), "there are 9 labels"],
+    ["have a name in upper case", { Team: "ops" }, '"Team" is no name of a label'],
+    ["have a name that is too long", { ["t".repeat(33)]: "ops" }, "is no name of a label"],
+    ["have a name that is none in JavaScript", JSON.parse('{"__proto__":"x"}') as RunLabels, "is no name of a label"],
+    ["have an empty value", { team: "" }, "the label team needs a value"],
+    ["have a value with a space around it", { team: " ops" }, "the label team needs a value"],
+    ["have a value on two lines", { team: "ops\nprod" }, "the label team needs a value"],
+    ["have a value that is half a character", { team: "\ud800" }, "the label team needs a value"],
+    ["have a value of too many bytes", { team: "\u00e4".repeat(33) }, "the label team has more than 64 bytes"],
+    [
+      "have too many bytes together",
+      { a: "x".repeat(64), b: "x".repeat(64), c: "x".repeat(64), d: "x".repeat(61) },
+      "the labels have 257 bytes together, and 256 are allowed",
+    ],
+  ])("are judged: they %s", (_, labels, wrong) => {
+    const found = wrongWithLabels(labels);
+    if (wrong === null) expect(found).toBeNull();
+    else expect(found).toContain(wrong);
   });
 });

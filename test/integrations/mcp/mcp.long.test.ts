@@ -53,6 +53,21 @@ describe.each([
     expect(textIn(await client.callTool(call("send", "k1")))).toContain("KeyConflict");
   });
 
+  test("starts a run with the labels of the call, or says what is wrong with them", async () => {
+    const server = await protocolServer();
+    const client = await open(server, { era });
+    const labelled = (labels: unknown) => ({ ...call("look"), _meta: { "cairn-run/labels": labels } });
+    expect(textIn(await client.callTool(labelled({ team: "ops" })))).toBe("did look: succeeded");
+    const [run = ""] = await server.runs();
+    expect(await server.world.table.read(run, Date.now())).toMatchObject({ brief: { labels: { team: "ops" } } });
+    for (const [wrong, why] of [
+      [{ Team: "ops" }, "is no name of a label"],
+      ["team=ops", "RequestInvalid"],
+    ] as const)
+      expect(textIn(await client.callTool(labelled(wrong)))).toContain(why);
+    expect(await server.runs()).toHaveLength(1);
+  });
+
   test("says which agent there is not, and what is wrong with the arguments", async () => {
     const server = await protocolServer();
     const client = await open(server, { era });

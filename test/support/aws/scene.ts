@@ -1,4 +1,5 @@
 /** A small run on the AWS world, driven like a chain: the next attempt follows a failed one. */
+import type { RunLabels } from "../../../src/core/ids.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import type { Payload } from "../../../src/protocol/chain.ts";
 import { StoreUnreachable, type World } from "../../../src/ports/world.ts";
@@ -33,10 +34,10 @@ export async function again<T>(act: (retry: number) => Promise<T>): Promise<T> {
 
 export async function started(
   world: World,
-  of: { readonly agent: Agent; readonly tenant: string; readonly key: string },
+  of: { readonly agent: Agent; readonly tenant: string; readonly key: string; readonly labels?: RunLabels },
 ): Promise<Payload> {
-  const { agent, tenant, key: idempotencyKey } = of;
-  const outcome = await again(() => startRun(world, { agent, input: {}, tenant, idempotencyKey }));
+  const { agent, tenant, key: idempotencyKey, labels } = of;
+  const outcome = await again(() => startRun(world, { agent, input: {}, tenant, idempotencyKey, labels }));
   if (!("row" in outcome)) throw new Error(`it was not started: ${outcome.kind}`);
   const { run, born, chain, epoch } = outcome.row;
   return { run, born, chain, epoch, agent: agent.name };

@@ -83,6 +83,12 @@ const faultOf = (attribute: Attribute): string =>
 
 const STATUSES: ReadonlySet<string> = new Set(["queued", ...PHASE_NAMES.map((phase) => PHASES[phase].status)]);
 
+/** Names and values take turns. */
+function labelsIn(text: string): RowBrief["labels"] & {} {
+  const lines = text.split("\n");
+  return Object.fromEntries(lines.flatMap((name, at) => (at % 2 === 0 ? [[name, lines[at + 1] ?? ""]] : [])));
+}
+
 /** Reads typed values. A missing or malformed value becomes an empty one, and `faulty` remembers its attribute. */
 class Reader {
   readonly #item: Item;
@@ -203,7 +209,7 @@ class Reader {
     const limits = METERS.flatMap((meter, index) =>
       list[index]?.NULL === true ? [] : [[meter, this.#numberOf("brief", list[index])] as const],
     );
-    const [names, isScheduled, asks, title, startKey, trace] = list.slice(METERS.length);
+    const [names, isScheduled, asks, title, startKey, trace, labels] = list.slice(METERS.length);
     const cracks = this.#sound("brief", names?.S, "");
     return {
       limits: Object.fromEntries(limits),
@@ -213,6 +219,7 @@ class Reader {
       ...(title?.S !== undefined && { title: title.S }),
       ...(startKey?.S !== undefined && { startKey: startKey.S }),
       ...(trace?.S !== undefined && { trace: trace.S }),
+      ...(labels?.S !== undefined && { labels: labelsIn(labels.S) }),
     };
   }
 

@@ -46,16 +46,26 @@ const restoredValue = ({ at, asOf, version, epoch, waits, checked }: RestoredMar
 
 /**
  * The brief as a list: the limits in the order of the meters, then the names in one text, then whether it is scheduled,
- * whether it asks a human, its title, its key and the trace that started it. What is absent at its end is left out.
+ * whether it asks a human, its title, its key, the trace that started it, and its labels, each on a line of one text. What is
+ * absent at its end is left out.
  */
-const briefValue = ({ limits, cracks, isScheduled, asks, title, startKey, trace }: RowBrief): AttributeValue => ({
+const briefValue = ({ limits, cracks, isScheduled, asks, title, startKey, trace, labels }: RowBrief): AttributeValue => ({
   L: [
     ...METERS.map((meter) => numberOrNull(limits[meter]) ?? { NULL: true }),
     text(cracks.join(" ")),
     { BOOL: isScheduled },
-    ...shortest([asks === true ? { BOOL: true } : null, textOrNull(title), textOrNull(startKey), textOrNull(trace)]),
+    ...shortest([
+      asks === true ? { BOOL: true } : null,
+      textOrNull(title),
+      textOrNull(startKey),
+      textOrNull(trace),
+      labelsValue(labels),
+    ]),
   ],
 });
+
+const labelsValue = (labels: RowBrief["labels"]): AttributeValue | null =>
+  labels === undefined ? null : text(Object.entries(labels).flat().join("\n"));
 
 /** Without the absent values at the end. */
 const shortest = (values: readonly (AttributeValue | null)[]): AttributeValue[] =>
