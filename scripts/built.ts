@@ -24,7 +24,7 @@ const ROOT = join(import.meta.dirname, "..");
 const BUILDS = join(ROOT, "build", "by-digest");
 
 /** All that a build reads: the sources, what is copied, the programs that build, and the versions of the packages. */
-const FOLDERS = ["src", "infra", "functions", "templates", "packages", "scripts", "agents"] as const;
+const FOLDERS = ["src", "infra", "functions", "templates", "packages", "scripts", "agents", "docs"] as const;
 const FILES = ["package.json", "package-lock.json", "tsconfig.json", "tsconfig.package.json", "README.md", "LICENSE"];
 
 function digestOfSources(): string {

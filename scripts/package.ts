@@ -13,6 +13,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { FUNCTION_CONDITION, PACKAGES_ON_USE, isForFunctions } from "../infra/entry-points.ts";
 import { EVENTS, FUNCTIONS } from "../infra/names.ts";
 import { type OutputChunk, type Plugin, rolldown } from "rolldown";
+import { USER_PAGES } from "./docs/pages.ts";
 import { packedReadme } from "./packed-readme.ts";
 import { AWS_PACKAGES } from "../src/ports/aws-packages.ts";
 import { PROVIDER_PACKAGES } from "../src/ports/named-models.ts";
@@ -85,7 +86,7 @@ async function main(): Promise<void> {
   writeFileSync(join(OUT, "package.json"), `${JSON.stringify(own, null, 2)}\n`);
   cpSync(join(ROOT, "templates"), join(OUT, "templates"), { recursive: true, filter: (from) => !from.includes("/.") });
   cpSync(join(ROOT, "LICENSE"), join(OUT, "LICENSE"));
-  writeReadme(manifest);
+  writePages(manifest);
   writeCreate(manifest);
   const files = filesIn(OUT);
   const bytes = files.reduce((sum, file) => sum + statSync(file).size, 0);
@@ -244,7 +245,7 @@ function packed(manifest: Manifest, imported: ReadonlySet<string>) {
         return [path, js.endsWith(".js") ? { types, ...inBrowsers, ...inFunctions, default: js } : js];
       }),
     ),
-    files: ["dist", "templates"],
+    files: ["dist", "templates", "docs"],
     dependencies: Object.fromEntries(versions.filter(([each]) => !isPeer(each))),
     peerDependencies: Object.fromEntries([
       ...versions.filter(([each]) => PEERS.has(each)).map(([each, range]) => [each, RANGES[each] ?? range]),
@@ -254,11 +255,15 @@ function packed(manifest: Manifest, imported: ReadonlySet<string>) {
   };
 }
 
-/** After all else, because its links depend on what the package has. */
-function writeReadme({ repository }: Manifest): void {
-  const has = (path: string): boolean => existsSync(join(OUT, path));
-  const text = readFileSync(join(ROOT, "README.md"), "utf8");
-  writeFileSync(join(OUT, "README.md"), packedReadme(text, { has, repository }));
+/** The README and the pages that users read. After all else, because their links depend on what the package has. */
+function writePages({ repository }: Manifest): void {
+  const pages = ["README.md", ...USER_PAGES];
+  const has = (path: string): boolean => pages.includes(path) || existsSync(join(OUT, path));
+  mkdirSync(join(OUT, "docs"));
+  for (const page of pages) {
+    const text = readFileSync(join(ROOT, page), "utf8");
+    writeFileSync(join(OUT, page), packedReadme(text, { page, has, repository }));
+  }
 }
 
 /** The package behind `npm create cairn-run`, with the version of this one, which it runs. */

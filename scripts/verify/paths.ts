@@ -19,6 +19,7 @@ export const OPTIONAL_STEPS = [
   "localstack", // the AWS world on an emulator
   "deployments", // whole deployments on it, and their faults
   "benchmarks", // the benchmarks start and end
+  "site", // the pages as a site
 ] as const;
 export type OptionalStep = (typeof OPTIONAL_STEPS)[number];
 
@@ -141,6 +142,7 @@ export const TABLE: readonly Row[] = [
     paths: ["scripts/package.ts", "scripts/packed-readme.ts", "scripts/sizes.ts"],
     steps: ["package"],
   },
+  { name: "site", paths: ["site/", "scripts/docs"], steps: ["site"] },
   { name: "Chromium", paths: ["scripts/chromium.ts", "scripts/screenshots.ts"], steps: ["browser"] },
   { name: "cost", paths: ["scripts/cost", "scripts/contention.ts", "scripts/idle.ts"], steps: ["benchmarks"] },
   { name: "scripts", paths: ["scripts/"], steps: [] },

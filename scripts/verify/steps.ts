@@ -110,12 +110,14 @@ const OPTIONAL: Readonly<Record<Exclude<OptionalStep, keyof typeof ON_LOCALSTACK
       script("cost of beats", "scripts/cost.ts"),
     ],
   },
+  site: { outside: [script("site of the pages", "scripts/docs.ts", "--build")] },
 };
 
 const downloadsFor = (steps: ReadonlySet<OptionalStep>): readonly Step[] => [
   PLATFORM,
   PACKAGES,
   ...(steps.has("browser") ? [download("Chromium installed", "scripts/chromium.ts")] : []),
+  ...(steps.has("site") ? [download("generator of the site", "scripts/docs.ts", "--install")] : []),
   ...(LOCALSTACK_STEPS.some((step) => steps.has(step))
     ? [download("LocalStack installed", "localstack/main.ts", "install")]
     : []),

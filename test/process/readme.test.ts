@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { anchorOf } from "../../scripts/docs/anchor.ts";
 import { MAIN } from "../support/processes/program.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -93,10 +94,5 @@ test("the README leads to every page, directly or through other pages", () => {
 
 /** The anchors that GitHub makes of the headings of a page. */
 function headingsIn(file: string): readonly string[] {
-  return [...read(file).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
-    heading
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N} _-]/gu, "")
-      .replaceAll(" ", "-"),
-  );
+  return [...read(file).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => anchorOf(heading));
 }

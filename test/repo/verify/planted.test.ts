@@ -68,6 +68,7 @@ const SEEN_BY: Readonly<Record<string, string>> = {
   "helpers of the kernel's tests": "test/slow/crash/crash.test.ts",
   contract: "scripts/contract.ts",
   packing: "test/slow/package/package.test.ts",
+  site: "scripts/docs.ts",
   Chromium: "test/browser/console.test.ts",
   cost: "scripts/cost.ts",
 };
@@ -78,6 +79,7 @@ const PROGRAMS: Readonly<Record<string, OptionalStep>> = {
   "scripts/sim.ts": "simulation",
   "scripts/cost.ts": "benchmarks",
   "bench/main.ts": "benchmarks",
+  "scripts/docs.ts": "site",
 };
 
 test("each row that asks for a step has a planted fault, or names what would find one in such a step", () => {

@@ -12,6 +12,7 @@ import { dirname, join } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { builtPackages } from "../../../scripts/built.ts";
+import { USER_PAGES } from "../../../scripts/docs/pages.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
 import { sampled } from "../../support/gate/stride.ts";
 import { envWith, startDev } from "./dev-server.ts";
@@ -157,11 +158,19 @@ test("init --aws names the clients of AWS that the package asks for", () => {
   expect(Object.entries(manifestIn(join(dir, "my-aws"))["dependencies"] ?? {}).filter(clients)).toEqual(asked);
 });
 
-test("each relative link of its README leads to a file that it has", () => {
+test("it has the pages for users, and each relative link of them and of its README leads to a file that it has", () => {
   const own = join(dirname(main), "..", "..");
+  expect(
+    readdirSync(join(own, "docs"))
+      .map((name) => `docs/${name}`)
+      .toSorted(),
+  ).toEqual(USER_PAGES.toSorted());
   const readme = readFileSync(join(own, "README.md"), "utf8");
-  const links = [...readme.matchAll(/\]\((?![a-z]+:|#)([^)#]+)/g)].map(([, path = ""]) => path);
-  expect(links.filter((path) => !existsSync(join(own, path)))).toEqual([]);
+  for (const page of ["README.md", ...USER_PAGES]) {
+    const prose = readFileSync(join(own, page), "utf8").replaceAll(/^```[^]*?^```$/gm, "");
+    const links = [...prose.matchAll(/\]\((?![a-z]+:|#)([^)#]+)/g)].map(([, path = ""]) => join(dirname(page), path));
+    expect([page, ...links.filter((path) => !existsSync(join(own, path)))]).toEqual([page]);
+  }
   expect(readme).toContain("npx cairn-run init my-agents");
 });
 
