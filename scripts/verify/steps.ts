@@ -110,7 +110,7 @@ const OPTIONAL: Readonly<Record<Exclude<OptionalStep, keyof typeof ON_LOCALSTACK
       script("cost of beats", "scripts/cost.ts"),
     ],
   },
-  site: { outside: [script("site of the pages", "scripts/docs.ts", "--build")] },
+  site: { shared: [script("site of the pages", "scripts/docs.ts", "--build")] },
 };
 
 const downloadsFor = (steps: ReadonlySet<OptionalStep>): readonly Step[] => [

@@ -40,7 +40,7 @@ test("asks for no key where no model is of the gateway", async () => {
 });
 
 const guide = fromToolLoopAgent(
-  { version: "agent-v1", tools: {}, settings: { model: "anthropic/claude-haiku-4-5" } },
+  { ...{ version: "agent-v1" }, tools: {}, settings: { model: "anthropic/claude-haiku-4-5" } },
   { name: "guide", version: "1", task: z.object({}) },
 );
 
@@ -68,6 +68,6 @@ test("such an agent is refused when it is loaded from its file or given as an ob
 const GUIDE = `
 import { fromToolLoopAgent } from ${JSON.stringify(join(import.meta.dirname, "../../src/index.ts"))};
 import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
-const agent = { version: "agent-v1", tools: {}, settings: { model: "anthropic/claude-haiku-4-5" } };
+const agent = { ...{ version: "agent-v1" }, tools: {}, settings: { model: "anthropic/claude-haiku-4-5" } };
 export const guide = fromToolLoopAgent(agent, { name: "guide", version: "1", task: z.object({}) });
 `;

@@ -37,4 +37,4 @@ export function poolHere() {
   return { clock, pool, begun, ended, begin };
 }
 
-export const reply = { route: "end" } as Partial<Reply> as Reply;
+export const reply = { route: "done" } as Partial<Reply> as Reply;
