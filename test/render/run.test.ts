@@ -134,6 +134,17 @@ look for that key in the external service, then type one of these:
     expect(text).toMatch(/\ncontinues +in 30s, at 20:00:30$/);
   });
 
+  it("says which try a child is at, and after what, at the child and at its parent", () => {
+    const again = { try: 2, tries: 3, after: "ModelUnavailable: no model answered for 2 hours" };
+    const words = "try 2 of 3 after: ModelUnavailable: no model answered for 2 hours";
+    expect(renderRun({ ...blocked, again }, { ...PAGE, command })).toMatch(`\ngoes on     ${words}\n`);
+    const child = {
+      ...{ run: RUN, agent: "worker", call: "c1", try: 1, grant: {}, deadline: null, superseded: false, late: false },
+      ...{ asked: false, dispatch: 1, settlesAt: null, again },
+    };
+    expect(renderRun({ ...blocked, children: [child] }, { ...PAGE, width: 200, command })).toContain(`c1, ${words}`);
+  });
+
   it("says of a scheduled run when it was due, and whether it makes up for a missed time", () => {
     const firing = { schedule: "travel", dueAt: NOW - 3_600_000, previousDueAt: NOW - 7_200_000, makesUp: true };
     const before = "of schedule travel, due 19:00:00, the one before 18:00:00, makes up for a missed time";
@@ -292,6 +303,12 @@ describe("the timeline", () => {
         { kind: "RecoveryDecided", rule: "call", why: "timeout", action: { kind: "again", call: "c1" } },
         { kind: "RecoveryDecided", rule: "R", why: "busy", action: { kind: "retry", at: NOW + 18_000 } },
         { kind: "RecoveryDecided", rule: "R", why: "empty", action: { kind: "nudge", text: "x" } },
+        {
+          kind: "RecoveryDecided",
+          rule: "R",
+          why: "away",
+          action: { kind: "tryAgain", failure: {}, try: 2, tries: 3 },
+        },
         { kind: "RecoveryDecided", rule: "R", why: "no money", action: { kind: "abort", failure: {} } },
         { kind: "RunEnded", status: "failed", failure: { code: "BudgetExhausted", message: "no money" } },
       ),
@@ -303,6 +320,7 @@ describe("the timeline", () => {
       "↻ book (c1) gave no answer: timeout",
       "↻ the model is asked again in 4s (R): busy",
       "↻ the model is told (R): empty",
+      "↻ goes on with try 2 of 3 after: away",
       "✖ gives up (R): no money",
       "■ failed, BudgetExhausted: no money",
     ]);

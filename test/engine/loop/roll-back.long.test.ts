@@ -6,6 +6,8 @@ import {
   type ScriptedReply,
   childTool,
   debate,
+  hierarchical,
+  orchestrator,
   pipeline,
   planExecute,
   react,
@@ -260,6 +262,49 @@ test("a drafter that revises asks before a call that is equal to one of an earli
   );
   const asked = await playRun(agent);
   expect(asked.shown).toMatchObject({ status: "waiting", gates: [{ call: "c2" }] });
+  assertSafety("nothing is made again in silence", () => expect(desk.log).toEqual(["book LH1"]));
+});
+
+/** A boss of two rounds that books by itself, and a clerk that acts nowhere. */
+const BOSS = {
+  ...{ workers: ["clerk"], rounds: 2, maxBeats: 40, merger: { instructions: "Merge." } },
+  boss: { instructions: "Hand out.", tools: ["book"] },
+};
+
+test.each([
+  ["orchestrator", orchestrator(BOSS)],
+  ["hierarchical", hierarchical({ ...BOSS, levels: 3 })],
+  [
+    "pipeline with an orchestrator in its stage",
+    pipeline({ stages: [{ name: "work", instructions: "Work.", topology: orchestrator(BOSS), gate: () => true }] }),
+  ],
+])("another round of a boss asks before a call that is equal to one of an earlier round: %s", async (_, topology) => {
+  const desk = new Desk();
+  const clerk = roleAgent(react({ maxBeats: 5 }), {
+    name: "clerk",
+    reply: () => ({ text: "a memo of the clerk" }),
+  }).agent;
+  const { agent } = roleAgent(topology, {
+    reply: ({ instructions, messages, calls }: Conversation): ScriptedReply => {
+      if (instructions.includes("Merge.")) return { text: "merged" };
+      const isLater = messages.some(({ text }) => text.startsWith("Reports so far"));
+      if (calls.length > 0) return { text: "that is all" };
+      const book = { tool: "book", args: { flight: "LH1" } };
+      return { calls: isLater ? [book] : [{ tool: "clerk", args: {} }, book] };
+    },
+    tools: {
+      book: bookingTool(desk, {}),
+      clerk: childTool({
+        agent: "clerk",
+        description: "",
+        input: z.object({}),
+        output: z.string(),
+        budget: { beats: 5 },
+      }) as Tool,
+    },
+  });
+  const asked = await playRun(agent, { others: [clerk] });
+  expect(asked.shown).toMatchObject({ status: "waiting", gates: [{ tool: "book" }] });
   assertSafety("nothing is made again in silence", () => expect(desk.log).toEqual(["book LH1"]));
 });
 
