@@ -37,6 +37,14 @@ export interface SecretSeen {
   readonly mend: string;
 }
 
+/** The server of a model of one's own, at the address that agents name. */
+export interface ModelServerSeen {
+  readonly address: string;
+  readonly agents: readonly string[];
+  /** Why it gave no answer of HTTP; null: it answers. */
+  readonly silent: string | null;
+}
+
 /** Everything that the checks of agents need. */
 export interface AgentsCase {
   /** The Node version that runs the doctor, such as `v24.9.0`. */
@@ -45,6 +53,8 @@ export interface AgentsCase {
   /** Agent files that cannot be loaded, and why. */
   readonly broken: readonly string[];
   readonly secrets: readonly SecretSeen[];
+  /** Absent: each model has the address of its provider. */
+  readonly modelServers?: readonly ModelServerSeen[];
   /** The webhooks that the config names. Absent: it names none. */
   readonly webhooks?: WebhooksSeen;
 }
@@ -113,6 +123,20 @@ export const AGENT_CHECKS: readonly Check<AgentsCase>[] = [
     judge: ({ secrets }) => judgeSecrets(secrets),
   },
 ];
+
+/** The check of models of one's own, for agents that name the address of one. A deployment may reach what a laptop does not. */
+export const MODEL_CHECK: Check<AgentsCase> = {
+  id: "models",
+  says: "the server of each model of one's own answers",
+  needs: ["agents"],
+  judge: ({ modelServers = [] }) => {
+    const silent = modelServers.filter((each) => each.silent !== null);
+    if (silent.length === 0) return ok(modelServers.map(({ address }) => address).join(", "));
+    const why = silent.map(({ address, agents, silent: said }) => `${address} of ${agents.join(", ")}: ${said ?? ""}`);
+    const mend = "start that server, or correct its address in the model of the agent; until then runs wait for it";
+    return warn(`no answer from ${why.join("; ")}`, mend);
+  },
+};
 
 /** The check of the webhooks, for a config that names some, or that named some for which notifications wait. */
 export const WEBHOOK_CHECK: Check<AgentsCase> = {

@@ -47,7 +47,7 @@ export const wakeFrom = (row: ListedRow, limits: Pick<Limits, "openParkMs">): nu
   return isAsleep(row) && row.wakeAt < row.deadline ? row.wakeAt - wakeAheadMs(limits) : row.wakeAt;
 };
 
-/** `stirred`: the wake-up counter has risen. `superseded`: another attempt or execution drives the run. */
+/** `woken`: the wake-up counter has risen. `superseded`: another attempt or execution drives the run. */
 export type ParkOutcome = Changed<"parked"> | Changed<"woken"> | Changed<"superseded"> | Refused;
 
 /**

@@ -237,7 +237,7 @@ export interface Commit extends RunRef {
   readonly unlessWoken: boolean;
 }
 
-/** `stirred`: the wake-up counter has risen. `fenced`: the row has another epoch or version, so the writer is stale. */
+/** `woken`: the wake-up counter has risen. `fenced`: the row has another epoch or version, so the writer is stale. */
 export type CommitOutcome = Changed<"committed"> | Changed<"woken"> | Changed<"fenced"> | Refused;
 
 export function decideCommit(row: Row, commit: Commit): CommitOutcome {

@@ -104,6 +104,8 @@ test("an unnamed world lists the missing variables before anything is opened", a
   expect(JSON.parse(said.out)).toMatchObject({
     error: { code: "WorldIncomplete", missing: awsProvider.settings.map(({ variable }) => variable) },
   });
+  // What to type works in a project of a user, which has no scripts of this repository.
+  expect(said.out).toContain("export CAIRN_TABLE=… CAIRN_BUCKET=… CAIRN_MACHINE=…");
 });
 
 test("a setting of the config that is a limit counts in each world", async () => {

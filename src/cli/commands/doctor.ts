@@ -12,14 +12,17 @@ import { AgentInvalid } from "../../ports/agent-invalid.ts";
 import { ModelNotReady, namedModelsOf } from "../../ports/named-models.ts";
 import { requireProviders } from "../../providers/named-model.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
+import type { Agent } from "../../ports/agent.ts";
 import { SECRET_CHARACTERS_MIN } from "../../codec/redaction/redaction.ts";
 import { pricedBy } from "../../sdk/prices.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import {
   AGENT_CHECKS,
   AGENT_RULES,
+  MODEL_CHECK,
   WEBHOOK_CHECK,
   type AgentsCase,
+  type ModelServerSeen,
   type SecretSeen,
   agentSeen,
 } from "../../doctor/agents.ts";
@@ -94,7 +97,11 @@ async function checked(
 ): Promise<Diagnosis> {
   const { production } = look;
   const seen = await lookAtAgents(shell, settings);
-  const always = seen.webhooks === undefined ? AGENT_CHECKS : [...AGENT_CHECKS, WEBHOOK_CHECK];
+  const always = [
+    ...AGENT_CHECKS,
+    ...(seen.modelServers === undefined ? [] : [MODEL_CHECK]),
+    ...(seen.webhooks === undefined ? [] : [WEBHOOK_CHECK]),
+  ];
   const agents = judgeAll(production ? [...always, ...AGENT_RULES] : always, { seen, production });
   const { world, limits, command } = settings;
   const names = seen.agents.map(({ name }) => name);
@@ -141,9 +148,11 @@ async function lookAtAgents(shell: Shell, settings: Settings): Promise<AgentsCas
     return [...new Set([...(agent.secrets ?? []), ...keys])];
   };
   const queues = await lookAtQueues(shell, settings);
+  const modelServers = await lookAtModelServers(priced, shell.env);
   return {
     node: process.version,
     agents: await Promise.all(priced.map(async (agent) => agentSeen(agent, await unfit(agent)))),
+    ...(modelServers.length > 0 && { modelServers }),
     broken: [...broken.map(({ why }) => why), ...(wrongCap === null ? [] : [wrongCap])],
     ...((webhooks.length > 0 || queues.removed.length > 0) && {
       webhooks: { count: webhooks.length, unsigned: await unsignedWebhooks(settings), ...queues },
@@ -153,6 +162,43 @@ async function lookAtAgents(shell: Shell, settings: Settings): Promise<AgentsCas
     ),
   };
 }
+
+/** How long a server may take to its answer. It loads no model for it. */
+const MODEL_SERVER_MS = 3_000;
+
+/** Where the packages of providers read an address in place of the provider's own. */
+const ADDRESSES: Readonly<Record<string, string>> = {
+  "@ai-sdk/anthropic": "ANTHROPIC_BASE_URL",
+  "@ai-sdk/openai": "OPENAI_BASE_URL",
+  "@ai-sdk/amazon-bedrock": "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
+};
+
+/** Any answer shows that the server is there: not every one lists its models, and some ask for a key first. */
+async function lookAtModelServers(agents: readonly Agent[], env: Shell["env"]): Promise<readonly ModelServerSeen[]> {
+  const named = agents.flatMap((agent) =>
+    namedModelsOf(agent).flatMap(({ baseURL: own, package: speaks }) => {
+      const baseURL = own ?? env[ADDRESSES[speaks ?? ""] ?? ""] ?? "";
+      return baseURL === "" ? [] : [{ baseURL, agent: agent.name }];
+    }),
+  );
+  const ofServers = [...Map.groupBy(named, ({ baseURL }) => baseURL)];
+  return Promise.all(
+    ofServers.map(async ([address, users]) => {
+      const silent = await fetch(`${address.replace(/\/$/, "")}/models`, {
+        redirect: "manual",
+        signal: AbortSignal.timeout(MODEL_SERVER_MS),
+      }).then(async (answer) => {
+        await answer.body?.cancel();
+        return null;
+      }, saidBy);
+      return { address, agents: [...new Set(users.map(({ agent }) => agent))], silent };
+    }),
+  );
+}
+
+/** `fetch` says only that it failed. Its cause says why. */
+const saidBy = (error: unknown): string =>
+  sentenceOf(error instanceof TypeError && error.cause !== undefined ? error.cause : error);
 
 const OF_THE_STORE = [StoreUnreachable, StoreUnusable, StoreInvalid, StoreTooNew, StoreForeign, UserError];
 

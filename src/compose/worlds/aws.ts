@@ -79,8 +79,8 @@ function troubleWith(names: Names): Misconfigured | null {
     return {
       code: "WorldIncomplete",
       what: `the world aws is not named: ${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} not set`,
-      why: "the deployment prints them; for LocalStack on this machine, type the command below",
-      next: 'eval "$(npm run --silent localstack)"',
+      why: "`npx sst deploy` prints them as table, bucket and machine, and this command reads them from its environment",
+      next: `export ${missing.map((variable) => `${variable}=…`).join(" ")}`,
       facts: { missing },
     };
   }
