@@ -31,6 +31,25 @@ test("only messages that are new since the last time are added", () => {
   expect(added).toEqual(["one", "other", "third"]);
 });
 
+test("the list of the last time is not read again, and one that was cut since is", () => {
+  const { added, of } = listed();
+  const reads = { count: 0 };
+  const messages = new Proxy(["one", "other", "third"].map(message), {
+    get: (list, name, itself) => {
+      if (typeof name === "string" && /^\d+$/.test(name)) reads.count += 1;
+      return Reflect.get(list, name, itself) as unknown;
+    },
+  });
+  of(messages);
+  reads.count = 0;
+  expect(of(messages)).toEqual(["one", "other", "third"]);
+  // The first message finds what is known.
+  expect(reads.count).toBe(1);
+  messages.pop();
+  expect(of(messages)).toEqual(["one", "other"]);
+  expect(added).toEqual(["one", "other", "third", "one", "other"]);
+});
+
 test("a list to which its owner appends is another transcript", () => {
   const { of } = listed();
   const messages = [message("one")];

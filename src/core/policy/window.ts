@@ -52,7 +52,8 @@ export function applyCompaction(state: State, { at, summary, tokens, window }: E
 }
 
 /** The messages of the section that the topology opened last: all since the last restart, if it opened none. */
-export const messagesOfSection = (state: State): readonly Message[] => state.messages.slice(sectionStart(state));
+export const messagesOfSection = (state: State): readonly Message[] =>
+  messagesFrom(sectionStart(state), state.messages);
 
 /** The index of the first message of that section. */
 export const sectionStart = ({ restartedFrom = 0, topology }: Pick<State, "restartedFrom" | "topology">): number =>
@@ -60,4 +61,8 @@ export const sectionStart = ({ restartedFrom = 0, topology }: Pick<State, "resta
 
 /** The messages since the last restart. The effects of earlier ones were undone or left in place. */
 export const messagesOfRestart = ({ messages, restartedFrom = 0 }: State): readonly Message[] =>
-  messages.slice(restartedFrom);
+  messagesFrom(restartedFrom, messages);
+
+/** A copy of all messages would be most of the garbage of a long run, which asks several times a beat. */
+const messagesFrom = (index: number, messages: readonly Message[]): readonly Message[] =>
+  index === 0 ? messages : messages.slice(index);

@@ -4,9 +4,11 @@
  * their own. The commit that makes the second mark keeps the summary (schedule 73). If a summary does not help, the run
  * asks for no further one: it fails, unless no provider has refused the context yet.
  */
+import { createHash } from "node:crypto";
 import type { Agent } from "../../ports/agent.ts";
 import type { Model } from "../../ports/model.ts";
 import { canonical, sha256 } from "../../codec/canonical.ts";
+import { prefixMemo } from "../../codec/prefix-memo.ts";
 import { type Message, text, wordsOf } from "../../core/message.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { type Heard, requestModel, debitReply } from "./model-request.ts";
@@ -131,20 +133,14 @@ function giveUpSummary(run: ActiveRun, agent: Agent, why: string): Next {
   return "continue";
 }
 
-/** Messages never change, and a process keeps those of a run between its beats. */
-const digests = new WeakMap<Message, string>();
-
-function digestOfMessage(message: Message): string {
-  const known = digests.get(message);
-  if (known !== undefined) return known;
-  const digest = sha256(canonical(message));
-  digests.set(message, digest);
-  return digest;
-}
-
 /**
  * The digest of these messages, in their order: that of their digests. A long run is compacted again and again, each time with
- * all that came before, so a process makes each message canonical once.
+ * all that came before, so a process hashes each message once.
  */
-export const digestOfTranscript = (messages: readonly Message[]): string =>
-  sha256(messages.map(digestOfMessage).join(""));
+export const digestOfTranscript = (messages: readonly Message[]): string => hashed(messages).copy().digest("hex");
+
+const hashed = prefixMemo({
+  start: () => createHash("sha256"),
+  copy: (hash) => hash.copy(),
+  add: (hash, message) => void hash.update(sha256(canonical(message))),
+});
