@@ -2,10 +2,7 @@
  * The trace of a caller, from the headers `traceparent` and `tracestate` of the W3C's Trace Context. As the
  * specification asks, what is malformed is ignored: it refuses no request and changes no answer.
  */
-import type { Agent } from "../ports/agent.ts";
-import type { World } from "../ports/world.ts";
-import { type TraceHeaders, keptTrace } from "../engine/context/trace.ts";
-import { redactionIn } from "../history/secrets.ts";
+import type { TraceHeaders } from "../engine/context/trace.ts";
 
 /** A later version may add fields behind these. */
 const PARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
@@ -45,12 +42,4 @@ function stateIn(said: string): string {
     members.splice(long === -1 ? members.length - 1 : long, 1);
   }
   return members.join(",");
-}
-
-/** What a run of the agent keeps of the trace of its caller. A state that holds a secret is not kept. */
-export function traceToKeep(world: World, agent: Agent, trace: TraceHeaders | undefined): string | undefined {
-  if (trace === undefined) return undefined;
-  const { traceparent, tracestate = "" } = trace;
-  const isKept = tracestate !== "" && redactionIn(world).text(tracestate) === tracestate;
-  return keptTrace(agent.callerTrace ?? "link", isKept ? trace : { traceparent });
 }

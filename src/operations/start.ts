@@ -19,12 +19,11 @@ import type { World } from "../ports/world.ts";
 import { findRow } from "../history/damage.ts";
 import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
 import { type Issue, prepareCreation, taskOf } from "../engine/context/creation.ts";
-import type { TraceHeaders } from "../engine/context/trace.ts";
+import { type TraceHeaders, traceToKeep } from "../engine/context/trace.ts";
 import { startExecution } from "../engine/context/executions.ts";
 import { learnSecretsOfInput } from "../history/secrets.ts";
 import type { CountedBy } from "../history/spend-counters.ts";
 import { type StartLimited, limitStart } from "./access/start-limits.ts";
-import { traceToKeep } from "./caller-trace.ts";
 import { markOfStart } from "./restored-store.ts";
 
 /** What the input has and the agent does not get: its schema drops it. Absent: nothing. */

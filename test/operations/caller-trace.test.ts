@@ -1,6 +1,8 @@
 /** What is taken of the headers of the W3C's Trace Context. */
 import { expect, test } from "vitest";
+import { traceToKeep } from "../../src/engine/context/trace.ts";
 import { callerTraceIn } from "../../src/operations/caller-trace.ts";
+import { createHarness, scriptedAgent } from "../support/harness/harness.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN = "00f067aa0ba902b7";
@@ -62,4 +64,12 @@ test("of a state over 512 characters the long members go first, then the last on
   const long = `long=${"x".repeat(200)}`;
   const short = Array.from({ length: 32 - 1 }, (_, at) => `v${String(at).padStart(2, "0")}=${"y".repeat(12)}`);
   expect(taken(PARENT, [long, ...short].join(","))?.tracestate).toBe(short.slice(0, -1).join(","));
+});
+
+test("a state that holds a credential is not kept, and the parent stays", () => {
+  const { world } = createHarness();
+  const agent = scriptedAgent({});
+  const kept = (tracestate: string) => traceToKeep(world, agent, { traceparent: PARENT, tracestate });
+  expect(kept("vendor=1")).toBe(`link ${PARENT} vendor=1`);
+  expect(kept(`vendor=1,token=${["ghp", "x".repeat(36)].join("_")}`)).toBe(`link ${PARENT}`);
 });

@@ -9,6 +9,8 @@ import type { OpenCall, State } from "../../core/state.ts";
 import { fold } from "../../core/transition.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import type { ClaimOutcome } from "../../protocol/row-claim.ts";
+import { redactionIn } from "../../history/secrets.ts";
+import type { Agent } from "../../ports/agent.ts";
 import type { Span, SpanLink, Spans } from "../../ports/spans.ts";
 import type { World } from "../../ports/world.ts";
 
@@ -243,6 +245,14 @@ const STARTER = /^(link|parent) 00-([0-9a-f]{32})-([0-9a-f]{16})-0([01])(?: (.+)
 /** What a run keeps of the trace that starts it (`RowBrief.trace`). */
 export const keptTrace = (as: Starter["as"], { traceparent, tracestate }: TraceHeaders): string =>
   [as, traceparent, ...(tracestate === undefined ? [] : [tracestate])].join(" ");
+
+/** What a run of the agent keeps of the trace of its caller. A state that holds a secret is not kept. */
+export function traceToKeep(world: World, agent: Agent, trace: TraceHeaders | undefined): string | undefined {
+  if (trace === undefined) return undefined;
+  const { traceparent, tracestate = "" } = trace;
+  const isKept = tracestate !== "" && redactionIn(world).text(tracestate) === tracestate;
+  return keptTrace(agent.callerTrace ?? "link", isKept ? trace : { traceparent });
+}
 
 function starterOf({ brief }: Pick<Row, "brief">): Starter | null {
   const [, as, trace, id, flags, state] = STARTER.exec(brief?.trace ?? "") ?? [];
