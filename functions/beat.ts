@@ -1,7 +1,8 @@
 /** The function of the state Beat: performs one beat of a run. */
 import type { MachineInput } from "../src/adapters/aws/machine/machine-input.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
-import { beat } from "../src/engine/loop/beat.ts";
+import { tenantPlaces } from "cairn-agents";
+import { beatInPlace } from "../src/engine/loop/beat-in-place.ts";
 import { CommitCache } from "../src/history/commits.ts";
 import { SegmentCache } from "../src/history/load.ts";
 import type { Runner } from "../src/engine/context/runner.ts";
@@ -41,7 +42,7 @@ export async function handler(asked: AskedBeat, context: BeatContext): Promise<M
   const { run } = task.payload;
   const { reply } = await invocation({ world, context, run }, async (own) => {
     try {
-      const result = await beat(runner, task, own);
+      const result = await beatInPlace(runner, tenantPlaces, { task, invocation: own });
       intrinsics.check();
       return result;
     } catch (error) {

@@ -4,6 +4,7 @@
 declare module "cairn-agents" {
   import type { Agent } from "../src/sdk/define.ts";
   import type { ModelRates } from "../src/protocol/model-rate.ts";
+  import type { PlacesByTenant } from "../src/engine/loop/beat-in-place.ts";
   import type { Prices } from "../src/sdk/prices.ts";
   import type { TenantLimitsByName } from "../src/sdk/access.ts";
 
@@ -17,4 +18,7 @@ declare module "cairn-agents" {
 
   /** `access.limits` of cairn.config.ts. */
   export const tenantLimits: TenantLimitsByName;
+
+  /** The most beats at once of each tenant that has a cap in `tenants` of cairn.config.ts. */
+  export const tenantPlaces: PlacesByTenant;
 }

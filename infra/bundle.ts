@@ -68,6 +68,8 @@ export async function bundleFunctions(of: {
   readonly modelRates?: ModelRates;
   /** `access.limits` of cairn.config.ts. They are in the bundles, since the variables of a function have 4 KB together. */
   readonly tenantLimits?: TenantLimitsByName;
+  /** The caps in `tenants` of cairn.config.ts. */
+  readonly tenantPlaces?: BundledSettings["tenantPlaces"];
   /**
    * The names of isolated agents. Each gets a beat function of its own. It contains this agent, and those of which it
    * dispatches child runs: their tasks and budgets are read, and no code of them runs.
@@ -83,8 +85,8 @@ export async function bundleFunctions(of: {
   readonly project?: Project;
 }): Promise<readonly Bundle[]> {
   const { isolated = [], eventStreams = false, project = CHECKOUT } = of;
-  const { prices = {}, modelRates = {}, tenantLimits = {} } = of;
-  const settings = { prices, modelRates, tenantLimits };
+  const { prices = {}, modelRates = {}, tenantLimits = {}, tenantPlaces = {} } = of;
+  const settings = { prices, modelRates, tenantLimits, tenantPlaces };
   requireClients([project.root, OWN]);
   rmSync(of.folder, { recursive: true, force: true });
   const agents = await agentLines(of.agentFiles, { prices, root: project.root });
@@ -93,7 +95,7 @@ export async function bundleFunctions(of: {
     settings,
   );
   const entryOf = (name: FunctionName): string => of.instead?.[name] ?? ownModule(name);
-  const none = agentsModule([], { prices: {}, modelRates: {}, tenantLimits });
+  const none = agentsModule([], { prices: {}, modelRates: {}, tenantLimits, tenantPlaces: {} });
   const shown = await consoleModule(of.console ?? false);
   const agentsIn = Map.groupBy(agents.keys(), (name) => agents.get(name)?.file ?? "");
   return Promise.all(
@@ -102,7 +104,7 @@ export async function bundleFunctions(of: {
       ...(eventStreams ? [{ name: EVENTS, entry: ownModule(EVENTS), agents: none } as const] : []),
       ...isolated.map((agent) => ({
         ...{ name: agentFunction(agent), entry: entryOf("beat") },
-        agents: agentsModule(linesFor(agent, agents), { prices, modelRates, tenantLimits: {} }),
+        agents: agentsModule(linesFor(agent, agents), { ...settings, tenantLimits: {} }),
       })),
     ].map(({ name, ...wanted }) =>
       bundle(name, { ...wanted, project, console: shown, agentsIn, folder: join(of.folder, name) }),
@@ -249,6 +251,7 @@ interface BundledSettings {
   readonly prices: Prices;
   readonly modelRates: ModelRates;
   readonly tenantLimits: TenantLimitsByName;
+  readonly tenantPlaces: Readonly<Record<string, number>>;
 }
 
 const agentsModule = (lines: readonly string[], settings: BundledSettings): string =>

@@ -21,7 +21,7 @@ export async function readProject(root: string): Promise<DeployedProject> {
     const why = `there is no cairn.config.ts in ${root}: write one, or name its folder in the option config of cairn()`;
     throw Object.assign(new Error(why), { code: "ConfigMissing", next: "npx cairn-run init my-agents" });
   }
-  const { agents: agentFiles, prices = {}, modelRates = {}, access = {}, deploy = {} } = config;
+  const { agents: agentFiles, prices = {}, modelRates = {}, access = {}, tenants = {}, deploy = {} } = config;
   const agents = await agentSecretsOf(agentFiles);
   const isolated = isolatedOf(deploy, agents).map(({ agent }) => agent);
   const { eventStreams = false, console = false } = deploy;
@@ -35,8 +35,25 @@ export async function readProject(root: string): Promise<DeployedProject> {
       eventStreams,
       console,
       tenantLimits: access.limits ?? {},
+      tenantPlaces: tenantPlacesOf(tenants),
     },
     schedules: await schedulesOf({ agentFiles, tenant: DEFAULT_TENANT }),
     agents,
   };
+}
+
+/** A deployment keeps the places of a tenant in one record, which each of its beats writes twice. */
+const PLACES_MAX = 100;
+
+/** The most beats of each tenant that has a cap. Throws for a cap that a deployment cannot hold. */
+export function tenantPlacesOf(tenants: NonNullable<Config["tenants"]>): Readonly<Record<string, number>> {
+  const capped = Object.entries(tenants).flatMap(([tenant, { concurrency }]) =>
+    concurrency === undefined ? [] : [[tenant, concurrency] as const],
+  );
+  const wide = capped.find(([, most]) => most > PLACES_MAX);
+  if (wide === undefined) return Object.fromEntries(capped);
+  const [tenant, most] = wide;
+  const why = `tenants.${tenant}.concurrency of cairn.config.ts is ${most}, and a deployment on AWS can hold ${PLACES_MAX} at most: its places are one record`;
+  const next = `write ${PLACES_MAX} or less, or take it out and let deploy.concurrencyMax bound all beats`;
+  throw Object.assign(new Error(`${why}; ${next}`), { code: "TenantCapTooWide", next });
 }

@@ -51,8 +51,8 @@ export interface Config {
   readonly concurrency?: Readonly<Record<string, number>>;
   /**
    * What each tenant gets of the places for beats, by its name: `weight`, its part in proportion to the others (default: 1),
-   * and `concurrency`, its most beats at once (default: no cap). Other beats wait. For the stores that `cairn` drives itself;
-   * on AWS all beats of a tenant start at once, as far as the concurrency of the functions goes.
+   * and `concurrency`, its most beats at once (default: no cap). Other beats wait. On AWS a cap is 100 at most, and a weight
+   * means nothing: there beats start at once, as far as the concurrency of the functions goes.
    */
   readonly tenants?: TenantShares;
   /**

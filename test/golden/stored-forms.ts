@@ -19,6 +19,7 @@ import { messages } from "../../src/codec/schema/state.ts";
 import * as sealed from "../../src/codec/sealed.ts";
 import * as snapshots from "../../src/codec/snapshot.ts";
 import type { Json } from "../../src/core/json.ts";
+import * as tenantPlaces from "../../src/engine/loop/beat-in-place.ts";
 import * as modelRates from "../../src/engine/model/model-rate.ts";
 import * as callbacks from "../../src/history/callbacks.ts";
 import * as memoryEntries from "../../src/history/memory-entries.ts";
@@ -42,6 +43,7 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   ...{ memoryEntry: memoryEntries.stored, spendOfTenant: spendCounters.stored, spendToday: spendToday.stored },
   ...{ requestRate: requestRates.stored, modelRate: modelRates.usedUntil, token: tokens.body, audit: audit.body },
   ...{ lastFiring: schedules.lastFiring, pause: schedules.pause, restoredStore: restores.restoredStore },
+  tenantPlaces: tenantPlaces.stored,
   ...{ langgraph: langgraph.envelope, ...langgraph.headers },
 };
 

@@ -47,7 +47,7 @@ import { takeMessage } from "../tools/waits.ts";
 import { step } from "./step.ts";
 
 /** The reply of a beat. `exit`: its process has to end after the reply. */
-type BeatResult = Extract<TaskResult, { readonly kind: "beat" | "exit" }>;
+export type BeatResult = Extract<TaskResult, { readonly kind: "beat" | "exit" }>;
 
 /**
  * Runs one beat of the run that the payload names. Unexpected errors are thrown, so that the chain retries the entry.
