@@ -124,7 +124,7 @@ test("`cairn start` takes TRACEPARENT of its environment, and --traceparent befo
   expect((await type(["start", "actor"], { TRACEPARENT: PARENT, TRACESTATE: "vendor=1" })).exit).toBe(0);
   expect(await keptIn(world)).toEqual([`link ${PARENT} vendor=1`]);
   const other = PARENT.replace("4bf9", "5bf9");
-  await type(["start", "actor", "--traceparent", other], { TRACEPARENT: PARENT });
+  await type(["start", "actor", "--traceparent", other], { TRACEPARENT: PARENT, TRACESTATE: "vendor=1" });
   expect(await keptIn(world)).toContain(`link ${other}`);
 });
 

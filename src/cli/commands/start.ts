@@ -134,7 +134,8 @@ function checkNames(shell: Shell, { tenant, key }: StartFlags): void {
 /** What is typed is refused if it is malformed; what the environment says is not. */
 function tracedByFlag(shell: Shell, { traceparent }: StartFlags): Pick<OperationContext, "trace"> {
   if (traceparent === undefined) return {};
-  const trace = callerTraceIn({ traceparent, tracestate: shell.env["TRACESTATE"] });
+  // The state in the environment belongs to the trace that is named there.
+  const trace = callerTraceIn({ traceparent, tracestate: null });
   if (trace !== null) return { trace };
   const what = `${JSON.stringify(traceparent)} is no traceparent`;
   const why =

@@ -48,9 +48,11 @@ describe("a row as an item", () => {
     const brief = { limits: { beats: 20, microUsd: 0 }, cracks: ["runaway", "of a later version"], isScheduled: true };
     const named = { ...brief, cracks: ["runaway", "later"] };
     const titled = { ...named, title: "refund 17" };
+    const traced = { ...named, trace: "link 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01 vendor=1" };
     for (const each of [
       named,
       titled,
+      traced,
       { ...titled, startKey: "o", asks: true as const },
       { ...named, startKey: "o" },
       { ...named, labels: { team: "ops", env: "prod west" } },
