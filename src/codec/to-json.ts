@@ -126,7 +126,7 @@ class Conversion {
     if (!isObject(given) && typeof given !== "bigint") return given;
     if (this.#files !== null && FILE in Object(given)) return this.#reference(given as object, this.#files);
     // The `toJSON` of a Buffer would return a list of numbers.
-    if (ArrayBuffer.isView(given))
+    if (ArrayBuffer.isView(given) || given instanceof ArrayBuffer || given instanceof Blob)
       this.#refuse(`${article(given)} is not JSON`, `${this.place}; a tool returns bytes as toolFile(bytes)`);
     // Its `toJSON` would return null.
     if (isDateWithoutTime(given)) this.#refuse("a Date without a time is not JSON");

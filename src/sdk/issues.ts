@@ -16,6 +16,7 @@ function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
       return `${given(input)}: write ${values.map((each) => JSON.stringify(each)).join(" or ")}`;
     return `${given(input)}: ${insteadOf(input, values)}`;
   }
+  if (issue.code === "too_small" || issue.code === "too_big") return boundMeant(issue);
   if (issue.code !== "unrecognized_keys") return undefined;
   const [key] = issue.keys;
   const { shape = {} } = (issue.inst?._zod.def ?? {}) as { readonly shape?: object };
@@ -31,6 +32,20 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const typeMeant = (expected: string, input: unknown): string | undefined =>
   Object.hasOwn(TYPES, expected) ? `${given(input)}: write ${TYPES[expected]}` : undefined;
+
+/** For numbers, lists and texts; for all else zod says it. */
+function boundMeant(
+  issue: z.core.$ZodRawIssue<z.core.$ZodIssueTooSmall> | z.core.$ZodRawIssue<z.core.$ZodIssueTooBig>,
+) {
+  const { input, inclusive = true } = issue;
+  const [bound, more, less] =
+    issue.code === "too_small"
+      ? [issue.minimum, inclusive ? "at least " : "more than ", "at least "]
+      : [issue.maximum, inclusive ? "at most " : "less than ", "at most "];
+  if (typeof input === "number") return `${given(input)}: write a number of ${more}${bound}`;
+  if (Array.isArray(input)) return `it has ${input.length} items: write ${less}${bound}`;
+  return typeof input === "string" ? `it has ${input.length} characters: write ${less}${bound}` : undefined;
+}
 
 const given = (input: unknown): string => (input === undefined ? "it is missing" : `it is ${shown(input)}`);
 

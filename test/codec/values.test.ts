@@ -77,6 +77,8 @@ describe("refuses, with the reason and its path,", () => {
     ["a Set", new Set([1]), "a Set is not JSON"],
     ["an error", { a: new TypeError("x") }, 'a TypeError is not JSON at "a"'],
     ["a boxed text", Object("x"), "a String is not JSON"],
+    ["a blob", new Blob(["x"]), "a Blob is not JSON; a tool returns bytes as toolFile(bytes)"],
+    ["the memory of bytes", new ArrayBuffer(3), "an ArrayBuffer is not JSON; a tool returns bytes as toolFile(bytes)"],
     ["bytes", { a: new Uint8Array(3) }, 'an Uint8Array is not JSON at "a"; a tool returns bytes as toolFile(bytes)'],
     [
       "bytes whose toJSON returns a list",

@@ -1,4 +1,6 @@
 /** The provider of the embedded world, which puts a store and the processes that work on it together. */
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { localProvider } from "../../src/compose/worlds/local.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
@@ -46,4 +48,26 @@ test("prints the alarms of a command that starts a run, such as of a title funct
   expect(printed.mock.calls.map(([line]) => String(line))).toEqual([
     expect.stringMatching(/alarm TitleInvalid local-\w+: the title of agent .+ threw: there is no order; /),
   ]);
+});
+
+test.each([
+  ["~/runs", /only a shell replaces ~/],
+  ["file:///var/runs", /by its path, not by a URL/],
+])("takes no folder named %s for a store", (store, why) => {
+  const configured = localProvider.configure({ ...{ env: {}, cwd: "/somewhere" }, options: { store }, config: {} });
+  expect(configured).toMatchObject({
+    kind: "invalid",
+    trouble: { code: "StoreInvalid", why: expect.stringMatching(why) },
+  });
+});
+
+test("a store whose link leads back to itself is said to be one", async () => {
+  const { dir } = temporaryStore();
+  const store = join(dir, "loop");
+  symlinkSync(store, store);
+  const configured = localProvider.configure({ ...{ env: {}, cwd: dir }, options: { store }, config: {} });
+  if (configured.kind !== "configured") throw new Error(configured.trouble.what);
+  const opened = configured.world.open({ create: true, limits: limitsFor(60_000), sealKeys: NO_SEAL_KEYS });
+  await expect(opened).rejects.toThrow(/loop is a link that leads back to itself; name another directory/);
+  await expect(opened).rejects.toMatchObject({ code: "StoreInvalid" });
 });

@@ -9,6 +9,7 @@ import type {
   Attendant,
   ConfiguredWorld,
   DiagnoseOptions,
+  Misconfigured,
   OpenWorldOptions,
   OpenedWorld,
   Places,
@@ -45,10 +46,21 @@ export const localProvider: WorldProvider = {
   configure: ({ env, cwd, options, config }) => {
     const named = options[STORE.name] ?? env[STORE.variable];
     const dir = resolve(cwd, named || (config[STORE.name] ?? join(cwd, ".cairn")));
+    const trouble = isThere(dir) ? null : misread(dir);
+    if (trouble !== null) return { kind: "invalid", trouble };
     return { kind: "configured", world: localStore({ dir, env, cwd }) };
   },
   sealKeys: async (places) => environmentSealKeys(places),
 };
+
+/** A home directory is found by a shell, and a file of a URL by a browser: here they would be folders of such names. */
+function misread(dir: string): Misconfigured | null {
+  const what = `${dir} is no directory for a store`;
+  const trouble = { code: "StoreInvalid", what, next: null };
+  if (/\/~(\/|$)/.test(dir))
+    return { ...trouble, why: "only a shell replaces ~, and only without quotes: write the path" };
+  return /\/[a-z]+:\//.test(dir) ? { ...trouble, why: "a store is named by its path, not by a URL" } : null;
+}
 
 interface Located extends Places {
   readonly dir: string;

@@ -111,7 +111,6 @@ export const tooLong = (dir: string, cause?: unknown): StoreInvalid =>
 
 /** Errors of the file system while a store is opened or created. */
 const FILE_CAUSES: { readonly [code: string]: number } = {
-  ELOOP: 14,
   EMFILE: 14,
   ENFILE: 14,
   EROFS: 8,
@@ -137,6 +136,10 @@ export function asStoreError(error: unknown, dir: string): unknown {
   if (!(error instanceof Error) || error instanceof StoreUnreachable) return error;
   if (isDamage(error)) return new StoreDamaged(dir, error.message, { cause: error });
   const fault = fileCode(error) ?? "";
+  if (fault === "ELOOP")
+    return new StoreInvalid(`the path ${dir} is a link that leads back to itself; name another directory`, {
+      cause: error,
+    });
   const code = sqliteCode(error) ?? FILE_CAUSES[fault];
   if (fault === "ENAMETOOLONG") return tooLong(dir, error);
   const cause = specialCause(error, fault) ?? (code === undefined ? undefined : CAUSES[code]);
