@@ -79,7 +79,7 @@ describe("a function", () => {
     ["start", 800],
     ["api", 1_200],
     ["events", 1_160],
-    ["sweep", 797],
+    ["sweep", 803],
     ["cleanup", 610],
     ["park", 400],
   ] as const)("%s starts with at most %i KB", (name, kilobytes) => {

@@ -198,3 +198,15 @@ test("an undo that only a human can do is asked about in its own words, and what
   expect(lines).not.toContain("--as retry");
   expect(lines).toContain("book (c1), of work that was repeated");
 });
+
+test("a child that goes on says which try it is at, and after what, and its parent says so of it", () => {
+  const again = { try: 2, tries: 3, after: "ModelUnavailable: no model answered for 2 hours" };
+  const words = "try 2 of 3 after: ModelUnavailable: no model answered for 2 hours";
+  const page = { ...PAGE, width: 200, command: (...said: readonly string[]) => commandLine(said) };
+  expect(renderRun({ ...blocked, again }, page)).toMatch(`\ngoes on     ${words}\n`);
+  const child = {
+    ...{ run: "local-a", agent: "worker", call: "c1", try: 1, grant: {}, deadline: null, superseded: false },
+    ...{ late: false, asked: false, dispatch: 1, settlesAt: null, again },
+  };
+  expect(renderRun({ ...blocked, children: [child] }, page)).toContain(`c1, ${words}`);
+});

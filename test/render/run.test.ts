@@ -134,17 +134,6 @@ look for that key in the external service, then type one of these:
     expect(text).toMatch(/\ncontinues +in 30s, at 20:00:30$/);
   });
 
-  it("says which try a child is at, and after what, at the child and at its parent", () => {
-    const again = { try: 2, tries: 3, after: "ModelUnavailable: no model answered for 2 hours" };
-    const words = "try 2 of 3 after: ModelUnavailable: no model answered for 2 hours";
-    expect(renderRun({ ...blocked, again }, { ...PAGE, command })).toMatch(`\ngoes on     ${words}\n`);
-    const child = {
-      ...{ run: RUN, agent: "worker", call: "c1", try: 1, grant: {}, deadline: null, superseded: false, late: false },
-      ...{ asked: false, dispatch: 1, settlesAt: null, again },
-    };
-    expect(renderRun({ ...blocked, children: [child] }, { ...PAGE, width: 200, command })).toContain(`c1, ${words}`);
-  });
-
   it("says of a scheduled run when it was due, and whether it makes up for a missed time", () => {
     const firing = { schedule: "travel", dueAt: NOW - 3_600_000, previousDueAt: NOW - 7_200_000, makesUp: true };
     const before = "of schedule travel, due 19:00:00, the one before 18:00:00, makes up for a missed time";
