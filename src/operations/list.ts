@@ -87,7 +87,7 @@ export async function listRuns(
   const { tenant, status, limit, since } = of;
   const isFiltered = LOOKED_AT.some((name) => of[name] !== null);
   const only = foundByWorld(of);
-  const isFound = only.agent !== undefined || only.beginsWith !== undefined;
+  const isFound = Object.keys(only).length > 0;
   const runs: Summary[] = [];
   const damaged: Damaged[] = [];
   let { after } = of;
@@ -117,11 +117,16 @@ export async function listRuns(
   return { kind: "listed", runs, damaged, more: false, next: null };
 }
 
-/** A world may find by themselves the runs whose IDs begin so, or those of an agent. The run of a schedule is one of its agent. */
-function foundByWorld({ begins, status, agent, schedule }: RunFilter): ListedOnly {
+/**
+ * A world may find by themselves the runs whose IDs or keys begin so, the children of a run, or the runs of an agent. The run
+ * of a schedule is one of its agent.
+ */
+function foundByWorld({ begins, status, agent, schedule, key, parent }: RunFilter): ListedOnly {
   if (begins !== null && status === null) return { beginsWith: begins };
+  if (parent !== null) return { parent };
   const name = agent ?? schedule;
-  return name === null ? {} : { agent: name };
+  const only = name === null ? {} : { agent: name };
+  return key === null ? only : { ...only, keyBegins: key };
 }
 
 const LOOKED_AT = [

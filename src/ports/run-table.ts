@@ -80,6 +80,10 @@ export interface ListedOnly {
   readonly agent?: string;
   /** The runs whose ID begins so, with their tenant. */
   readonly beginsWith?: string;
+  /** The runs whose key in their row begins so, and those whose whole key it is. */
+  readonly keyBegins?: string;
+  /** The runs that this run started. */
+  readonly parent?: string;
   /** The runs that may ask a human (`mayAsk` of `protocol/row-brief.ts`). */
   readonly asking?: true;
 }

@@ -80,9 +80,11 @@ export const titleWords = (names: { readonly title: string | null; readonly star
   // An older server says neither.
   [names.title ?? "", names.startKey == null ? "" : `[${names.startKey}]`].filter((word) => word !== "").join(" ");
 
-/** The labels of a run as people write them. An older server says none. */
+/** The labels of a run as people write them, by name. An older server says none. */
 export const labelTexts = (labels: RunLabels | undefined): readonly string[] =>
-  Object.entries(labels ?? {}).map(([name, value]) => `${name}=${value}`);
+  Object.entries(labels ?? {})
+    .map(([name, value]) => `${name}=${value}`)
+    .toSorted();
 
 export const labelsText = (labels: RunLabels | undefined): string => labelTexts(labels).join(", ");
 

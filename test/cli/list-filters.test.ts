@@ -93,10 +93,10 @@ test.each(["a store", "HTTP"])(
     expect(await list("--key", "order-")).toEqual([both.run, one.run].toSorted());
     for (const parent of [both.run, both.run.slice(0, -8), "order-17"])
       expect(await list("--parent", parent)).toEqual([child.run]);
-    expect((await type(dir, "show", "order-17")).out).toMatch(/^labels +team=ops, env=prod$/m);
+    expect((await type(dir, "show", "order-17")).out).toMatch(/^labels +env=prod, team=ops$/m);
     const { out } = await type(dir, "list", "--label", "env=prod");
     expect(out).toMatch(/^RUN +AGENT +TITLE +LABELS +STATUS/);
-    expect(out).toContain("team=ops, env=prod");
+    expect(out).toContain("env=prod, team=ops");
     expect((await type(dir, "list", "--key", "nothing")).out).not.toContain("LABELS");
   },
 );

@@ -280,12 +280,21 @@ export const listCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "list leaves out no run of the agent, the prefix or the question that its caller names",
+    name: "list leaves out no run of the agent, the prefix, the key, the parent or the question that its caller names",
     run: async (world) => {
       const { table, tenant } = world;
       const [one, two] = [subject(world, "a"), subject(world, "b")] as const;
       const brief = { limits: {}, cracks: [], isScheduled: false };
-      await rowOf(() => table.create({ ...one.creation(), agent: "one", brief: { ...brief, asks: true } }), "created");
+      await rowOf(
+        () =>
+          table.create({
+            ...one.creation(),
+            agent: "one",
+            brief: { ...brief, asks: true, startKey: "order-17" },
+            parent: { run: two.run, born: two.of.born },
+          }),
+        "created",
+      );
       await rowOf(() => table.create({ ...two.creation({ now: NOW + 1 }), agent: "two", brief }), "created");
       for (const status of [null, "queued"] as const) {
         const has = async (run: string, only: ListedOnly): Promise<void> => {
@@ -295,6 +304,9 @@ export const listCases: readonly Case<RunTableWorld>[] = [
         await has(one.run, { agent: "one" });
         await has(two.run, { agent: "two" });
         await has(one.run, { beginsWith: one.run.slice(0, -4) });
+        await has(one.run, { keyBegins: "order-" });
+        await has(one.run, { keyBegins: "order-17", agent: "one" });
+        await has(one.run, { parent: two.run });
         await has(one.run, { asking: true });
       }
     },

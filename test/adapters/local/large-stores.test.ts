@@ -9,6 +9,8 @@ import { inspectStore } from "../../../src/adapters/local/inspection.ts";
 import { removalsOf } from "../../../src/adapters/local/store/removals.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { resolveRun } from "../../../src/cli/commands/runs.ts";
+import { scriptedAgent } from "../../support/harness/harness.ts";
+import { startRun } from "../../../src/operations/start.ts";
 import { listGates } from "../../../src/operations/approvals.ts";
 import { ANY_RUN, listRuns } from "../../../src/operations/list.ts";
 import type { World } from "../../../src/ports/world.ts";
@@ -32,8 +34,25 @@ const made = new Map<number, Awaited<ReturnType<typeof makeLargeStore>>>();
 beforeAll(async () => {
   for (const size of SIZES)
     made.set(size, await makeLargeStore(dirOf(size), { ended: size, waiting: 3, removed: size / 2 }));
+  for (const size of SIZES) await addFamily(dirOf(size));
 }, LIMITS.sceneMs);
 afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const FAMILY = { parent: `${TENANT}-${"b".repeat(26)}`, key: "order-17" };
+
+/** Adds a run with a key, and a child of another one. */
+async function addFamily(dir: string): Promise<void> {
+  const store = openStore({ dir, create: false, check: "worker" });
+  const world = localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => undefined } });
+  const of = { agent: scriptedAgent({}), input: {}, tenant: TENANT };
+  const parent = { run: FAMILY.parent, born: "a" };
+  const begun = [
+    await startRun(world, { ...of, idempotencyKey: FAMILY.key }),
+    await startRun(world, { ...of, idempotencyKey: null, parent }),
+  ];
+  store.close();
+  expect(begun.map(({ kind }) => kind)).toEqual(["started", "started"]);
+}
 
 /** The bytes that an access reads in a new connection, for each size. */
 async function readIn(access: (on: { store: Store; world: World; size: number }) => unknown): Promise<number[]> {
@@ -82,6 +101,16 @@ describe("the bytes that are read do not grow with the runs of the store", () =>
     expectSteady(read, 64 * 1_024);
   });
 
+  test("for the runs under a key, in any status or in one, and for those of a parent", async () => {
+    for (const of of [{ key: "order-" }, { key: "order-17", status: "queued" }, { parent: FAMILY.parent }] as const) {
+      const read = await readIn(async ({ world }) => {
+        const { runs, more } = await listRuns(world, { ...ALL, ...of });
+        expect([runs.length, more]).toEqual([1, false]);
+      });
+      expectSteady(read, 64 * 1_024);
+    }
+  });
+
   test("for the runs that ask a human", async () => {
     const read = await readIn(async ({ world }) => {
       const { gates } = await listGates(world, { tenant: TENANT, after: null, bytesMax: null });
@@ -106,6 +135,20 @@ test("the doctor reads the rows of the runs that have not ended, unless it is to
     expect(inspectStore(store, { overdueBefore: 0, whole: true })).toMatchObject({ isWhole: true, damaged: [{}] });
   });
   expect(whole).toBeGreaterThan(1024 * 1024);
+});
+
+test("a page of keys that thousands of runs have reads no row of those that are not on it", async () => {
+  const store = openStore({ dir: dirOf(10_000), create: false, check: "worker" });
+  store.rows.exec("UPDATE runs SET startKey = 'bulk-' || run WHERE startKey IS NULL");
+  store.close();
+  const [, , read = Infinity] = await readIn(async ({ world, size }) => {
+    if (size < 10_000) return;
+    const query = { tenant: TENANT, status: null, limit: 20, after: null, now: Date.now() };
+    const page = await world.table.list({ ...query, only: { keyBegins: "bulk-" } });
+    // One row of this store is damaged.
+    expect([page.rows.length + page.damaged.length, page.next]).toEqual([20, expect.any(String)]);
+  });
+  expect(read).toBeLessThan(384 * 1_024);
 });
 
 test("the clean-up of a removed run reads as much, however many others wait for theirs", async () => {

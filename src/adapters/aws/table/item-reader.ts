@@ -83,12 +83,6 @@ const faultOf = (attribute: Attribute): string =>
 
 const STATUSES: ReadonlySet<string> = new Set(["queued", ...PHASE_NAMES.map((phase) => PHASES[phase].status)]);
 
-/** Names and values take turns. */
-function labelsIn(text: string): RowBrief["labels"] & {} {
-  const lines = text.split("\n");
-  return Object.fromEntries(lines.flatMap((name, at) => (at % 2 === 0 ? [[name, lines[at + 1] ?? ""]] : [])));
-}
-
 /** Reads typed values. A missing or malformed value becomes an empty one, and `faulty` remembers its attribute. */
 class Reader {
   readonly #item: Item;
@@ -219,7 +213,9 @@ class Reader {
       ...(title?.S !== undefined && { title: title.S }),
       ...(startKey?.S !== undefined && { startKey: startKey.S }),
       ...(trace?.S !== undefined && { trace: trace.S }),
-      ...(labels?.S !== undefined && { labels: labelsIn(labels.S) }),
+      ...(labels?.M !== undefined && {
+        labels: Object.fromEntries(Object.entries(labels.M).map(([name, { S = "" }]) => [name, S])),
+      }),
     };
   }
 

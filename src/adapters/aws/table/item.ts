@@ -46,8 +46,8 @@ const restoredValue = ({ at, asOf, version, epoch, waits, checked }: RestoredMar
 
 /**
  * The brief as a list: the limits in the order of the meters, then the names in one text, then whether it is scheduled,
- * whether it asks a human, its title, its key, the trace that started it, and its labels, each on a line of one text. What is
- * absent at its end is left out.
+ * whether it asks a human, its title, its key, the trace that started it, and its labels. What is absent at its end is left
+ * out.
  */
 const briefValue = ({ limits, cracks, isScheduled, asks, title, startKey, trace, labels }: RowBrief): AttributeValue => ({
   L: [
@@ -65,7 +65,9 @@ const briefValue = ({ limits, cracks, isScheduled, asks, title, startKey, trace,
 });
 
 const labelsValue = (labels: RowBrief["labels"]): AttributeValue | null =>
-  labels === undefined ? null : text(Object.entries(labels).flat().join("\n"));
+  labels === undefined
+    ? null
+    : { M: Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, text(value)])) };
 
 /** Without the absent values at the end. */
 const shortest = (values: readonly (AttributeValue | null)[]): AttributeValue[] =>

@@ -1,8 +1,10 @@
 /** Pages of rows: those of a tenant, and those that have not ended. They leave out journals that are beside their rows. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { sha256 } from "../../../codec/canonical.ts";
 import { PHASES, PHASE_NAMES, type Status } from "../../../core/phases.ts";
 import { RowUnreadable, parted } from "../../../codec/row.ts";
 import type { Page, RunTable } from "../../../ports/run-table.ts";
+import { runId } from "../../../protocol/ids.ts";
 import { type Stored, rowOf, withoutParts } from "./row-text.ts";
 
 interface Position {
@@ -30,6 +32,14 @@ const ofEachStatus = STATUSES.map(
      AND ${BEHIND} ORDER BY statusSince DESC, run DESC LIMIT :limit)`,
 ).join(" UNION ALL ");
 
+const AGENTS = `WITH RECURSIVE known (agent) AS (
+    SELECT min(agent) FROM runs WHERE tenant = :tenant
+    UNION ALL SELECT (SELECT min(agent) FROM runs WHERE tenant = :tenant AND agent > known.agent) FROM known WHERE agent IS NOT NULL
+  ) SELECT agent FROM known WHERE agent IS NOT NULL`;
+const KEY_BEGINS = "tenant = :tenant AND startKey >= :key AND startKey < :key || char(0x10ffff)";
+/** Of so many runs and more the newest are found among all of the tenant: to sort them takes longer. */
+const SORTED_MAX = 2_000;
+
 /** Prepares the statements that read pages of rows, newest first. */
 export function pagesOf(db: DatabaseSync) {
   const page = (where: string, from = "runs"): StatementSync =>
@@ -50,8 +60,28 @@ export function pagesOf(db: DatabaseSync) {
     "runs INDEXED BY sqlite_autoindex_runs_1",
   );
 
+  const agents = db.prepare(AGENTS);
+  const under = db.prepare(`SELECT run FROM runs INDEXED BY runsByKey WHERE ${KEY_BEGINS} LIMIT ${SORTED_MAX}`);
+  const ofRuns = page(
+    "tenant = :tenant AND coalesce(status = :status, true)",
+    "json_each(:runs) CROSS JOIN runs ON run = value",
+  );
+  const ofParent = page(
+    "parent = :parent AND +tenant = :tenant AND coalesce(+status = :status, true)",
+    "runs INDEXED BY runsByParent",
+  );
+  /** The runs under keys that begin so; null: many. The ID of a run derives from its whole key, also where its row has a part of it. */
+  const runsUnder = (tenant: string, key: string): readonly string[] | null => {
+    const begun = under.all({ tenant, key }).map(({ run }) => String(run));
+    if (begun.length === SORTED_MAX) return null;
+    const whole = agents
+      .all({ tenant })
+      .map(({ agent }) => runId(sha256, { tenant, agent: String(agent), idempotencyKey: key }));
+    return [...new Set([...begun, ...whole])];
+  };
+
   type Query = { readonly limit: number; readonly after: string | null; readonly now: number };
-  const turn = ({ limit, after, now }: Query, select: StatementSync, which: Record<string, string>): Page => {
+  const turn = ({ limit, after, now }: Query, select: StatementSync, which: Record<string, string | null>): Page => {
     const { since, run: from } = after === null ? START : positionOf(after);
     // One row more than the limit shows whether another page follows.
     const found = select.all({ ...which, since, from, now, limit: limit + 1 }) as unknown as readonly Placed[];
@@ -66,8 +96,11 @@ export function pagesOf(db: DatabaseSync) {
   return {
     list: (query: Parameters<RunTable["list"]>[0]) => {
       const { tenant, status } = query;
-      const { agent, beginsWith: first, asking: isAsking } = query.only ?? {};
+      const { agent, beginsWith: first, keyBegins: key, parent, asking: isAsking } = query.only ?? {};
       if (first !== undefined) return turn(query, named, { tenant, first });
+      if (parent !== undefined) return turn(query, ofParent, { tenant, parent, status });
+      const runs = key === undefined ? null : runsUnder(tenant, key);
+      if (runs !== null) return turn(query, ofRuns, { tenant, status, runs: JSON.stringify(runs) });
       if (isAsking === true && status !== null) return turn(query, asking, { tenant, status });
       if (agent !== undefined)
         return status === null

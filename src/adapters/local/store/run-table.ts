@@ -193,8 +193,9 @@ function deliver(row: Row, of: { readonly delivery: Delivery; readonly messages:
 function rowsOf(db: DatabaseSync) {
   const select = db.prepare("SELECT row, journal, parts FROM runs WHERE run = ?");
   const insert = db.prepare(
-    `INSERT INTO runs (run, tenant, agent, asks, status, statusSince, alive, expiresAtSec, row, journal, parts)
-     VALUES (:run, :tenant, :agent, :asks, :status, :statusSince, :alive, :expiresAtSec, :row, :journal, :parts)`,
+    `INSERT INTO runs (run, tenant, agent, asks, status, statusSince, alive, expiresAtSec, startKey, parent, row, journal, parts)
+     VALUES (:run, :tenant, :agent, :asks, :status, :statusSince, :alive, :expiresAtSec, :startKey, :parent, :row, :journal,
+       :parts)`,
   );
   const update = db.prepare("UPDATE runs SET row = :row, journal = :journal, parts = :parts WHERE run = :run");
   const index = db.prepare(
@@ -223,7 +224,9 @@ function rowsOf(db: DatabaseSync) {
       });
     },
     insert: (row: Row): void => {
-      insert.run({ ...written(row, null), ...indexed(row), tenant: row.tenant, agent: row.agent });
+      const { tenant, agent } = row;
+      const [startKey, parent] = [row.brief?.startKey ?? null, row.parent?.run ?? null];
+      insert.run({ ...written(row, null), ...indexed(row), tenant, agent, startKey, parent });
     },
     /** Writes the index columns only if they change, since SQLite does not log a page that is not touched. */
     update: (before: Row, row: Row): void => {

@@ -84,12 +84,14 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE INDEX metaTwice ON meta (value, name);
 CREATE TABLE runs (
   run TEXT PRIMARY KEY, tenant TEXT NOT NULL, agent TEXT NOT NULL, asks INTEGER NOT NULL, status TEXT NOT NULL, statusSince INTEGER NOT NULL,
-  alive INTEGER NOT NULL, expiresAtSec INTEGER, row TEXT NOT NULL, journal BLOB, parts INTEGER
+  alive INTEGER NOT NULL, expiresAtSec INTEGER, startKey TEXT, parent TEXT, row TEXT NOT NULL, journal BLOB, parts INTEGER
 ) STRICT;
 CREATE INDEX runsByTime ON runs (tenant, statusSince, run);
 CREATE INDEX runsByStatus ON runs (tenant, status, statusSince, run);
 CREATE INDEX runsByAgent ON runs (tenant, agent, status, statusSince, run);
 CREATE INDEX runsAsking ON runs (tenant, status, statusSince, run) WHERE asks = 1;
+CREATE INDEX runsByKey ON runs (tenant, startKey, run) WHERE startKey IS NOT NULL;
+CREATE INDEX runsByParent ON runs (parent, run) WHERE parent IS NOT NULL;
 CREATE INDEX runsAlive ON runs (statusSince, run) WHERE alive = 1;
 CREATE INDEX runsByExpiry ON runs (expiresAtSec) WHERE expiresAtSec IS NOT NULL;
 CREATE TABLE parts (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
