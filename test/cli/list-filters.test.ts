@@ -97,7 +97,11 @@ test.each(["a store", "HTTP"])(
     const { out } = await type(dir, "list", "--label", "env=prod");
     expect(out).toMatch(/^RUN +AGENT +TITLE +LABELS +STATUS/);
     expect(out).toContain("env=prod, team=ops");
-    expect((await type(dir, "list", "--key", "nothing")).out).not.toContain("LABELS");
+    expect((await type(dir, "list", "--key", "nothing")).out).toMatch(/^no run matches; (?!a row)/);
+    const long = "x".repeat(22);
+    expect((await type(dir, "list", "--key", long)).out).toContain(
+      "a row may keep only 21 bytes of a key: type the whole",
+    );
   },
 );
 

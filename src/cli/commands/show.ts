@@ -1,6 +1,7 @@
 /** Commands that read the store and change nothing: `list`, `show`, `timeline`, `ledger`, `watch`. */
 import { describeDoubt } from "../../ports/clock-doubt.ts";
 import type { ClockDoubt } from "../../protocol/steadiness.ts";
+import { SIZES } from "../../codec/limits.ts";
 import type { Crack } from "../../core/crack.ts";
 import { DEFAULT_TENANT, isRunId } from "../../core/ids.ts";
 import type { Phase, Status } from "../../core/phases.ts";
@@ -73,10 +74,15 @@ const wholeId = async ({ resolve }: Transport, text: string): Promise<string> =>
   isRunId(text) ? text : resolve(text, "read");
 
 /** A store may have runs of other tenants. A server lists those of the caller alone. */
-const nothingListed = ({ api }: ListFlags, command: Transport["command"]): string => {
+function nothingListed({ api, key = "" }: ListFlags, command: Transport["command"]): string {
   const other = api === undefined ? "; --tenant NAME lists those of another tenant" : "";
-  return `no run matches${other}; start one: ${command("start", "AGENT")}`;
-};
+  const isLong = Buffer.byteLength(key) > KEY_BYTES_KEPT;
+  const kept = `; a row may keep only ${KEY_BYTES_KEPT} bytes of a key: type the whole key, or less of it`;
+  return `no run matches${isLong ? kept : ""}${other}; start one: ${command("start", "AGENT")}`;
+}
+
+/** What a row has of each key: the rest may be cut, and then the last character says so. */
+const KEY_BYTES_KEPT = SIZES.keyShownBytesMax - Buffer.byteLength("…");
 
 /** The runs, in as many lists as it takes to find `limit` of them. */
 async function listed(
