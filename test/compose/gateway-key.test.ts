@@ -39,10 +39,8 @@ test("asks for no key where no model is of the gateway", async () => {
   expect(asked).toEqual([]);
 });
 
-const guide = fromToolLoopAgent(
-  { ...{ version: "agent-v1" }, tools: {}, settings: { model: "anthropic/claude-haiku-4-5" } },
-  { name: "guide", version: "1", task: z.object({}) },
-);
+const ofTheSdk = { version: "agent-v1", tools: {}, settings: { model: "anthropic/claude-haiku-4-5" } };
+const guide = fromToolLoopAgent(ofTheSdk, { name: "guide", version: "1", task: z.object({}) });
 
 test("such an agent is refused when it is loaded from its file or given as an object, and works once there is a key", async () => {
   const dir = temporaryDir();
