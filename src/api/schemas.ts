@@ -13,7 +13,7 @@ import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import { MENDS_NAMES } from "../core/policy/mends.ts";
 import { ARCHIVE_TIERS } from "../core/policy/retention.ts";
 import { PHASE_NAMES, PHASES, type Phase, type Status } from "../core/phases.ts";
-import { detachedCall } from "./detached-schemas.ts";
+import { again, detachedCall } from "./shown-schemas.ts";
 import { givenLabels, placeFields, summaryFields } from "./summary-schemas.ts";
 import { files, shownFile } from "./file-schemas.ts";
 import type { EndedRun } from "./problem.ts";
@@ -186,11 +186,6 @@ const waitsFor: z.ZodType<WaitsFor> = z.discriminatedUnion("kind", [
 const some = count.exactOptional();
 
 const grant = z.object({ ...{ beats: some, microUsd: some, tokens: some, wallMs: some, toolCalls: some } });
-
-const again = z
-  .object({ try: count, tries: count, after: z.string() })
-  .nullable()
-  .openapi({ description: "It acted outside, and went on after this answer or failure; null: it did not." });
 
 const child = z.object({
   ...{ run, agent, call: z.string(), grant },

@@ -2,7 +2,6 @@
  * Child runs, as types: runs that a run dispatches by a call of a child tool. The entry of a child stands in the state
  * of its parent from the commit that decides to make it until its end is absorbed (`calls/children.ts`).
  */
-import type { Failure } from "./event.ts";
 import type { Json } from "./json.ts";
 import type { Grant, Spent } from "./policy/budget.ts";
 import type { Value } from "./message.ts";
@@ -60,7 +59,8 @@ export interface ExpectedAnswer {
 
 /** An answer or a failure after which a run went on. */
 export interface EndBefore {
-  readonly failure: Failure;
+  /** The code is stable, for programs. */
+  readonly failure: { readonly code: string; readonly message: string };
   /** How many messages of others than cairn the run had when it failed; absent after an answer. */
   readonly messages?: number;
 }

@@ -129,7 +129,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   functions: { ours: /^src\//, packages: /^(cairn-(agents|console)|hono)$/ },
   "sst.config.ts": { ours: /^infra\//, packages: /^node:.+$/ },
   infra: {
-    ours: /^src\/(core\/|protocol\/|sdk\/|ports\/|codec\/value\.ts$|server\/built-console\.ts$|adapters\/aws\/(function-environment|metrics|machine\/(asl|asl-states|machine-input)|table\/(attributes|keys|schema|store-identity))\.ts$)/,
+    ours: /^src\/(core\/|protocol\/|sdk\/|ports\/|codec\/value\.ts$|server\/built-console\.ts$|adapters\/aws\/(described-agents|function-environment|metrics|machine\/(asl|asl-states|machine-input)|table\/(attributes|keys|schema|store-identity))\.ts$)/,
     packages: /^(esbuild|@pulumi\/.+|sst-auto|sst-components|captured-description|node:.+)$/,
   },
   localstack: { ours: /^(src|infra|functions)\//, packages: /^(@aws-sdk\/.+|zod|node:.+)$/ },
