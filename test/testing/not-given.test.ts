@@ -1,7 +1,7 @@
 /** The test kit says what a run needs and the test does not give, and lets `onUnknown` decide as production does. */
 import { z } from "zod";
 import { expect, test } from "vitest";
-import { childTool, defineAgent, tool } from "../../src/index.ts";
+import { OutcomeUnknown, childTool, defineAgent, tool } from "../../src/index.ts";
 import { NotGiven, fakeService, runAgent, scriptedModel } from "../../src/testing/kit/index.ts";
 
 /** Calls the tool once, and says that all is well whatever came of it. */
@@ -76,4 +76,43 @@ test.each([
     tools: { pay: fakeService({ name: "bank", honoursKeys: false, reply: () => "paid" }) },
   });
   expect([run.status, run.calls[0]?.status]).toEqual([status, call]);
+});
+
+test("names a model that no test calls", async () => {
+  const speaker = defineAgent({ ...{ ...shared, name: "speaker", model: "anthropic:claude-opus-4-5" }, tools: {} });
+  const error: unknown = await runAgent(speaker, { input: {} }).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: "ModelNotGiven", message: expect.stringContaining("pass model: scriptedModel") });
+  const model = scriptedModel({ name: "m", reply: () => ({ text: "Hello." }) });
+  expect((await runAgent(speaker, { input: {}, model })).status).toBe("completed");
+});
+
+test("ends a run whose call stays unknown however often it is repeated", async () => {
+  const payer = defineAgent({
+    ...{ ...shared, name: "payer", model: modelThatCalls("pay") },
+    tools: { pay: tool({ input: NOTHING, effect: "unsafe", run: () => "paid" }) },
+  });
+  const reply = () => {
+    throw new OutcomeUnknown("the line is dead");
+  };
+  const run = runAgent(payer, { input: {}, tools: { pay: fakeService({ name: "bank", reply }) } });
+  await expect(run).rejects.toThrow(/calls of agent payer are repeated again and again/);
+});
+
+test.each([
+  ["no agent", { name: "x" }, { input: {} }, "runAgent has no agent: give what defineAgent returns"],
+  ["no input", worker, {}, "runAgent has no input: write the input of the run"],
+  [
+    "an option that there is not",
+    worker,
+    { input: {}, tool: {} },
+    'runAgent has no option "tool": did you mean tools?',
+  ],
+  [
+    "an agent in place of a list",
+    worker,
+    { input: {}, agents: worker },
+    "runAgent has agents (an object): write a list",
+  ],
+])("refuses %s by name", async (_, agent, options, says) => {
+  await expect(runAgent(agent as never, options as never)).rejects.toThrow(says);
 });

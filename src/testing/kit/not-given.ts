@@ -5,7 +5,7 @@
 import type { Agent, RunFiles, Tool, ToolSecrets } from "../../ports/agent.ts";
 import { agentWithTools } from "../fault-points.ts";
 
-type NotGivenCode = "AgentNotGiven" | "SecretNotGiven" | "FilesNotGiven";
+type NotGivenCode = "AgentNotGiven" | "ModelNotGiven" | "SecretNotGiven" | "FilesNotGiven";
 
 /** A run needed something that no option of the test gives. */
 export class NotGiven extends Error {
@@ -22,6 +22,14 @@ export const agentNotGiven = (name: string): NotGiven =>
   new NotGiven(
     "AgentNotGiven",
     `the run starts a child run of agent ${name}, and the test does not give that agent: pass agents: [${name}]`,
+  );
+
+/** A test has no keys of providers, so a call of such a model would fail again and again. */
+export const modelNotGiven = (agent: string): NotGiven =>
+  new NotGiven(
+    "ModelNotGiven",
+    `agent ${agent} calls a model that it names by a text, and a test calls no provider: pass model: scriptedModel({ ... }), ` +
+      `or { ...${agent}, model: scriptedModel({ ... }) } in agents`,
   );
 
 const secretNotGiven = (agent: string, name: string): NotGiven =>

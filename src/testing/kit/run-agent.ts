@@ -24,15 +24,19 @@ import { readFile } from "../../history/files.ts";
 import { limitsFor } from "../../protocol/limits.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import { modelsOf } from "../../providers/model.ts";
+import { AgentInvalid } from "../../ports/agent-invalid.ts";
+import { isAgent } from "../../ports/is-agent.ts";
 import { checkAgent } from "../../sdk/check.ts";
+import { MODEL } from "../../sdk/definition-forms.ts";
+import { FUNCTION, type OptionForm, RECORD, TEXT, anyForm, checkDefined, listOf } from "../../sdk/option-forms.ts";
 import type { FakeService, ServiceEffect } from "./fake-service.ts";
 import { type KillPoint, PassedPoints, checkedKillPoint } from "./kill-points.ts";
 import type { EffectsNotReplaced } from "./effects-not-replaced.ts";
 import { type Decided, type Operator, type Truth, answer } from "./operator.ts";
 import { type StandingIn, standingIn } from "./stand-ins.ts";
 import { TestProcess } from "./test-process.ts";
-import { type NotGiven, agentNotGiven, tellingAgent } from "./not-given.ts";
-import { noInput, noTruth } from "./unanswered.ts";
+import { type NotGiven, agentNotGiven, modelNotGiven, tellingAgent } from "./not-given.ts";
+import { neverKnown, noInput, noTruth } from "./unanswered.ts";
 
 export interface RunAgentOptions<Task extends z.ZodType = z.ZodType> {
   /** The input of the run. */
@@ -101,9 +105,29 @@ export interface AgentRun {
   readonly decided: readonly Decided[];
 }
 
+const FORMS: { readonly [Option in keyof Required<RunAgentOptions>]: OptionForm } = {
+  input: { says: "the input of the run: input: { ... }", holds: () => true },
+  files: listOf(RECORD, "a list of files: files: [{ name, bytes }]"),
+  model: MODEL,
+  tools: { ...RECORD, says: "an object of fake services by the names of tools" },
+  otherTools: FUNCTION,
+  services: listOf(RECORD, "a list of fake services: services: [post]"),
+  agents: {
+    says: "a list of agents: agents: [worker]",
+    holds: (value) => Array.isArray(value) && value.every(isAgent),
+  },
+  secrets: { ...RECORD, says: 'an object of values by the names of secrets: secrets: { TOKEN: "..." }' },
+  killAt: anyForm(TEXT, listOf(TEXT, "a list of kill points")),
+  decide: FUNCTION,
+  answer: FUNCTION,
+  reconcile: FUNCTION,
+};
+
 /** Attempts of all executions, after which the run counts as endless. */
 const ATTEMPTS_MAX = 10_000;
 const BEAT_MS = 60_000;
+/** How often calls of unknown outcome are repeated since the services know nothing of them. */
+const REPEATS_MAX = 50;
 
 /**
  * Runs the agent until its run has ended, in any status. Throws if the agent or the input is invalid, if the run waits
@@ -120,6 +144,8 @@ export async function runAgent<Task extends z.ZodType>(
   agent: Agent<Task>,
   options: RunAgentOptions<Task>,
 ): Promise<AgentRun> {
+  if (!isAgent(agent)) throw new AgentInvalid("runAgent has no agent: give what defineAgent returns");
+  checkDefined("runAgent", options, { forms: FORMS, needed: ["input"] });
   return new Course(agent, options).untilEnded();
 }
 
@@ -157,12 +183,20 @@ class Course {
     for (const each of all) checkAgent(each, this.#world.limits);
     const loaded = all.map((each): [string, LoadedAgent] => [
       each.name,
-      { kind: "agent", agent: each, ...modelsOf(each) },
+      { kind: "agent", agent: each, ...modelsOf(each, this.#noKeyOf(each.name)) },
     ]);
     this.#agents = new Map(loaded);
     this.#services = [...new Set([...Object.values(tools), ...services])];
     this.#killAt = new Set([killAt].flat().map(checkedKillPoint));
     for (const service of this.#services) service.reset();
+  }
+
+  /** Each request of a model that is named by a text asks for the key of its provider first. */
+  #noKeyOf(agent: string): () => Promise<null> {
+    return async () => {
+      this.#refused ??= modelNotGiven(agent);
+      return null;
+    };
   }
 
   async untilEnded(): Promise<AgentRun> {
@@ -242,6 +276,7 @@ class Course {
         this.#operator(agent),
       );
       this.#decided.push(...decided);
+      if (this.#decided.filter((each) => each === "repeated").length > REPEATS_MAX) throw neverKnown(row.agent);
       if (decided.length > 0) return;
       if (reconcilableFrom !== null) times.push(reconcilableFrom);
       // Where its tool says what follows, no operator is needed: time passes, and that follows.

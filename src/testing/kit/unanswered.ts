@@ -10,6 +10,13 @@ export function noTruth({ call, tool, key }: UnknownCall): assert.AssertionError
   return new assert.AssertionError({ message });
 }
 
+export function neverKnown(agent: string): assert.AssertionError {
+  const message =
+    `calls of agent ${agent} are repeated again and again, since their outcome is unknown each time and no service knows ` +
+    "of them: let the service reply, or pass reconcile: () => null, so that onUnknown of the tool decides";
+  return new assert.AssertionError({ message });
+}
+
 export function noInput({ call, tool, for: what, event }: OpenWait): assert.AssertionError {
   const waits = what === "answer" ? "for a human's answer" : `for event ${event ?? ""}`;
   const message =
