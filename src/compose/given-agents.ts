@@ -64,7 +64,7 @@ const notHere = (agent: string, why: string): UserError =>
     code: "BeatsNotHere",
     exit: EXIT.usage,
     what: `agent ${agent} cannot run in this process: it ${why}`,
-    why: "a call that outlives its timeout cannot be ended here, so only effect none and keyed may run here",
+    why: "a call that outlives its timeout cannot be ended here, so only calls with the effects none, keyed and idempotent run here",
     next: 'driveStore({ agents, entry: new URL("./cairn-worker.js", import.meta.url) })',
   });
 

@@ -39,7 +39,7 @@ export interface DriveOptions {
   readonly entry?: URL | string;
   /**
    * `in this process`: the beats of `agents` run in the caller's process, and no worker process starts. Only for agents
-   * whose tools have the effects `none` and `keyed`. Once a call has outlived its timeout, which only the end of the process
+   * whose tools have the effects `none`, `keyed` and `idempotent`. Once a call has outlived its timeout, which only the end of the process
    * could stop, it takes no further beat: `stopped` rejects with the code `BeatsEnded`, and the store is released. Default:
    * beats run in worker processes.
    */
