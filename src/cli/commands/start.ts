@@ -76,8 +76,10 @@ async function undriven(
   if (provider.driver !== null) return null;
   if (!world.isThere()) return { transport: null };
   const transport = await transportFor(shell, settings, { create: false });
-  const { supervision } = transport.opened;
-  return supervision !== null && supervision.current() === null ? { transport } : null;
+  const { supervision, close } = transport.opened;
+  if (supervision !== null && supervision.current() === null) return { transport };
+  close();
+  return null;
 }
 
 /** Where the run is started, and the agent as it is named there. */
