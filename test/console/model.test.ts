@@ -136,7 +136,9 @@ describe("commands to copy", () => {
   } as const;
 
   test("are quoted for a shell, and never hold a token", () => {
-    expect(cliOf(action)).toBe("npx cairn deny local-a c1 --note 'it'\\''s late'");
+    expect(cliOf(action, "http://127.0.0.1:7420")).toBe(
+      "npx cairn deny local-a c1 --note 'it'\\''s late' --api http://127.0.0.1:7420",
+    );
     const curl = curlOf({ ...action, body: { note: "it's" } }, { base: "http://127.0.0.1:7420/", hasToken: true });
     expect(curl).toBe(
       `curl -X POST 'http://127.0.0.1:7420/runs/local-a/approvals/c1-1' -H "Authorization: Bearer $CAIRN_TOKEN" -H 'content-type: application/json' -d '{"note":"it'\\''s"}'`,

@@ -14,7 +14,8 @@ export interface Action {
   readonly isKeyed?: boolean;
 }
 
-export const cliOf = ({ words }: Action): string => commandLine(words);
+/** It speaks to this server, whatever the store and the folder of who types it. */
+export const cliOf = ({ words }: Pick<Action, "words">, base: string): string => commandLine([...words, "--api", base]);
 
 /** The token stays a variable of the shell: a command is copied into chats and histories. */
 export function curlOf(

@@ -1,4 +1,6 @@
 /** Needs me: each approval, question and unknown outcome, with what is known and what each answer does. */
+import { base } from "../api/http.ts";
+import { cliOf } from "../model/commands.ts";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { count } from "../../render/words.ts";
 import type { Need } from "../model/needs.ts";
@@ -123,7 +125,7 @@ function Cards({ shown, only }: { readonly shown: readonly Need[]; readonly only
   const whose = only === null ? "" : " in this run";
   const title = `${isUnsure ? "Nothing found that waits" : "Nothing waits"} for you${whose}`;
   return shown.length === 0 ? (
-    <Empty title={title} command="npx cairn approvals">
+    <Empty title={title} command={cliOf({ words: ["approvals"] }, base())}>
       Calls that need approval, questions, unknown outcomes, upgrades and refusals of providers appear here, the oldest
       deadline first.
     </Empty>

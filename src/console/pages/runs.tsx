@@ -1,4 +1,6 @@
 /** The runs: what each does, what it costs, and which need a human. */
+import { base } from "../api/http.ts";
+import { cliOf } from "../model/commands.ts";
 import { useSignal } from "@preact/signals";
 import { Fragment } from "preact";
 import { useEffect } from "preact/hooks";
@@ -96,7 +98,7 @@ function NoRuns() {
   const isFiltered = route.value.query.size > 0;
   if (!isFiltered) {
     return (
-      <Empty title="There is no run yet" command={`npx cairn start ${example} --input '{}'`}>
+      <Empty title="There is no run yet" command={cliOf({ words: ["start", example, "--input", "{}"] }, base())}>
         Each run appears here when it starts. Start one on the page of an agent
         {named.length === 0 ? null : (
           <>

@@ -171,8 +171,8 @@ export const AsCommand = (of: {
     <summary>As a command</summary>
     {of.children}
     {[of.action].flat().map((action) => (
-      <Fragment key={cliOf(action)}>
-        <Command text={cliOf(action)} />
+      <Fragment key={action.words.join(" ")}>
+        <Command text={cliOf(action, base())} />
         <Command text={curlOf(action, { base: base(), hasToken: token !== null })} />
       </Fragment>
     ))}

@@ -1,4 +1,6 @@
 /** What the cards of Needs me share. */
+import { base } from "../api/http.ts";
+import { cliOf } from "../model/commands.ts";
 import type { ComponentChildren } from "preact";
 import type { Offerable } from "../model/allowed.ts";
 import type { ArgsRead } from "../store/omitted-args.ts";
@@ -66,7 +68,7 @@ export const Arguments = ({ read, run }: { readonly read: ArgsRead; readonly run
   ) : (
     <div class="toast bad">
       <p>The arguments are not shown: {read.why} This shows them:</p>
-      <Command text={`npx cairn show ${run} --json`} />
+      <Command text={cliOf({ words: ["show", run, "--json"] }, base())} />
     </div>
   );
 

@@ -1,7 +1,7 @@
 /** The buttons of a run. What the server refuses in any case is not offered: the reason stands below, with what to type. */
 import { type ActionName, actionsOf, describe } from "../model/actions.ts";
 import { offered } from "../model/allowed.ts";
-import { cliOf } from "../model/commands.ts";
+import { commandLine } from "../../render/words.ts";
 import { Command, NotAllowed } from "../parts/basics.tsx";
 import { caller } from "../store/caller.ts";
 import type { Shown } from "../../operations/views.ts";
@@ -51,6 +51,6 @@ const NotHere = ({ name, run }: { readonly name: ActionName; readonly run: Shown
       No function of this deployment may do it, so that a fault in one of them cannot. Type it with your own rights on
       AWS, where CAIRN_WORLD=aws and the names of the deployment are set:
     </p>
-    <Command text={cliOf(describe(name, run).request("", false))} />
+    <Command text={commandLine(describe(name, run).request("", false).words)} />
   </details>
 );

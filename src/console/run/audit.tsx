@@ -1,10 +1,10 @@
 /** Who did what to the run, from where and why. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { ask } from "../api/http.ts";
+import { ask, base } from "../api/http.ts";
 import { type Trouble, troubleOf } from "../api/problem.ts";
 import { withEntries } from "../model/audit-list.ts";
-import { pathOf } from "../model/commands.ts";
+import { cliOf, pathOf } from "../model/commands.ts";
 import { Command, Loading, Problem, When, Wide } from "../parts/basics.tsx";
 import type { AuditEntry, AuditPage } from "../../operations/access/audit.ts";
 import type { Shown } from "../../operations/views.ts";
@@ -59,7 +59,7 @@ export function Audit({ run }: { readonly run: Shown }) {
               </button>
             </p>
           )}
-          <Command text={`npx cairn audit-log ${run.run}`} />
+          <Command text={cliOf({ words: ["audit-log", run.run] }, base())} />
         </section>
       </div>
     </div>

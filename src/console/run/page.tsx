@@ -1,4 +1,6 @@
 /** One run: what it is doing, why, what it did, what it costs, and the action that unblocks it. */
+import { base } from "../api/http.ts";
+import { cliOf } from "../model/commands.ts";
 import { useEffect } from "preact/hooks";
 import { type ActionName, describe } from "../model/actions.ts";
 import { offered } from "../model/allowed.ts";
@@ -100,7 +102,7 @@ const Unshown = ({ run }: { readonly run: string }) => {
   if (trouble === null) return null;
   if (trouble.status !== 404) return <Problem isPage trouble={trouble} title="This run cannot be shown" />;
   return (
-    <Empty isPage title="There is no such run" command={`npx cairn show ${run}`}>
+    <Empty isPage title="There is no such run" command={cliOf({ words: ["show", run] }, base())}>
       It may have been purged, or it belongs to another tenant or store. <a href={hrefOf(["runs"])}>Show the runs</a>
     </Empty>
   );
