@@ -1,4 +1,5 @@
 /** `cairn list` by schedule, first signal, time and cost, over a store and over HTTP; and the budget in `cairn show`. */
+import { join } from "node:path";
 import { serve } from "@hono/node-server";
 import { expect, onTestFinished, test } from "vitest";
 import { createApi } from "../../src/api/app.ts";
@@ -9,6 +10,7 @@ import { SCOPES } from "../../src/operations/operation.ts";
 import type { RunLabels } from "../../src/core/ids.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { startRun } from "../../src/operations/start.ts";
+import { temporaryDir } from "../process/fixtures/store.ts";
 import { createLocalHarness } from "../support/harness/drive.ts";
 import { scriptedAgent } from "../support/harness/harness.ts";
 import { createShell, runCli } from "../support/processes/cli-in-process.ts";
@@ -163,4 +165,16 @@ test("a date without a time is a day of the user's zone, in each command", async
   expect(sinceOf(shell, "2026-11-29", 0)).toBe(Date.UTC(2026, 10, 28, 11));
   expect(sinceOf(shell, "2026-11-29T09:00+01:00", 0)).toBe(Date.UTC(2026, 10, 29, 8));
   expect(() => sinceOf(shell, "2026-02-31", 0)).toThrow("2026-02-31 is no time");
+});
+
+test("a start that is repeated with other labels says that those of the first one stay", async () => {
+  const dir = temporaryDir();
+  const agent = join(import.meta.dirname, "../process/fixtures/noted-agent.ts");
+  const start = (...labels: readonly string[]) =>
+    runCli(dir, "start", agent, "--store", dir, "--key", "k", ...labels.flatMap((label) => ["--label", label]));
+  expect(await start("team=ops", "env=prod")).toMatchObject({ exit: 0, err: "" });
+  for (const same of [["env=prod", "team=ops"], []])
+    expect(await start(...same)).toMatchObject({ exit: 0, out: expect.stringMatching(/^exists/), err: "" });
+  const kept = "the run exists, and keeps the labels of its first start: env=prod, team=ops";
+  expect(await start("team=sales")).toMatchObject({ exit: 0, err: expect.stringContaining(kept) });
 });

@@ -26,7 +26,7 @@ import { type Shell, printDocument } from "../shell.ts";
 import { overHttp, transportFor } from "../choose-transport.ts";
 import type { StoreTransport, Transport } from "../transport.ts";
 import { waitForRun } from "./wait.ts";
-import { relative, retyped } from "../../render/words.ts";
+import { labelsText, relative, retyped } from "../../render/words.ts";
 
 export interface StartFlags extends BeatFlags {
   readonly input?: string;
@@ -56,6 +56,7 @@ export async function start(shell: Shell, of: { readonly agent: string; readonly
         : await withAgent(shell, of.agent, { settings, known: store?.transport ?? null });
     const started = await startOrRefuse(shell, transport, { agent: name, agentOf, input, files, labels, flags });
     warnOfDropped(shell, name, started);
+    warnOfLabels(shell, labels, started);
     if (flags.wait !== true) return await report(shell, transport, started);
     if (!shell.json) shell.terminal.out(headline(shell, transport, started));
     return await waitForRun(shell, { transport, run: started.run, ...(ahead !== null && { ahead }) });
@@ -231,6 +232,14 @@ function inputInvalid(
 function warnOfDropped({ terminal }: Shell, name: string, { dropped = [] }: Accepted): void {
   if (dropped.length === 0) return;
   terminal.err(`${name} does not get ${dropped.join(", ")}: its task schema has no such names, and drops them`);
+}
+
+/** An API does not say which labels the run has. */
+function warnOfLabels({ terminal }: Shell, given: RunLabels, { kind, summary }: Accepted): void {
+  const { labels }: { readonly labels?: RunLabels } = summary;
+  const [wanted, kept] = [labelsText(given), labelsText(labels)];
+  if (kind !== "exists" || wanted === "" || wanted === kept) return;
+  terminal.err(`the run exists, and keeps the labels of its first start${kept === "" ? "" : `: ${kept}`}`);
 }
 
 async function report(shell: Shell, transport: Transport, started: Accepted): Promise<number> {
