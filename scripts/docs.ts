@@ -13,7 +13,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, write
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { preview } from "vite";
-import { groupsOf, pagesOfSite, placeOf, titleOf } from "./docs/pages.ts";
+import { filesOf, groupsOf, pagesOfSite, placeOf, titleOf } from "./docs/pages.ts";
 import { entryPointsOf, writeReference } from "./docs/reference.ts";
 import { releasesPage } from "./docs/releases.ts";
 import { addressOf } from "./packed-readme.ts";
@@ -37,12 +37,7 @@ const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as
   readonly repository?: unknown;
 };
 
-/** What pages show or link to, besides each other. */
-const FILES = [
-  "docs/openapi.json",
-  "docs/demo.svg",
-  ...readdirSync(join(ROOT, "docs/console")).map((name) => `docs/console/${name}`),
-];
+const FILES = filesOf(ROOT);
 
 function install(): void {
   const digest = createHash("sha256")

@@ -61,6 +61,9 @@ const FOR_TYPES = new Set(["@ai-sdk/provider", "@types/json-schema", "zod"]);
 /** The entry point that SST compiles into its own program. */
 const SST = "./infra/sst.ts";
 
+/** What commands print for programs. */
+const SCHEMAS = "docs/json-schemas.json";
+
 /** Processes that are started by file. */
 const PROCESSES = [
   ...["compose/workers/worker", "compose/workers/held-worker", "chaos/chaos-worker", "chaos/loop-worker"].map(
@@ -260,6 +263,7 @@ function writePages({ repository }: Manifest): void {
   const pages = ["README.md", ...USER_PAGES];
   const has = (path: string): boolean => pages.includes(path) || existsSync(join(OUT, path));
   mkdirSync(join(OUT, "docs"));
+  cpSync(join(ROOT, SCHEMAS), join(OUT, SCHEMAS));
   for (const page of pages) {
     const text = readFileSync(join(ROOT, page), "utf8");
     writeFileSync(join(OUT, page), packedReadme(text, { page, has, repository }));

@@ -41,7 +41,7 @@ const USERS: readonly Group[] = [
   },
   {
     title: "Surfaces",
-    pages: docs("console", "client", "http-api", "chat", "webhooks", "embedding", "mcp", "a2a", "langgraph"),
+    pages: docs("console", "client", "http-api", "chat", "webhooks", "json", "embedding", "mcp", "a2a", "langgraph"),
   },
   {
     title: "Operate",
@@ -88,6 +88,12 @@ export function groupsOf(root: string): readonly Group[] {
     { title: "Design records", pages: [index, ...records.filter((page) => page !== index)] },
   ];
 }
+
+/** What pages show or link to, besides each other. */
+export const filesOf = (root: string): readonly string[] => [
+  ...["docs/openapi.json", "docs/json-schemas.json", "docs/demo.svg"],
+  ...readdirSync(join(root, "docs/console")).map((name) => `docs/console/${name}`),
+];
 
 /** What users of the package read: the package has these pages, and no other. */
 export const USER_PAGES: readonly string[] = USERS.flatMap(({ pages }) => pages).filter((page) =>

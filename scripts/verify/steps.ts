@@ -110,7 +110,12 @@ const OPTIONAL: Readonly<Record<Exclude<OptionalStep, keyof typeof ON_LOCALSTACK
       script("cost of beats", "scripts/cost.ts"),
     ],
   },
-  site: { shared: [script("site of the pages", "scripts/docs.ts", "--build")] },
+  site: {
+    shared: [
+      script("site of the pages", "scripts/docs.ts", "--build"),
+      script("schemas of what commands print", "site/json-schemas.js", "--check"),
+    ],
+  },
 };
 
 const downloadsFor = (steps: ReadonlySet<OptionalStep>): readonly Step[] => [

@@ -40,7 +40,7 @@ function entriesIn({ entries, ...page }: MemoryPage, query: string | null, style
 }
 
 /** The lines that `--json` prints of a page. */
-export const memoryLines = ({ entries, damaged }: MemoryPage): readonly object[] => [
+export const memoryLines = ({ entries, damaged }: MemoryPage) => [
   ...entries,
   ...damaged.map((id) => ({ id, damaged: "it cannot be read" })),
 ];

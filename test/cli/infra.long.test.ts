@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { PlannedDeployment } from "../../src/ports/planned-deployment.ts";
+import { fitPrinted } from "../support/processes/printed-json.ts";
 
 const MAIN = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
 
@@ -37,6 +38,7 @@ test("lists a project's resources without an account, says what is missing, and 
   const config = 'export const config = { agents: ["./agent.ts"], deploy: { memoryMb: 768 } };\n';
   const cairn = project({ "agent.ts": AGENT, "cairn.config.ts": config, "package.json": '{ "type": "module" }' });
   const { status, stdout, left } = cairn("infra", "--dry-run", "--json");
+  expect(fitPrinted(["infra"], stdout)).toBe("infra");
   const told = JSON.parse(stdout) as PlannedDeployment;
   expect(told.missing.map(({ code, next }) => [code, next])).toEqual([
     ["DescriptionMissing", "write the sst.config.ts of docs/deploy.md"],

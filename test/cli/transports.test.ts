@@ -23,6 +23,7 @@ import { createLocalServer } from "../../src/server/app.ts";
 import { createServedHarness, drive, runnerOf } from "../support/harness/drive.ts";
 import { callsThenFinal, scriptedAgent } from "../support/harness/harness.ts";
 import { createShell } from "../support/processes/cli-in-process.ts";
+import { fitPrinted } from "../support/processes/printed-json.ts";
 
 type Stage = "queued" | "ended" | "gated" | "damaged";
 
@@ -76,7 +77,9 @@ async function servedAt({ dir, world }: Built, other: Partial<Caller> = {}): Pro
 
 async function raw(dir: string, words: readonly string[]) {
   const { shell, said } = createShell({ dir, person: null }, words);
-  return { exit: await runCommand(shell, "0"), ...said };
+  const exit = await runCommand(shell, "0");
+  if (shell.json) fitPrinted(words, said.out);
+  return { exit, ...said };
 }
 
 async function typed(dir: string, words: readonly string[]) {

@@ -16,6 +16,7 @@ import {
   startQueuedRun,
   waitForOutput,
 } from "../support/processes/cli-process.ts";
+import { fitPrinted } from "../support/processes/printed-json.ts";
 import { SOURCE_MAIN } from "../support/processes/program.ts";
 
 const RUN = /local-[a-z2-7]{26}/;
@@ -175,6 +176,7 @@ describe("work", () => {
     working.child.kill("SIGTERM");
     const { exit, out } = await working.ended;
     expect(exit).toBe(0);
+    expect(fitPrinted(["work"], out)).toBe("work");
     const kinds = parseJsonLines(out).map(({ kind }) => kind);
     expect(kinds[0]).toBe("supervising");
     expect(kinds.at(-1)).toBe("drained");

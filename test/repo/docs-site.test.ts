@@ -3,17 +3,13 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join, posix } from "node:path";
 import { describe, expect, test } from "vitest";
 import { anchorOf } from "../../scripts/docs/anchor.ts";
-import { USER_PAGES, groupsOf, pagesOfSite, placeOf, sitePage, titleOf } from "../../scripts/docs/pages.ts";
+import { USER_PAGES, filesOf, groupsOf, pagesOfSite, placeOf, sitePage, titleOf } from "../../scripts/docs/pages.ts";
 import { entryPointsOf } from "../../scripts/docs/reference.ts";
 import { newestFirst, releasesPage } from "../../scripts/docs/releases.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const read = (file: string): string => readFileSync(join(ROOT, file), "utf8");
-const FILES = [
-  "docs/openapi.json",
-  "docs/demo.svg",
-  ...readdirSync(join(ROOT, "docs/console")).map((name) => `docs/console/${name}`),
-];
+const FILES = filesOf(ROOT);
 const listed = groupsOf(ROOT).flatMap(({ pages }) => pages);
 const pages = pagesOfSite(ROOT, { files: FILES, repository: null });
 

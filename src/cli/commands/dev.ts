@@ -90,7 +90,14 @@ async function isStopped(stop: AbortSignal, server: Server | null): Promise<bool
 
 const WAITS = "the server is down; it starts again when code changes";
 
-function tell(shell: Shell, event: object, line: string): void {
+/** What `--json` prints besides the events of the server. */
+type DevEvent =
+  | { readonly kind: "serverGone"; readonly code: number | null }
+  | { readonly kind: "agentBroken"; readonly file: string; readonly why: string }
+  | { readonly kind: "notReloaded" }
+  | { readonly kind: "reloading"; readonly file: string };
+
+function tell(shell: Shell, event: DevEvent, line: string): void {
   if (shell.json) printLines(shell, [event]);
   else shell.terminal.out(line);
 }

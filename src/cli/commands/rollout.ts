@@ -9,7 +9,6 @@
  * rollout.
  */
 import { setTimeout as elapse } from "node:timers/promises";
-import type { Json } from "../../core/json.ts";
 import type { BeatFunction, Rollout, RolloutPort, Shares } from "../../ports/rollout.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
 import { SIGNAL_EXITS } from "../terminal/follow.ts";
@@ -222,8 +221,9 @@ async function tellAll({ shell, port }: Rolling, functions: readonly BeatFunctio
   return EXIT.done;
 }
 
-function documentOf({ agent, version, next, published }: Rollout): Json {
-  const shares = next === null ? { [version]: 100 } : { [version]: 100 - next.percent, [next.version]: next.percent };
+function documentOf({ agent, version, next, published }: Rollout) {
+  const shares: Readonly<Record<string, number>> =
+    next === null ? { [version]: 100 } : { [version]: 100 - next.percent, [next.version]: next.percent };
   return { ...(agent === null ? {} : { agent }), shares, newest: published.at(-1) ?? null };
 }
 

@@ -5,6 +5,7 @@
 import { copyFileSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { fitPrinted } from "../../support/processes/printed-json.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
 import { nightTest, sampled } from "../../support/gate/stride.ts";
 import { type CliFolder, runCairn, createCliFolder } from "../../support/processes/cli-process.ts";
@@ -26,6 +27,7 @@ const DURING = "346";
 /** The document of a trial, and how the command ended. What it leaves is removed with its test. */
 async function trial(of: CliFolder, ...words: readonly string[]) {
   const { exit, out } = await runCairn(of, ["chaos", ...words, "--json"]);
+  fitPrinted(["chaos"], out);
   const document = JSON.parse(out) as { readonly dir?: string | null; readonly error?: { readonly dir?: string } };
   const dir = document.dir ?? document.error?.dir ?? null;
   onTestFinished(() => {

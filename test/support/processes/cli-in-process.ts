@@ -2,6 +2,7 @@
 import { plain } from "../../../src/render/paint.ts";
 import { runCommand } from "../../../src/cli/program.ts";
 import type { Shell } from "../../../src/cli/shell.ts";
+import { fitPrinted } from "./printed-json.ts";
 import { WORLDS } from "../../../src/compose/worlds.ts";
 
 export interface CliOutput {
@@ -44,7 +45,9 @@ export function createShell(of: CliShellOptions, words: readonly string[]) {
 
 export async function runCliAt(of: CliShellOptions, ...words: readonly string[]): Promise<CliOutput> {
   const { shell, said } = createShell(of, [...words, "--store", of.store ?? of.dir]);
-  return { exit: await runCommand(shell, "0"), ...said };
+  const exit = await runCommand(shell, "0");
+  if (shell.json) fitPrinted(words, said.out);
+  return { exit, ...said };
 }
 
 export const runCli = (dir: string, ...words: readonly string[]): Promise<CliOutput> =>

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { LIMITS } from "../gate/limits.ts";
 import { waitUntil } from "../gate/safety.ts";
+import { fitPrinted } from "./printed-json.ts";
 import { MAIN, mainFor } from "./program.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
@@ -169,7 +170,9 @@ export const askCairnJson = async (of: CliFolder, words: readonly string[]): Pro
 
 /** The one document that a command prints under `--json`. */
 export async function runCairnJson(of: CliFolder, words: readonly string[]): Promise<Record<string, unknown>> {
-  return JSON.parse((await runCairn(of, [...words, "--json"])).out) as Record<string, unknown>;
+  const { out } = await runCairn(of, [...words, "--json"]);
+  fitPrinted(words, out);
+  return JSON.parse(out) as Record<string, unknown>;
 }
 
 export const parseJsonLines = (text: string): readonly Record<string, unknown>[] =>
