@@ -16,7 +16,7 @@ import { type Row, hasEnded } from "../protocol/row.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 import type { World } from "../ports/world.ts";
 import type { AgentCatalogue } from "../operations/agents.ts";
-import { callerTraceIn } from "../operations/caller-trace.ts";
+import { callerTraceIn } from "../codec/caller-trace.ts";
 import type { AnyOperation, OperationContext } from "../operations/operation.ts";
 import { performAny, performOperation } from "../operations/perform.ts";
 import type { FiringsOf } from "../operations/schedules.ts";

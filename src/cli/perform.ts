@@ -1,6 +1,6 @@
 /** Helpers with which commands perform operations of the operation table, and turn refused outcomes into errors. */
 import { DEFAULT_TENANT } from "../core/ids.ts";
-import { callerTraceIn } from "../operations/caller-trace.ts";
+import { callerTraceIn } from "../codec/caller-trace.ts";
 import type { AnyOperation, OperationContext } from "../operations/operation.ts";
 import { UserError, EXIT } from "../compose/user-error.ts";
 import type { Opened } from "../compose/open.ts";

@@ -28,10 +28,9 @@ import { parseSchedule } from "./schedule/firing-times.ts";
 import { firstIssue, parsedOption } from "./issues.ts";
 import { type Remembering, memoryPolicyOf } from "./memory.ts";
 import { modelOptionsOf, resultOf } from "./model-options.ts";
-import { PRICE, listPriceOf } from "./prices.ts";
+import { priceOf } from "./prices.ts";
 import type {
   Check,
-  Priced,
   Schedule,
   ToolRules,
   Agent,
@@ -325,17 +324,6 @@ function validateChildTools(name: string, tools: Readonly<Record<string, AnyTool
     const wrong = child === undefined ? null : wrongWithChild(child, limits);
     refuse(wrong !== null, `child tool ${tool} of agent ${name}: ${wrong}`);
   }
-}
-
-function priceOf({
-  name,
-  price,
-  model,
-}: Pick<AgentOptions<z.ZodType>, "name" | "price"> & Pick<Agent, "model">): Priced {
-  if (price === undefined) return listPriceOf(model);
-  const parsed = parsedOption(z.strictObject(PRICE), price);
-  refuse(!parsed.success, `the price of agent ${name}: ${firstIssue(parsed.error)}`);
-  return { price, priceFrom: { kind: "agent" } };
 }
 
 function scheduleOf<Task extends z.ZodType>({ name, schedule, task }: AgentOptions<Task>): Schedule | null {

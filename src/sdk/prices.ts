@@ -9,6 +9,8 @@ import type { LanguageModelV4 } from "@ai-sdk/provider";
 import * as z from "zod";
 import { NO_PRICE, type Price } from "../core/policy/price.ts";
 import type { Agent, Priced } from "../ports/agent.ts";
+import { AgentInvalid } from "../ports/agent-invalid.ts";
+import { firstIssue, parsedOption } from "./issues.ts";
 
 const usd = z.number().nonnegative();
 
@@ -47,6 +49,19 @@ export const LIST_PRICES: readonly ListPrice[] = [
 ];
 
 const UNKNOWN: Priced = { price: NO_PRICE, priceFrom: { kind: "none" } };
+
+/** The price that an agent names, else the list price of its model. Throws `AgentInvalid` if what it names is no price. */
+export function priceOf(agent: {
+  readonly name: string;
+  readonly price?: Price | undefined;
+  readonly model: string | LanguageModelV4;
+}): Priced {
+  const { name, price, model } = agent;
+  if (price === undefined) return listPriceOf(model);
+  const parsed = parsedOption(z.strictObject(PRICE), price);
+  if (!parsed.success) throw new AgentInvalid(`the price of agent ${name}: ${firstIssue(parsed.error)}`);
+  return { price, priceFrom: { kind: "agent" } };
+}
 
 /** The list price of a model; if the list has none, no money is counted. */
 export function listPriceOf(model: string | LanguageModelV4): Priced {

@@ -8,7 +8,7 @@ import { DEFAULT_TENANT, type RunLabels, isTenant, wrongWithKey } from "../../co
 import type { Json } from "../../core/json.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
 import { capWords } from "../../history/spend-today.ts";
-import { callerTraceIn } from "../../operations/caller-trace.ts";
+import { callerTraceIn } from "../../codec/caller-trace.ts";
 import type { OperationContext } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { OutcomeOf } from "../../operations/caller-outcome.ts";

@@ -3,6 +3,7 @@
  * from the run, so every process continues the same trace without a message from the process before it. A span is made
  * after the commit that holds its facts; an uncommitted decision may be made again, and would show twice.
  */
+import type { TraceHeaders } from "../../codec/caller-trace.ts";
 import type { Event, EventOf } from "../../core/event.ts";
 import type { Hash } from "../../core/ids.ts";
 import type { OpenCall, State } from "../../core/state.ts";
@@ -264,12 +265,6 @@ function starterOf({ brief }: Pick<Row, "brief">): Starter | null {
 function joinedBy(row: Pick<Row, "brief">): Starter | null {
   const starter = starterOf(row);
   return starter?.as === "parent" ? starter : null;
-}
-
-/** What a request says of the span on whose behalf it is sent: the headers of the W3C's Trace Context. */
-export interface TraceHeaders {
-  readonly traceparent: string;
-  readonly tracestate?: string;
 }
 
 type Tracing = Pick<World, "hash" | "telemetry">;

@@ -1,7 +1,7 @@
 /** What is taken of the headers of the W3C's Trace Context. */
 import { expect, test } from "vitest";
 import { traceToKeep } from "../../src/engine/context/trace.ts";
-import { callerTraceIn } from "../../src/operations/caller-trace.ts";
+import { callerTraceIn } from "../../src/codec/caller-trace.ts";
 import { createHarness, scriptedAgent } from "../support/harness/harness.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";

@@ -2,7 +2,11 @@
  * The trace of a caller, from the headers `traceparent` and `tracestate` of the W3C's Trace Context. As the
  * specification asks, what is malformed is ignored: it refuses no request and changes no answer.
  */
-import type { TraceHeaders } from "../engine/context/trace.ts";
+/** What a request says of the span on whose behalf it is sent: the headers of the W3C's Trace Context. */
+export interface TraceHeaders {
+  readonly traceparent: string;
+  readonly tracestate?: string;
+}
 
 /** A later version may add fields behind these. */
 const PARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
