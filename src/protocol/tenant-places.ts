@@ -24,9 +24,9 @@ export interface TenantPlace {
  */
 export function withPlace(
   before: TenantPlaces,
-  of: { readonly run: string; readonly place: TenantPlace; readonly most: number; readonly now: number },
+  asked: { readonly run: string; readonly place: TenantPlace; readonly most: number; readonly now: number },
 ): TenantPlaces | null {
-  const { run, place, most, now } = of;
+  const { run, place, most, now } = asked;
   const taken = Object.fromEntries(Object.entries(before).filter((each) => now < each[1].until));
   const own = taken[run];
   if (own !== undefined && !isLater(place, own)) return before;

@@ -30,9 +30,9 @@ const KEPT_SECONDS = 24 * 3_600;
 export async function beatInPlace(
   runner: Runner,
   places: PlacesByTenant,
-  of: { readonly task: Extract<Task, { readonly kind: "beat" }>; readonly invocation: Invocation },
+  asked: { readonly task: Extract<Task, { readonly kind: "beat" }>; readonly invocation: Invocation },
 ): Promise<BeatResult> {
-  const { task, invocation } = of;
+  const { task, invocation } = asked;
   const { world } = runner;
   const { run, born, chain, epoch, agent } = task.payload;
   const tenant = tenantOf(run);
@@ -71,9 +71,9 @@ export async function beatInPlace(
 async function changed(
   world: World,
   tenant: string,
-  of: { readonly change: (before: TenantPlaces) => TenantPlaces | null; readonly until: number },
+  asked: { readonly change: (before: TenantPlaces) => TenantPlaces | null; readonly until: number },
 ): Promise<boolean> {
-  const { change, until } = of;
+  const { change, until } = asked;
   const { records, clock } = world;
   const key = { kind: "rate", about: `tenant ${tenant}`, id: "places" } as const;
   const pause = patient({ ...world, until });
