@@ -58,7 +58,7 @@ export interface ExpectedAnswer {
 }
 
 /** An answer or a failure after which a run went on. */
-export interface EndBefore {
+interface EndBefore {
   /** The code is stable, for programs. */
   readonly failure: { readonly code: string; readonly message: string };
   /** How many messages of others than cairn the run had when it failed; absent after an answer. */

@@ -60,7 +60,15 @@ test.each(pinnedSeeds().filter(({ seed }) => isFamilySeed(seed)))(
 );
 
 test("a boss dies again and again with eight workers out: none is dispatched twice", ENUMERATION_TIMEOUT, async () => {
-  const eight = { widths: [8], isTwice: false, leaves: false, strikeOneIn: 25, beats: null, wishes: ["send"] } as const;
+  const eight = {
+    failsOneIn: 0,
+    widths: [8],
+    isTwice: false,
+    leaves: false,
+    strikeOneIn: 25,
+    beats: null,
+    wishes: ["send"],
+  } as const;
   const { found, cells } = await played(seedsFrom(12, "eight"), eight);
   assertNoViolations(found);
   expect(cells).toContain("family kill of a boss with eight children out");
@@ -78,6 +86,7 @@ test.each(EFFECT_NAMES)(
       tries: 3,
       deadlineMs: 600,
       restarts: 0,
+      failsOneIn: 0,
       wishes: ["send"],
     } as const;
     const { found, cells } = await played(seedsFrom(sampled(10, 24), `late-${effect}-`), late);
@@ -89,7 +98,7 @@ test.each(EFFECT_NAMES)(
 /** Workers whose processes hang, and tries that are left. */
 const lateWith = (effect: Effect, planted?: PlantedFence): Partial<FamilyPlan> => ({
   ...{ effect, widths: [4], leaves: false, tries: 3, deadlineMs: 600, restarts: 0, beats: null, wishes: ["send"] },
-  ...{ strikeOneIn: 40, faultOneIn: 200, failsAt: null, ...(planted && { planted }) },
+  ...{ strikeOneIn: 40, faultOneIn: 200, failsAt: null, failsOneIn: 0, ...(planted && { planted }) },
 });
 
 test.each(EFFECT_NAMES.filter((effect) => effect !== "none" && effect !== "unsafe"))(
@@ -165,6 +174,7 @@ test.each([...REPEATING])(
           restarts: 0,
           beats: null,
           failsAt: null,
+          failsOneIn: 0,
         },
         ...{ deadlineMs: 600_000, takeovers: 1_000, takeoversOfWorker: 1_000, wishes: ["send"], forkOneIn: 200 },
       });
@@ -198,7 +208,7 @@ test.each([[[3, 9]], [[9, 3]]])(
   async (widths) => {
     const slow = {
       ...{ widths, isTwice: false, leaves: false, slowMs: 2_500, beats: null, deadlineMs: 600_000, calmStep: 8_000 },
-      wishes: ["send"],
+      ...{ wishes: ["send"], failsOneIn: 0 },
     } as const;
     const { found, runs } = await played(["slow0", "slow1"], slow);
     assertNoViolations(found);
