@@ -32,7 +32,7 @@ function commandOf(words: readonly string[]): string | null {
   return [typed, words[0] ?? ""].find((each) => Object.hasOwn(schemas().commands, each)) ?? null;
 }
 
-/** One document, or a line for each. Output that was cut off is none. */
+/** One document, or a line for each. */
 function documentsIn(out: string): readonly unknown[] {
   if (out.trim() === "") return [];
   try {
