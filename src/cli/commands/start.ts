@@ -77,9 +77,9 @@ async function undriven(
   if (provider.driver !== null) return null;
   if (!world.isThere()) return { transport: null };
   const transport = await transportFor(shell, settings, { create: false });
-  const { supervision, close } = transport.opened;
-  if (supervision !== null && supervision.current() === null) return { transport };
-  close();
+  const { opened } = transport;
+  if (opened.supervision !== null && opened.supervision.current() === null) return { transport };
+  opened.close();
   return null;
 }
 
