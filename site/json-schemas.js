@@ -14,8 +14,11 @@ const ROOT = join(import.meta.dirname, "..");
 const CLI = join(ROOT, "src", "cli");
 
 const program = ts.createProgram([join(CLI, "main.ts"), join(CLI, "process.ts")], {
-  ...ts.parseJsonConfigFileContent(ts.readConfigFile(join(ROOT, "tsconfig.json"), ts.sys.readFile).config, ts.sys, ROOT)
-    .options,
+  ...ts.parseJsonConfigFileContent(
+    ts.readConfigFile(join(ROOT, "tsconfig.json"), (path) => ts.sys.readFile(path)).config,
+    ts.sys,
+    ROOT,
+  ).options,
   noEmit: true,
 });
 const checker = program.getTypeChecker();
@@ -252,9 +255,9 @@ for (const [command, keys] of Object.entries(PRINTED_BY)) {
 }
 /** The command that is derived wholly prints the outcome of its operation. */
 const health = program.getSourceFile(join(ROOT, "src/operations/health.operation.ts"));
-const [row] = checker
+const row = checker
   .getExportsOfModule(checker.getSymbolAtLocation(health))
-  .filter(({ name }) => name === "healthOperation");
+  .find(({ name }) => name === "healthOperation");
 const act = checker.getTypeOfSymbol(checker.getTypeOfSymbol(row).getProperty("run")).getCallSignatures()[0];
 const outcome = schemaOf(checker.getAwaitedType(act.getReturnType()));
 commands["health"] = { document: without(outcome, "kind") };

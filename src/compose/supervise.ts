@@ -62,7 +62,11 @@ export function supervise(options: SuperviseOptions): Supervisor {
   });
   const entry = options.entry ?? moduleOf(isOneHeld ? "held-worker" : "worker");
   return supervision.start({
-    worker: options.here ?? { ...launchOf(shell, entry), args: [JSON.stringify(told)], ...(ahead !== undefined && { ahead }) },
+    worker: options.here ?? {
+      ...launchOf(shell, entry),
+      args: [JSON.stringify(told)],
+      ...(ahead !== undefined && { ahead }),
+    },
     workers,
     // A process that is killed at a fault point of one run must not take other runs along.
     beatsPerWorker: isOneHeld ? 1 : beatsPerWorker,

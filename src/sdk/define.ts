@@ -2,7 +2,7 @@
  * The functions with which users define agents, tools and checks. Every definition is validated at once, so that no run
  * starts with an agent that cannot end well.
  */
-import * as z from "zod";
+import type * as z from "zod";
 import { EFFECTS } from "../core/calls/effects.ts";
 import type { Dial } from "../core/policy/dial.ts";
 import { isName } from "../core/ids.ts";

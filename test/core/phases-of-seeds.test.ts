@@ -50,7 +50,7 @@ async function shownIn(phase: Phase): Promise<string> {
 const PROMISED: { readonly [P in Phase]?: readonly RegExp[] } = {
   ExecutingTools: [/the outcome of fourth \(c4\) is unknown/],
   AwaitingApproval: [/^gate +gate-c1$/m, /may book \(c1\) run\? it costs money/, /^until .* then it is denied$/m],
-  RetryingLLM: [/^continues +in 1m00s$/m],
+  RetryingLLM: [/^continues +in 1m00s, at \d\d:\d\d:\d\d$/m],
   AwaitingReconcile: [/the outcome of book \(c1\) is unknown/, /^key +key-c1$/m, /cairn reconcile \S+ c1 --as/],
   AwaitingChildren: [/^CHILD RUN .*NEEDED/m, /^local-child-c1 +worker +c1 /m],
   Paused: [/cairn resume/],

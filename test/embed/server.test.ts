@@ -148,7 +148,7 @@ test("serves the console below the base without a login, unless it is left out",
 
 test("answers 503 and says that the store is closed after its program has closed it", async () => {
   const server = await as(SCOPES);
-  server.close();
+  await server.close();
   const answer = await ask(server, "/cairn/runs", { headers: ANN });
   expect(answer.status).toBe(503);
   expect(answer.headers.get("retry-after")).toBeNull();

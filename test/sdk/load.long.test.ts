@@ -114,10 +114,18 @@ describe("the config", () => {
   test.each<[string, string, RegExp]>([
     ["nothing", "export const settings = {};", /cairn\.config\.ts exports no config: write export const config/],
     ["something else", "export const config = 7;", /cairn\.config\.ts:\n {2}config: it is 7: write an object/],
-    ["a path that is none", 'export const config = { agents: ["./a.ts", 7] };', /\n {2}config\.agents\[1\]: it is 7: write a text/],
+    [
+      "a path that is none",
+      'export const config = { agents: ["./a.ts", 7] };',
+      /\n {2}config\.agents\[1\]: it is 7: write a text/,
+    ],
     ["no agents", "export const config = {};", /\n {2}config\.agents: /],
     ["a word that it does not know", "export const config = { agents: [], agent: 1 };", /\n {2}config: .*"agent"/],
-    ["a world without a name", "export const config = { agents: [], world: 7 };", /\n {2}config\.world: it is 7: write a text/],
+    [
+      "a world without a name",
+      "export const config = { agents: [], world: 7 };",
+      /\n {2}config\.world: it is 7: write a text/,
+    ],
     [
       "a beat too short",
       "export const config = { agents: [], beatSeconds: 0.1 };",

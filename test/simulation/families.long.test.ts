@@ -116,7 +116,10 @@ test.each(ACTING)(
   "answers of workers of class %s that do not fit go back to the same runs, under the same keys, under kills and freezes",
   ENUMERATION_TIMEOUT,
   async (effect) => {
-    const { found, cells } = await played(seedsFrom(sampled(6, 12), `lies-${effect}-`), { ...lateWith(effect), liesOneIn: 2 });
+    const { found, cells } = await played(seedsFrom(sampled(6, 12), `lies-${effect}-`), {
+      ...lateWith(effect),
+      liesOneIn: 2,
+    });
     assertNoViolations(found);
     expect(cells).toContain("family answer given back");
     expect(cells).toContain("family answer given back and completed");
@@ -208,7 +211,8 @@ test.each([[[3, 9]], [[9, 3]]])(
   async (widths) => {
     const slow = {
       ...{ widths, isTwice: false, leaves: false, slowMs: 2_500, beats: null, deadlineMs: 600_000, calmStep: 8_000 },
-      ...{ wishes: ["send"], failsOneIn: 0 },
+      failsOneIn: 0,
+      wishes: ["send"],
     } as const;
     const { found, runs } = await played(["slow0", "slow1"], slow);
     assertNoViolations(found);

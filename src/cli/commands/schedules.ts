@@ -28,7 +28,8 @@ export async function showSchedules(shell: Shell, flags: StoreFlags): Promise<nu
 
 interface Listed {
   readonly schedules: readonly Scheduled[];
-  readonly broken: readonly { readonly why: string }[];
+  /** A file is named only by this machine. */
+  readonly broken: readonly { readonly file?: string; readonly why: string }[];
   readonly now: number;
 }
 
@@ -50,7 +51,7 @@ async function here(shell: Shell, flags: StoreFlags): Promise<Listed> {
   return { schedules: (await transport.perform("schedules", {}, known)).schedules, broken, now: transport.now() };
 }
 
-/** A server tells why it cannot load a file, but not where the file is. */
+/** A server says why it cannot load a file, but not where the file is. */
 async function atApi(shell: Shell, api: string): Promise<Listed> {
   const transport = await overHttp(shell, api);
   const { schedules, broken } = await transport.perform("schedules", {});

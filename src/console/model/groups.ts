@@ -44,8 +44,7 @@ export function phaseWords(run: Summary, now: number): string {
   if (storeOutage !== null) return `store unavailable (${storeOutage.store})${wakes}`;
   if (restored != null && status === "paused") return "restored and paused until an operator resumes it";
   if (status === "queued") return `waiting for its first beat${run.resumable ? ", resumable" : ""}`;
-  if (phase === "ExecutingTools" && !run.ready && status === "waiting")
-    return `waiting for an event or a time${wakes}`;
+  if (phase === "ExecutingTools" && !run.ready && status === "waiting") return `waiting for an event or a time${wakes}`;
   if (run.askingSince != null) {
     const slow = run.slowFrom != null && now >= run.slowFrom ? ", longer than usual" : "";
     return `asking the model, for ${duration(Math.max(0, now - run.askingSince))}${slow}`;

@@ -37,7 +37,7 @@ const ENV = {
 } as const;
 
 /** The agents of the config, which the deployment has. */
-export const HEALTHY_AGENTS: readonly string[] = ["clerk", "teller"];
+const HEALTHY_AGENTS: readonly string[] = ["clerk", "teller"];
 
 const lambda = (role: FunctionRole, timeoutSeconds: number): Look<FunctionSeen> =>
   inspected({

@@ -49,7 +49,16 @@ const restoredValue = ({ at, asOf, version, epoch, waits, checked }: RestoredMar
  * whether it asks a human, its title, its key, the trace that started it, and its labels. What is absent at its end is left
  * out.
  */
-const briefValue = ({ limits, cracks, isScheduled, asks, title, startKey, trace, labels }: RowBrief): AttributeValue => ({
+const briefValue = ({
+  limits,
+  cracks,
+  isScheduled,
+  asks,
+  title,
+  startKey,
+  trace,
+  labels,
+}: RowBrief): AttributeValue => ({
   L: [
     ...METERS.map((meter) => numberOrNull(limits[meter]) ?? { NULL: true }),
     text(cracks.join(" ")),
