@@ -15,7 +15,7 @@ import { rolldown } from "rolldown";
 import { builtPackages } from "./built.ts";
 
 /** Kilobytes (1,000 bytes). */
-const BOUNDS = { packed: 2_410, unpacked: 8_560, client: 3.5, console: 80 } as const;
+const BOUNDS = { packed: 2_440, unpacked: 8_660, client: 3.5, console: 80 } as const;
 
 interface Packed {
   readonly filename: string;
