@@ -75,10 +75,10 @@ describe("a function", () => {
   );
 
   test.each([
-    ["beat", 1_115],
+    ["beat", 1_121],
     ["start", 800],
-    ["api", 1_200],
-    ["events", 1_160],
+    ["api", 1_210],
+    ["events", 1_163],
     ["sweep", 803],
     ["cleanup", 610],
     ["park", 400],
