@@ -4,7 +4,7 @@
  */
 import type { DeliveryTask } from "../src/adapters/aws/delivery-requests.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
-import type { Task } from "../src/protocol/chain.ts";
+import type { Task, TaskResult } from "../src/protocol/chain.ts";
 import { collectAllOrphans } from "../src/maintenance/orphans.ts";
 import { renew } from "../src/engine/loop/park.ts";
 import { rescue, sweep } from "../src/maintenance/sweep.ts";
@@ -37,7 +37,7 @@ export async function handler(task: Sweep, context: LambdaContext): Promise<Resc
       case "sweep":
         return withDeliveries(world, own, sweep(world, own, options));
       case "deliver":
-        return withDeliveries(world, own, Promise.resolve({ kind: "sweep" } as const));
+        return withDeliveries<TaskResult>(world, own, Promise.resolve({ kind: "sweep" }));
       case "orphans":
         return collectAllOrphans(world, own);
       case "renew":

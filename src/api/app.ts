@@ -10,7 +10,7 @@ import type { Context } from "hono";
 import { methodNotAllowed as methodsKnown } from "hono/method-not-allowed";
 import type { Agent } from "../ports/agent.ts";
 import { bounded, sentenceOf, stackOf } from "../codec/value.ts";
-import type { LostLines } from "../ports/supervision.ts";
+import type { LostLines, SupervisorLoad } from "../ports/supervision.ts";
 import type { World } from "../ports/world.ts";
 import type { Attendant } from "../ports/world-provider.ts";
 import { alarm } from "../history/alarm.ts";
@@ -44,6 +44,8 @@ export interface ApiOptions<From extends object> {
   readonly firingsOf?: FiringsOf;
   /** Checks what runs need; default: that is not possible here. */
   readonly examine?: () => Promise<ExaminedStore>;
+  /** What the supervisor in this process has to do; default, and null: none is in it. */
+  readonly load?: () => SupervisorLoad | null;
   /**
    * Identifies the caller, from what the server knows about the request and from its credentials; null: unidentified, so
    * the request is refused. It may throw an `ApiProblem` that says why.

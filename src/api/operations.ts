@@ -52,6 +52,7 @@ export interface Asked {
   readonly agents?: () => Promise<AgentCatalogue>;
   readonly firingsOf?: FiringsOf;
   readonly examine?: OperationContext["examine"];
+  readonly load?: OperationContext["load"];
   /** What each tenant may do. */
   readonly limits?: AccessOptions["limits"];
   /** The headers of the request that name the trace of the caller. */
@@ -59,13 +60,14 @@ export interface Asked {
 }
 
 export const contextOf = (
-  { world, caller, agentOf, agents, firingsOf, examine, limits, headers }: Asked,
+  { world, caller, agentOf, agents, firingsOf, examine, load, limits, headers }: Asked,
   row: Row | null,
 ): OperationContext => ({
   ...tracedIn(headers),
   ...countedIn(limits, caller),
   ...(firingsOf !== undefined && { firingsOf }),
   ...(examine !== undefined && { examine }),
+  ...(load !== undefined && { load }),
   ...(agents !== undefined && { agents: () => agents().catch(asInvalid) }),
   ...{ world, by: caller.actor, tenant: row?.tenant ?? caller.tenant, isOperator: caller.isOperator === true },
   origin: { from: caller.address ?? null, token: caller.token ?? null },

@@ -11,6 +11,7 @@ import { type Trouble, forceEnd, tooManyDeaths } from "../core/policy/recovery.t
 import type { State } from "../core/state.ts";
 import { isLongUnclaimed } from "../protocol/claim-evidence.ts";
 import type { Payload, Task, TaskResult } from "../protocol/chain.ts";
+import { LAST_SWEEP_OF_ALL } from "../protocol/mutex-lease.ts";
 import { FORMAT, type ListedRow, type Row, hasEnded } from "../protocol/row.ts";
 import { isAsleep, wakeAheadMs, wakeFrom } from "../protocol/row-park.ts";
 import type { Invocation } from "../ports/tasks.ts";
@@ -27,7 +28,7 @@ import { CommitCache } from "../history/commits.ts";
 import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";
 import { keepCursor, withMutexLease } from "./mutex-lease.ts";
-import { ALL, DEPLOYMENT, sweptAll } from "./sweep-of-all.ts";
+import { DEPLOYMENT, sweptAll } from "./sweep-of-all.ts";
 import { pageJudge } from "./sweep-page.ts";
 
 const SWEEP_PAGE = 100;
@@ -91,10 +92,10 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
   // Remember the deployment only after one sweep judged every run; runs that an older sweep skipped are judged again.
   if (isNew && isWhole && isOver) await keepCursor(world, invocation, { name: DEPLOYMENT, cursor: deployment });
   if (isOfAll && isWhole && isOver)
-    await keepCursor(world, invocation, { name: ALL, cursor: String(world.clock.now()) });
+    await keepCursor(world, invocation, { name: LAST_SWEEP_OF_ALL, cursor: String(world.clock.now()) });
   if (judged !== null) noteSwept(world, { runs: judged, ...waits });
   tellDoubt(world);
-  return { kind: "sweep" };
+  return judged === null ? { kind: "sweep" } : { kind: "sweep", judged };
 }
 
 /**

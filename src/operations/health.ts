@@ -7,7 +7,9 @@ import { type Used, usedSpend } from "../history/spend-counters.ts";
 import { spentToday } from "../history/spend-today.ts";
 import type { Status } from "../core/phases.ts";
 import type { ExaminedStore } from "../ports/diagnosis.ts";
+import type { SweepsSeen, WorkersLoad } from "../ports/supervision.ts";
 import type { World } from "../ports/world.ts";
+import { LAST_ORPHANS_SEARCH, LAST_SWEEP_OF_ALL } from "../protocol/mutex-lease.ts";
 import type { SpendLimits } from "../protocol/spend-counter.ts";
 import type { OperationContext } from "./operation.ts";
 
@@ -19,6 +21,10 @@ export interface HealthShown {
   readonly live: { readonly [S in Status]?: number };
   /** There are more live runs than were counted. */
   readonly isMore: boolean;
+  /** What the processes have that run beats; null: no supervisor is in the process that answers, or another tenant asks. */
+  readonly workers: WorkersLoad | null;
+  /** Null for another tenant. */
+  readonly sweeper: SweeperSeen | null;
   /** The spend of all runs of the store today (UTC); null: nothing caps it, so nothing counts it, or another tenant asks. */
   readonly spend: { readonly todayUsd: number; readonly capUsd: number } | null;
   /** What the caller's tenant used and may use; null: nothing limits it. */
@@ -28,6 +34,16 @@ export interface HealthShown {
 export interface TenantUse extends Used {
   readonly name: string;
   readonly limits: SpendLimits;
+}
+
+/** Times are epoch milliseconds; null: it is not known, or has not been yet. */
+export interface SweeperSeen {
+  /** The sweeps of the supervisor in the process that answers; null: none is in it. */
+  readonly sweeps: SweepsSeen | null;
+  /** When a sweep last judged every live run, whatever is due; it does so once an hour. */
+  readonly allAt: number | null;
+  /** When a search for objects without a run last ended, where a service drives the runs. */
+  readonly orphansAt: number | null;
 }
 
 const PAGE = 500;
@@ -40,23 +56,37 @@ export async function healthOf({
   isOperator = false,
   counted,
   examine,
+  load,
 }: OperationContext): Promise<HealthShown> {
   const cap = world.limits.spendMicroUsdPerDay;
   const seesAll = isOperator || tenant === DEFAULT_TENANT;
-  const [examined, runs, todayMicroUsd, used] = await Promise.all([
+  const driven = (seesAll ? load?.() : null) ?? null;
+  const [examined, runs, todayMicroUsd, used, sweeper] = await Promise.all([
     seesAll && examine !== undefined ? examine() : null,
     liveRuns(world, isOperator ? null : tenant),
     seesAll && cap !== Number.MAX_SAFE_INTEGER ? spentToday(world) : null,
     counted === undefined ? null : usedSpend(world, counted),
+    seesAll ? sweeperSeen(world, driven?.sweeps ?? null) : null,
   ]);
   return {
     kind: "shown",
     examined,
     live: runs.live,
     isMore: runs.isMore,
+    workers: driven?.workers ?? null,
+    sweeper,
     spend: todayMicroUsd === null ? null : { todayUsd: todayMicroUsd / 1e6, capUsd: cap / 1e6 },
     tenant: used === null || counted === undefined ? null : { ...used, name: tenant, limits: counted.limits },
   };
+}
+
+async function sweeperSeen({ leases }: Pick<World, "leases">, sweeps: SweepsSeen | null): Promise<SweeperSeen> {
+  const [allAt, orphansAt] = await Promise.all([
+    leases.cursorOf(LAST_SWEEP_OF_ALL),
+    leases.cursorOf(LAST_ORPHANS_SEARCH),
+  ]);
+  const timeOf = (cursor: string | null): number | null => (cursor === null ? null : Number(cursor));
+  return { sweeps, allAt: timeOf(allAt), orphansAt: timeOf(orphansAt) };
 }
 
 async function liveRuns(

@@ -13,6 +13,7 @@ import type { TraceHeaders } from "../codec/caller-trace.ts";
 import type { CountedBy } from "../history/spend-counters.ts";
 import type { AgentCatalogue } from "./agents.ts";
 import type { ExaminedStore } from "../ports/diagnosis.ts";
+import type { SupervisorLoad } from "../ports/supervision.ts";
 import type { FiringsOf } from "./schedules.ts";
 
 /**
@@ -55,6 +56,8 @@ export interface OperationContext {
   readonly firingsOf?: FiringsOf;
   /** Checks what runs need, as `cairn doctor` does; absent: that is not possible here. */
   readonly examine?: () => Promise<ExaminedStore>;
+  /** What the supervisor in this process has to do; absent, or null: none is in it. */
+  readonly load?: () => SupervisorLoad | null;
   /** Reports the progress of a long read. */
   readonly onStep?: OnStep;
   /** Receives the lines of an export. */

@@ -44,10 +44,47 @@ export interface ScheduledAgent {
   readonly latest: (moment: number) => number | null;
 }
 
+/** What one process that runs beats has now. */
+export interface WorkerLoad {
+  readonly pid: number;
+  /** Whose code it runs; null: that of no agent yet, or of several. */
+  readonly agent: string | null;
+  /** Beats and tasks of the house. */
+  readonly tasks: number;
+  /** Those of them that wait for their model. */
+  readonly waiting: number;
+  /** How many more beats of its agent may act in it now. */
+  readonly free: number;
+}
+
+export interface WorkersLoad {
+  readonly processes: readonly WorkerLoad[];
+  /** The most processes at once. */
+  readonly processesMax: number;
+  /** How many more beats may act now, those in processes that have not started included. */
+  readonly free: number;
+}
+
+/** The sweeps of a supervisor; times are epoch milliseconds. */
+export interface SweepsSeen {
+  /** When the last one ended; null: none has ended yet. */
+  readonly lastAt: number | null;
+  /** How many runs the last one judged, mostly those that were due; null: none has ended yet, or the last one failed. */
+  readonly judged: number | null;
+  /** When the next one begins; in the past: as soon as a process is free, or it is under way. */
+  readonly nextAt: number;
+}
+
+export interface SupervisorLoad {
+  readonly workers: WorkersLoad;
+  readonly sweeps: SweepsSeen;
+}
+
 /** A running supervisor. */
 export interface Supervisor {
   /** Resolves after a drain. Rejects if a bug in cairn stopped the supervisor; its child processes are dead by then. */
   readonly stopped: Promise<void>;
+  readonly load: () => SupervisorLoad;
   /**
    * Lets busy child processes finish, kills those that remain after `graceMs` (8 s by default), and releases the store.
    * Takes less than 2 s more than that. A second call may hurry a drain that waits for its beats.
@@ -90,6 +127,8 @@ export interface SuperviseOptions {
 export interface Supervision {
   /** The process ID of the live supervisor, or null. */
   current(): number | null;
+  /** What the supervisor that was started here has to do; null: none was. */
+  load(): SupervisorLoad | null;
   /**
    * Starts a supervisor. Later errors of the store are reported as events.
    *

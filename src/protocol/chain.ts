@@ -106,7 +106,8 @@ export type TaskResult =
   | { readonly kind: "renew" }
   /** `until`: an owner whose lease ends then holds the run; null: the run has a successor. */
   | { readonly kind: "rescue"; readonly until: number | null }
-  | { readonly kind: "sweep" }
+  /** `judged`: how many runs; absent where another process sweeps. */
+  | { readonly kind: "sweep"; readonly judged?: number }
   /** What the first `done` of them left behind is gone. */
   | { readonly kind: "cleanUp"; readonly done: number }
   /** `next`: the key at which the next search goes on, or null after the last key. */

@@ -46,5 +46,8 @@ export function storedMutexLease(
   return { name, owner, until, cursor: cursor === undefined ? (before?.cursor ?? null) : cursor, now };
 }
 
+/** The cursor of this mutex lease says when a sweep last judged every live run; epoch milliseconds. */
+export const LAST_SWEEP_OF_ALL = "sweep of all";
+
 /** The cursor of this mutex lease says when the last search for orphans ended; epoch milliseconds. */
 export const LAST_ORPHANS_SEARCH = "orphans: last pass";

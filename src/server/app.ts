@@ -36,6 +36,8 @@ export interface LocalServerOptions {
   readonly agents: () => Promise<AgentCatalogue>;
   readonly firingsOf: FiringsOf;
   readonly examine?: () => Promise<ExaminedStore>;
+  /** What the supervisor in this process has to do; null: none is in it. */
+  readonly load?: NonNullable<ApiOptions<object>["load"]>;
   /** The operator of this machine, who is the caller of every request where no token is required. */
   readonly caller: Caller;
   /** Identifies the caller where a login is required; null: the server is open to this machine. */

@@ -17,7 +17,7 @@ import { type AgentCaps, type Concurrency, createAgentCaps } from "./agent-caps.
 import { type Backlog, createBacklog } from "./backlog.ts";
 import type { Children, DrivenStore, Executions } from "../ports/driven-store.ts";
 import { type AttemptFailure, type Execution, applyAnswer, applyFailure, taskOf } from "../protocol/execution.ts";
-import type { BeatsEnded, BeatsHere, DrainPace, ScheduledAgent } from "../ports/supervision.ts";
+import type { BeatsEnded, BeatsHere, DrainPace, ScheduledAgent, SupervisorLoad } from "../ports/supervision.ts";
 import { firingsOf } from "./firings.ts";
 import { houseHours, sweeper } from "./looks.ts";
 import { leftBehind } from "./process-groups.ts";
@@ -55,6 +55,7 @@ export interface Driver {
   readonly work: () => void;
   /** How long nothing that is known is due, in milliseconds; null while a task is out, or before it has begun. */
   readonly restsFor: () => number | null;
+  readonly load: () => SupervisorLoad;
   /** Sends no more tasks; resolves when no child process is left. */
   readonly drain: (graceMs: number, pace: DrainPace) => Promise<void>;
 }
@@ -134,6 +135,7 @@ export function createDriver(options: DriverOptions): Driver {
       const houseAt = Math.max(sweep.dueAt(), hours.from());
       return Math.max(0, Math.min(executions.nextReadyAt() ?? Infinity, houseAt) - clock.now());
     },
+    load: () => ({ workers: pool.load(), sweeps: sweep.seen(hours.from()) }),
     drain: async (graceMs, pace) => {
       isDraining = true;
       await pool.drain(graceMs, pace);

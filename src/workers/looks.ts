@@ -3,6 +3,7 @@
  * other processes write. Once nothing was out and nothing was due for a while, it sleeps until the next thing is due,
  * and wakes when the store says that a file of it changed. What such a word misses, the next look finds.
  */
+import type { SweepsSeen } from "../ports/supervision.ts";
 import type { SupervisorEvent } from "../ports/supervisor-events.ts";
 import type { Clock } from "../ports/world.ts";
 import type { TaskEnd } from "./worker-process.ts";
@@ -133,7 +134,10 @@ interface SweeperOptions {
 export function sweeper({ clock, onEvent, onProgress }: SweeperOptions, pool: Pick<Pool<Taken>, "run">) {
   let dueAt = 0;
   let isOut = false;
+  let last: Pick<SweepsSeen, "lastAt" | "judged"> = { lastAt: null, judged: null };
   return {
+    /** `from`: when the first one may begin. */
+    seen: (from: number): SweepsSeen => ({ ...last, nextAt: Math.max(dueAt, from) }),
     isDue: (): boolean => !isOut && clock.now() >= dueAt,
     dueAt: (): number => dueAt,
     start: (worker: Taken): void => {
@@ -141,6 +145,8 @@ export function sweeper({ clock, onEvent, onProgress }: SweeperOptions, pool: Pi
       dueAt = clock.now() + SWEEP_EVERY_MS;
       const onEnd = (end: TaskEnd): void => {
         isOut = false;
+        const judged = end.kind === "answered" && end.answer.kind === "sweep" ? (end.answer.judged ?? null) : null;
+        last = { lastAt: clock.now(), judged };
         if (end.kind === "failed") onEvent({ kind: "sweepFailed", how: end.how, error: end.error });
         onProgress();
       };

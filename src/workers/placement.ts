@@ -132,6 +132,13 @@ function hasRoom({ tasks, waiting, most, isHeavy, isNew = false }: Place, { beat
   return tasks - waiting < most && tasks < (isHeavy ? Math.min(most, TASKS_IN_SHORT_MEMORY) : all);
 }
 
+/** How many more beats of its agent may act in the process now. */
+export function freeIn({ tasks, waiting, most, isClosing, isNew = false }: Place, { beatsPerWorker }: Bounds): number {
+  if (isClosing) return 0;
+  if (isNew) return tasks === 0 ? 1 : 0;
+  return tasks === 0 ? beatsPerWorker : Math.max(0, most - (tasks - waiting));
+}
+
 /**
  * Whether an idle process of an agent takes up a place that is kept for tasks that cannot share one. A process that only
  * kept house keeps its place, for the next time.
@@ -140,7 +147,7 @@ export const isSurplus = (place: Place, of: { readonly places: readonly Place[];
   place.tasks === 0 && place.agent !== null && of.places.filter(({ agent }) => agent !== null).length > of.workers;
 
 /** The most processes at once. With one beat per process each of them becomes idle soon, so no spare ones are needed. */
-const placesMax = ({ workers, beatsPerWorker }: Bounds): number =>
+export const placesMax = ({ workers, beatsPerWorker }: Bounds): number =>
   beatsPerWorker === 1 ? workers : workers + SPARE_PLACES;
 
 /** An idle process without an agent, which any agent may take unless its place is a spare one. */

@@ -84,6 +84,11 @@ export function createPoolHere({ here, beatsPerWorker, beatMs, clock, onEnded }:
         settle(over.end);
       });
     },
+    load: () => {
+      const free = isClosed ? 0 : Math.max(0, beatsPerWorker - out.size);
+      const process = { ...self.identity, agent: null, tasks: out.size, waiting: 0, free };
+      return { processes: [process], processesMax: 1, free };
+    },
     hasJudged: () => true,
     beginRound: () => {},
     askBack: () => {},

@@ -141,6 +141,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   });
   return {
     stopped: stopped.promise,
+    load: driver.load,
     drain: (graceMs = DRAIN_MS, pace = "hurry") => {
       // An error of this drain is one of the first drain, which reports it.
       if (finished !== null && pace === "hurry") driver.drain(graceMs, pace).catch(() => {});

@@ -1,9 +1,9 @@
 /** The workers of a supervisor: warm child processes, each with the tasks of one agent at a time. */
 import { randomBytes } from "node:crypto";
-import { type DrainPace, type WorkerOptions, WorkersUnbootable } from "../ports/supervision.ts";
+import { type DrainPace, type WorkerOptions, type WorkersLoad, WorkersUnbootable } from "../ports/supervision.ts";
 import { lackOfRoom } from "./machine-room.ts";
 import { type MemoryKills, watchMemoryKills } from "./memory-kills.ts";
-import { type Placement, type Wish, isSurplus, mostFor, placeFor } from "./placement.ts";
+import { type Placement, type Wish, freeIn, isSurplus, mostFor, placeFor, placesMax } from "./placement.ts";
 import { whenEmpty } from "./process-groups.ts";
 import type { ProvenCode } from "../ports/driven-store.ts";
 import { createSpawnPause } from "./pauses.ts";
@@ -63,6 +63,7 @@ export interface Pool<W extends Taken = Worker> {
    */
   readonly take: (wish: Wish) => W | null;
   run(worker: W, work: Work): void;
+  readonly load: () => WorkersLoad;
   /** True if no task is beyond its deadline whose process is not killed yet. Nothing else begins before. */
   readonly hasJudged: () => boolean;
   /** A round of placements begins. What had no task in all of the round before has no work. */
@@ -153,6 +154,7 @@ export function createPool(options: PoolOptions, spawnProcess: typeof spawnWorke
       worker.kept -= 1;
       give(worker, { work, secret: randomBytes(16).toString("hex"), options });
     },
+    load: () => loadOf(occupying(pool).map(placeNow), options),
     hasJudged: () => {
       const all = [...pool].map((worker) => hasJudged(worker, options));
       return all.every(Boolean);
@@ -227,6 +229,16 @@ const placeOf = (worker: Worker, now: number) => ({
 });
 
 type PlaceOfWorker = ReturnType<typeof placeOf>;
+
+function loadOf(places: readonly PlaceOfWorker[], bounds: PoolOptions): WorkersLoad {
+  const processes = places.map((place) => {
+    const { worker, agent, tasks, waiting } = place;
+    return { pid: worker.identity.pid, agent, tasks, waiting, free: freeIn(place, bounds) };
+  });
+  const inStarted = processes.reduce((sum, { free }) => sum + free, 0);
+  const inOthers = Math.max(0, bounds.workers - places.length) * bounds.beatsPerWorker;
+  return { processes, processesMax: placesMax(bounds), free: inStarted + inOthers };
+}
 
 /** Takes a message of a worker, which may say that its code has completed a beat. */
 function take(

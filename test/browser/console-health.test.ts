@@ -39,6 +39,9 @@ test("shows the checks, and sends again what an endpoint had refused for good", 
   const checks = page.getByRole("region", { name: "Checks" }).first();
   await expect.poll(() => checks.innerText()).toMatch(/cairn \d.*, world local/);
   expect(await checks.getByRole("row", { name: /store-writable/ }).innerText()).toContain("ok");
+  const work = page.getByRole("region", { name: "Work", exact: true });
+  await expect.poll(() => work.innerText()).toMatch(/\d process(es)? of \d+ at most, \d+ at work, \d+ places? free/);
+  expect(await work.innerText()).toMatch(/(No sweep yet|Last sweep [^;]*); the next one /);
   const endpoint = page.getByRole("article", { name: new URL(hook.url).origin });
   await expect.poll(() => endpoint.innerText()).toMatch(/0 waiting, 1 given up/);
   expect(await endpoint.innerText()).toContain("it answered 410");

@@ -1,7 +1,14 @@
 /** The figures of the pages Health and Agents. */
 import { describe, expect, test } from "vitest";
 import { runFiguresOf } from "../../src/console/model/agent-figures.ts";
-import { circuitWords, worstFirst, liveWords, spendRows } from "../../src/console/model/health.ts";
+import {
+  circuitWords,
+  liveWords,
+  spendRows,
+  sweeperWords,
+  workersWords,
+  worstFirst,
+} from "../../src/console/model/health.ts";
 import type { Judged } from "../../src/ports/diagnosis.ts";
 
 const NOW = 1_800_000_000_000;
@@ -25,6 +32,39 @@ describe("the page Health", () => {
     expect(liveWords({ live: {}, isMore: false })).toBe("none");
     expect(liveWords({ live: { running: 2, waiting: 3 }, isMore: false })).toBe("5: 2 running, 3 waiting");
     expect(liveWords({ live: { queued: 5_000 }, isMore: true })).toBe("5000 or more: 5000 queued");
+  });
+
+  test("says how many processes there are, which are at work, and how many places are free", () => {
+    const one = { pid: 7, agent: "clerk", tasks: 2, waiting: 1, free: 15 };
+    const idle = { ...one, pid: 8, agent: null, tasks: 0, waiting: 0, free: 16 };
+    expect(workersWords({ processes: [one, idle], processesMax: 5, free: 31 })).toEqual([
+      "2 processes of 5 at most, 1 at work, 31 places free",
+      "Process 7 of clerk: 2 tasks, 1 waiting for a model, 15 places free",
+      "Process 8: 0 tasks, 0 waiting for a model, 16 places free",
+    ]);
+    expect(workersWords({ processes: [], processesMax: 1, free: 1 })).toEqual([
+      "0 processes of 1 at most, 0 at work, 1 place free",
+    ]);
+    expect(workersWords(null)[0]).toMatch(/drives no run itself/);
+  });
+
+  test("says when the last sweep was, of how many runs, and when the next one is", () => {
+    const sweeps = { lastAt: NOW - 20_000, judged: 3, nextAt: NOW + 40_000 };
+    const seen = { sweeps, allAt: NOW - 1_800_000, orphansAt: null };
+    expect(sweeperWords(seen, NOW)).toEqual([
+      "Last sweep 20s ago, with 3 runs due; the next one in 40s.",
+      "Every live run was judged 30m00s ago.",
+    ]);
+    expect(sweeperWords({ ...seen, sweeps: { ...sweeps, judged: null, nextAt: NOW } }, NOW)[0]).toBe(
+      "Last sweep 20s ago, which failed; the next one as soon as a process is free.",
+    );
+    expect(sweeperWords({ ...seen, sweeps: { lastAt: null, judged: null, nextAt: NOW + 2_000 } }, NOW)[0]).toBe(
+      "No sweep yet; the next one in 2s.",
+    );
+    expect(sweeperWords({ sweeps: null, allAt: null, orphansAt: NOW - HOUR }, NOW)).toEqual([
+      "No sweep has judged every live run yet.",
+      "Objects without a run were searched for 1h00m ago.",
+    ]);
   });
 
   test("has a row of spend for each period that has a cap", () => {

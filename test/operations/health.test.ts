@@ -18,6 +18,7 @@ test("counts the live runs of the caller's tenant by status, and for the operato
   const context = contextOf(harness);
   expect(await healthOf(context)).toEqual({
     ...{ kind: "shown", examined: null, live: { queued: 1 }, isMore: false, spend: null, tenant: null },
+    ...{ workers: null, sweeper: { sweeps: null, allAt: null, orphansAt: null } },
   });
   expect((await healthOf({ ...context, tenant: "acme" })).live).toEqual({});
   expect((await healthOf({ ...context, tenant: "acme", isOperator: true })).live).toEqual({ queued: 1 });
@@ -44,6 +45,36 @@ test("has the checks of the doctor where the server can look", async () => {
   expect(await performOperation(OPERATIONS.health, context, {})).toMatchObject({
     examined: { cairn: "1", world: "local", checks },
   });
+});
+
+const LOAD = {
+  workers: {
+    processes: [{ pid: 7, agent: "clerk", tasks: 2, waiting: 1, free: 15 }],
+    ...{ processesMax: 5, free: 31 },
+  },
+  sweeps: { lastAt: 1, judged: 3, nextAt: 2 },
+};
+
+test("shows what workers have and when sweeps were, of the supervisor in its process and of the store", async () => {
+  const harness = createHarness();
+  const context = contextOf(harness);
+  const store = (name: string, cursor: string) =>
+    harness.world.leases.take({ name, owner: "sweeper", until: 0, cursor, now: 0 });
+  await store("sweep of all", "11");
+  await store("orphans: last pass", "22");
+  const stored = { allAt: 11, orphansAt: 22 };
+  expect(await healthOf({ ...context, load: () => LOAD })).toMatchObject({
+    ...{ workers: LOAD.workers, sweeper: { sweeps: LOAD.sweeps, ...stored } },
+  });
+  expect(await healthOf({ ...context, load: () => null })).toMatchObject({
+    ...{ workers: null, sweeper: { sweeps: null, ...stored } },
+  });
+});
+
+test("another tenant sees neither what workers have, which names agents of all, nor how many runs a sweep judged", async () => {
+  const asked = { ...contextOf(createHarness()), load: () => LOAD, tenant: "acme" };
+  expect(await healthOf(asked)).toMatchObject({ workers: null, sweeper: null });
+  expect(await healthOf({ ...asked, isOperator: true })).toMatchObject({ workers: LOAD.workers });
 });
 
 test("another tenant sees neither the checks, which name runs of all, nor what all runs spent", async () => {

@@ -1,7 +1,8 @@
 /** How often a supervisor looks for work, in virtual time. */
 import { expect, test } from "vitest";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
-import { beginLooks } from "../../src/workers/looks.ts";
+import { beginLooks, sweeper } from "../../src/workers/looks.ts";
+import type { Work } from "../../src/workers/worker-process.ts";
 
 /** A supervisor that finds nothing, unless the test says so. */
 function scene(canWatch = true) {
@@ -80,4 +81,21 @@ test("goes on looking where the store does not say what is due, and sleeps again
   of.isAway = false;
   looksIn(3_000);
   expect(looksIn(60_000)).toBeLessThanOrEqual(121);
+});
+
+test("a sweeper says when its last sweep ended, how many runs that judged, and when the next one begins", () => {
+  const clock = virtualClock(1_000);
+  const works: Work[] = [];
+  const sweep = sweeper(
+    { clock, onEvent: () => {}, onProgress: () => {} },
+    { run: (_, work) => void works.push(work) },
+  );
+  expect(sweep.seen(3_000)).toEqual({ lastAt: null, judged: null, nextAt: 3_000 });
+  sweep.start({ identity: { pid: 1 } });
+  clock.moveTo(1_500);
+  works[0]?.onEnd({ kind: "answered", answer: { kind: "sweep", judged: 4 } });
+  expect(sweep.seen(0)).toEqual({ lastAt: 1_500, judged: 4, nextAt: 61_000 });
+  sweep.start({ identity: { pid: 1 } });
+  works[1]?.onEnd({ kind: "failed", how: "it died", error: null, hasDied: true });
+  expect(sweep.seen(0)).toMatchObject({ lastAt: 1_500, judged: null });
 });

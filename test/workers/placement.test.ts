@@ -1,6 +1,6 @@
 /** Which worker process gets which task. */
 import { describe, expect, it } from "vitest";
-import { type Place, SPARE_PLACES, TURN_MS, isSurplus, placeFor } from "../../src/workers/placement.ts";
+import { type Place, SPARE_PLACES, TURN_MS, freeIn, isSurplus, placeFor } from "../../src/workers/placement.ts";
 
 const BOUNDS = { workers: 2, beatsPerWorker: 3 };
 const WISH = { agent: "clerk", execution: "x", failures: 0 };
@@ -137,5 +137,17 @@ describe("a task that cannot share a process", () => {
     expect(isSurplus(idle, { places: [idle, busy, busy], workers: 2 })).toBe(true);
     expect(isSurplus(idle, { places: [idle, busy, house], workers: 2 })).toBe(false);
     expect(isSurplus(busy, { places: [busy, busy, busy], workers: 2 })).toBe(false);
+  });
+});
+
+describe("the places of a process that are free", () => {
+  it("are those that no acting beat has, and none where it closes or waits for its first commit", () => {
+    expect(freeIn(place({ tasks: 2, waiting: 1 }), BOUNDS)).toBe(2);
+    expect(freeIn(place({ tasks: 5, waiting: 1 }), BOUNDS)).toBe(0);
+    expect(freeIn(place({ tasks: 1, most: 1 }), BOUNDS)).toBe(0);
+    expect(freeIn(place({ tasks: 0, most: 1 }), BOUNDS)).toBe(3);
+    expect(freeIn(place({ tasks: 0, isClosing: true }), BOUNDS)).toBe(0);
+    expect(freeIn(place({ tasks: 1, isNew: true }), BOUNDS)).toBe(0);
+    expect(freeIn(place({ tasks: 0, isNew: true }), BOUNDS)).toBe(1);
   });
 });

@@ -64,6 +64,7 @@ export async function serve(
     agents: () => catalogueOf(settings),
     firingsOf: nextFirings,
     examine: async () => (await import("./doctor.ts")).examinedNow(shell, { settings, version }),
+    load: () => opened.supervision.load(),
     attendant: () => opened.attendant(),
     caller: { tenant: DEFAULT_TENANT, actor: `${shell.user()}@${shell.host()}`, scopes: SCOPES, isOperator: true },
   });

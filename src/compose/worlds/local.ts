@@ -15,6 +15,7 @@ import type {
   Places,
   WorldProvider,
 } from "../../ports/world-provider.ts";
+import type { Supervision, Supervisor } from "../../ports/supervision.ts";
 import type { Limits } from "../../protocol/limits.ts";
 import { agentFileOf, rememberAgentFile } from "../../adapters/local/store/agent-files.ts";
 import { type StoreLook, localChecks } from "./local-checks.ts";
@@ -123,12 +124,15 @@ function openedWorld(
   const { store, limits, sealKeys } = of;
   const secrets = localSecrets({ store, env, file: join(cwd, ".env") });
   const current = (): number | null => supervisorOf(store)?.pid ?? null;
+  let started: Supervisor | null = null;
+  const start: Supervision["start"] = (options) =>
+    (started = startSupervisor({ ...options, store: drivenStore(store), limits }));
   return {
     world: localWorld({ store, limits, telemetry: PRINTED_TELEMETRY, secrets, sealKeys }),
     operator: null,
     pollMs: 100,
     attendant: () => processNamed(current()),
-    supervision: { current, start: (options) => startSupervisor({ ...options, store: drivenStore(store), limits }) },
+    supervision: { current, start, load: () => started?.load() ?? null },
     agentFiles: {
       find: (agent) => agentFileOf(store, agent),
       remember: (of) => rememberAgentFile(store, of),

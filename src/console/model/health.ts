@@ -1,7 +1,8 @@
 /** What the page of the health says: the worst first, and amounts in words. */
-import type { HealthShown } from "../../operations/health.ts";
+import type { HealthShown, SweeperSeen } from "../../operations/health.ts";
 import type { WebhookView } from "../../operations/webhooks.ts";
 import type { Judged } from "../../ports/diagnosis.ts";
+import type { WorkersLoad } from "../../ports/supervision.ts";
 import { count, relative } from "../../render/words.ts";
 
 const WORST = ["fail", "warn", "unknown", "ok"];
@@ -14,6 +15,34 @@ export function liveWords({ live, isMore }: Pick<HealthShown, "live" | "isMore">
   const all = counts.reduce((sum, [, each]) => sum + each, 0);
   if (all === 0) return "none";
   return `${all}${isMore ? " or more" : ""}: ${counts.map(([status, each]) => `${each} ${status}`).join(", ")}`;
+}
+
+/** What the workers of the process that answers have, one line for all and one for each. */
+export function workersWords(load: WorkersLoad | null): readonly string[] {
+  if (load === null) return ["This server drives no run itself, so it does not know what workers have."];
+  const { processes, processesMax, free } = load;
+  const atWork = processes.filter(({ tasks }) => tasks > 0).length;
+  const started = `${count(processes.length, "process", "processes")} of ${processesMax} at most`;
+  const each = processes.map(
+    ({ pid, agent, tasks, waiting, free: own }) =>
+      `Process ${pid}${agent === null ? "" : ` of ${agent}`}: ${count(tasks, "task")}, ${waiting} waiting for a model, ${count(own, "place")} free`,
+  );
+  return [`${started}, ${atWork} at work, ${count(free, "place")} free`, ...each];
+}
+
+/** What is known of the sweeper, one line each. */
+export function sweeperWords({ sweeps, allAt, orphansAt }: SweeperSeen, now: number): readonly string[] {
+  const all =
+    allAt === null ? "No sweep has judged every live run yet." : `Every live run was judged ${relative(allAt, now)}.`;
+  const orphans = orphansAt === null ? [] : [`Objects without a run were searched for ${relative(orphansAt, now)}.`];
+  if (sweeps === null) return [all, ...orphans];
+  const { lastAt, judged, nextAt } = sweeps;
+  const last =
+    lastAt === null
+      ? "No sweep yet"
+      : `Last sweep ${relative(lastAt, now)}, ${judged === null ? "which failed" : `with ${count(judged, "run")} due`}`;
+  const next = nextAt <= now ? "as soon as a process is free" : relative(nextAt, now);
+  return [`${last}; the next one ${next}.`, all, ...orphans];
 }
 
 interface SpendRow {

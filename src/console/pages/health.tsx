@@ -2,12 +2,13 @@
 import type { ComponentChildren } from "preact";
 import { ask } from "../api/http.ts";
 import { pathOf } from "../model/commands.ts";
-import { liveWords, spendRows, worstFirst } from "../model/health.ts";
+import { liveWords, spendRows, sweeperWords, workersWords, worstFirst } from "../model/health.ts";
 import { Command, Empty, Loading, MayBeOld, NotAllowed, Problem, Wide } from "../parts/basics.tsx";
 import { MeterBar } from "../parts/budget-bar.tsx";
 import { money } from "../parts/run-row.tsx";
 import { WebhookCard } from "../parts/webhook-card.tsx";
 import { caller, mayDo } from "../store/caller.ts";
+import { now } from "../store/clock.ts";
 import { usePolled } from "../store/use-read.ts";
 import type { HealthShown } from "../../operations/health.ts";
 import type { WebhooksListed } from "../../operations/webhooks.ts";
@@ -50,11 +51,27 @@ const Shown = ({ health }: { readonly health: HealthShown }) => (
         <dd>{caller.value?.attendant?.name ?? "no process drives the runs now"}</dd>
         <dt>live runs</dt>
         <dd>{liveWords(health)}</dd>
+        {health.sweeper === null ? null : (
+          <>
+            <dt>sweeper</dt>
+            <Lines all={sweeperWords(health.sweeper, now.value)} />
+            <dt>workers</dt>
+            <Lines all={workersWords(health.workers)} />
+          </>
+        )}
       </dl>
     </Card>
     <Spend health={health} />
     <Checks health={health} />
   </>
+);
+
+const Lines = ({ all }: { readonly all: readonly string[] }) => (
+  <dd>
+    {all.map((line) => (
+      <p key={line}>{line}</p>
+    ))}
+  </dd>
 );
 
 function Spend({ health }: { readonly health: HealthShown }) {
