@@ -46,6 +46,14 @@ test("starts one run, sends one message and forks once, although the first answe
   };
   const { page } = await openPage();
 
+  // A form that is not filled in yet is no mistake.
+  await page.goto(`${url}/#/agents/clerk`);
+  const steps = page.locator("form.start").getByLabel("steps");
+  await expect.poll(() => steps.inputValue()).toBe("");
+  expect(await page.locator("form.start").innerText()).not.toContain("is no JSON");
+  await steps.fill("[");
+  await expect.poll(() => page.locator("form.start").innerText()).toContain("steps is no JSON");
+
   const started = await loseFirstAnswer(page, /\/runs$/, "abort");
   await page.goto(`${url}/#/agents/nightly`);
   await page.getByRole("button", { name: "Start", exact: true }).click();

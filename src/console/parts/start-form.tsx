@@ -22,6 +22,7 @@ export function StartForm({
     Object.fromEntries((fields ?? []).map((field) => [field.name, textFrom(first, field.name) ?? field.first])),
   );
   const json = useSignal(first === null ? "{}" : JSON.stringify(first, null, 2));
+  const isTyped = useSignal(false);
   const sent = useSignal<ActionProgress>({ kind: "no" });
   const filled = fields === null ? asFilled(json.value) : filledIn(fields, texts.value);
   const input = filled.ok ? filled.input : {};
@@ -39,6 +40,7 @@ export function StartForm({
   return (
     <form
       class="start"
+      onInput={() => (isTyped.value = true)}
       onSubmit={(event) => {
         event.preventDefault();
         void start();
@@ -64,7 +66,7 @@ export function StartForm({
           />
         ))
       )}
-      {filled.ok ? null : <p class="bad small">{filled.why}</p>}
+      {filled.ok || !isTyped.value ? null : <p class="bad small">{filled.why}</p>}
       {sent.value.kind === "refused" ? <Refused trouble={sent.value.trouble} /> : null}
       <div class="line">
         <button type="submit" class="primary" disabled={!filled.ok || sent.value.kind === "sending"}>
