@@ -33,7 +33,9 @@ export const decideOperation = operation({
     more: more.default({}),
   }),
   run: async (context, said): Promise<Decided> => {
-    const agent = said.as === "edit" ? await agentOfRun(context, said.run) : null;
+    const load = () => agentOfRun(context, said.run);
+    // An approval as it is needs no code, so code that cannot be loaded refuses none.
+    const agent = said.as === "edit" ? await load() : said.as === "deny" ? null : await load().catch(() => null);
     return decide(context.world, { ...said, agent, by: context.by });
   },
   outcomes: DECIDED,

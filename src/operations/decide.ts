@@ -23,7 +23,7 @@ import { checkThenDeliver } from "./look-then-deliver.ts";
 import { keepValue } from "../history/write-objects.ts";
 import { learnSecrets, redactionIn } from "../history/secrets.ts";
 import { parseWith } from "../engine/tools/parsed-args.ts";
-import { misfit, toolFor } from "../engine/tools/tools.ts";
+import { misfit, toolFor, toolNamed } from "../engine/tools/tools.ts";
 
 interface Said {
   readonly run: string;
@@ -32,7 +32,8 @@ interface Said {
   /** The arguments that replace the model's if the call is edited. */
   readonly args: Json;
   /**
-   * The agent as the run will load it, if the sender has its code. Edited arguments are then checked before sending.
+   * The agent as the run will load it, if the sender has its code. Edited arguments are then checked before sending, and
+   * the answer says whether it still has the tool.
    */
   readonly agent?: Agent | null;
   /** What the run may spend beyond its budget. Only for the gate of the budget. */
@@ -59,8 +60,9 @@ export function decide(world: World, of: Said): Promise<Decided> {
       body: { kind: "decision", gate: of.gate, decision },
       onDelivered: async () => {
         const fate = await afterDelivery(world, { row, gate: of.gate, decision, waitMs: of.waitMs ?? 0 });
-        const dropped = fate.kind === "accepted" ? droppedOf(of, state) : [];
-        return dropped.length === 0 ? fate : { ...fate, dropped };
+        if (fate.kind !== "accepted") return fate;
+        const dropped = droppedOf(of, state);
+        return { ...fate, ...(dropped.length > 0 && { dropped }), ...(isToolGone(of, state) && { toolGone: true }) };
       },
       onDuplicate: () => explainSent(world, { row, gate: of.gate }),
     };
@@ -107,6 +109,13 @@ function droppedOf({ as, agent = null, gate, args }: Said, { open }: State): rea
   const tool = as !== "edit" || agent === null || call === undefined ? null : toolFor(agent, call);
   const parsed = tool === null ? null : parseWith(tool, args);
   return parsed?.ok === true ? droppedBy(args, parsed.output) : [];
+}
+
+/** Whether the agent has the tool of the approved call no more. The tools of servers are not known here. */
+function isToolGone({ as, agent = null, gate }: Said, { open }: State): boolean {
+  const call = open.find((each) => gateIn(each)?.gate === gate);
+  if (as === "deny" || agent === null || call === undefined || toolNamed(agent, call.tool) !== null) return false;
+  return agent.sources?.some(({ prefix }) => call.tool.startsWith(prefix)) !== true;
 }
 
 const SECRET_IN_EDIT =

@@ -24,6 +24,8 @@ export interface Accepted {
   readonly stage: "applied" | "waits" | "unknown";
   /** What the edited arguments have and the tool does not get: its schema drops it. Absent: nothing, or not known here. */
   readonly dropped?: readonly string[];
+  /** The agent has no such tool any more, and without it the call does not run. Absent: it has, or not known here. */
+  readonly toolGone?: true;
 }
 
 /** The decision was delivered, now or before, and has no effect. `gates`: the gates that are open now. */

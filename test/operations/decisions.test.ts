@@ -1,8 +1,10 @@
 /** What comes of a decision: approved, edited, denied, or none in time; and what the model and the checks see of it. */
 import { describe, expect, test } from "vitest";
-import type { SettledCall } from "../../src/ports/agent.ts";
+import type { Agent, SettledCall, ToolSource } from "../../src/ports/agent.ts";
 import { type Conversation, check } from "../../src/index.ts";
 import type { Json } from "../../src/core/json.ts";
+import { performOperation } from "../../src/operations/perform.ts";
+import { OPERATIONS } from "../../src/operations/table.ts";
 import { ledger, timeline } from "../../src/operations/views.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";
 import { send } from "../../src/operations/steer.ts";
@@ -107,6 +109,30 @@ describe("an approved call", () => {
     // It is the same intent: one key for all tries.
     expect(new Set(await keysOf(harness, run)).size).toBe(1);
   });
+});
+
+test("the answer to an approval says at once that the agent has no such tool any more, where its code is known", async () => {
+  const decideOver = async (as: "approve" | "deny", agentOf: (agent: Agent) => Promise<Agent | null>) => {
+    const harness = createHarness();
+    const { world } = harness;
+    const { run, agent } = await runUntilGate(harness);
+    const [{ gate } = { gate: "" }] = await gatesOf(world, run);
+    const context = { world, by: "ann", tenant: "local", agentOf: () => agentOf(agent) };
+    return performOperation(OPERATIONS.decide, context, { run, gate, as, note: null, waitMs: 0 });
+  };
+  const accepted = { kind: "accepted", stage: "waits" };
+  const without = async ({ tools: { pay: _, ...tools }, ...agent }: Agent): Promise<Agent> => ({ ...agent, tools });
+  expect(await decideOver("approve", without)).toEqual({ ...accepted, toolGone: true });
+  expect(await decideOver("deny", without)).toEqual(accepted);
+  expect(await decideOver("approve", async (agent) => agent)).toEqual(accepted);
+  // Its tools are those that a server lists, which only a beat asks.
+  const listed = { label: "the server", prefix: "pay", list: async () => ({}) } as unknown as ToolSource;
+  expect(await decideOver("approve", async (agent) => ({ ...(await without(agent)), sources: [listed] }))).toEqual(
+    accepted,
+  );
+  expect(await decideOver("approve", () => Promise.reject(new Error("a file that cannot be loaded")))).toEqual(
+    accepted,
+  );
 });
 
 describe("an edited call", () => {

@@ -68,10 +68,11 @@ export async function decideGate(
       ? await transport.perform("budget", { ...said, more }, local)
       : await transport.perform("decide", { ...said, as, args, more }, local);
   if (outcome.kind !== "accepted") throw refusal(shell, transport, { run, call, outcome });
-  const { stage, dropped } = outcome;
+  const { stage, dropped, toolGone } = outcome;
   await report(shell, transport, {
     ...{ run, call, tool, gate, as, args, stage },
     ...(dropped && { dropped: [...dropped] }),
+    ...(toolGone && { toolGone }),
     ...(grantWords(more) === "" ? {} : { more }),
   });
   return EXIT.done;
@@ -230,6 +231,7 @@ async function report(
     readonly args: Json;
     readonly stage: Accepted["stage"];
     readonly dropped?: string[];
+    readonly toolGone?: true;
     readonly more?: Grant;
   },
 ): Promise<void> {
@@ -241,6 +243,8 @@ async function report(
   if (shell.json) return;
   if (of.dropped !== undefined)
     shell.terminal.err(`${of.tool} does not get ${of.dropped.join(", ")}: its schema drops that`);
+  if (of.toolGone === true)
+    shell.terminal.err(`its agent has no tool ${of.tool} any more: without it the call does not run`);
   shell.terminal.out(STAGES[of.stage]);
 }
 

@@ -42,6 +42,7 @@ export function Deciding(of: {
     return (
       <p class="toast" role="status">
         Accepted, waiting for the run to take it.
+        {fate.toolGone ? " Its agent has no such tool any more: without it the call does not run." : ""}
       </p>
     );
   }

@@ -7,7 +7,10 @@ import type { Trouble } from "../api/problem.ts";
 import type { Action } from "../model/commands.ts";
 import { sendAction } from "./act.ts";
 
-export type Fate = { readonly kind: "sending" | "accepted" } | { readonly kind: "refused"; readonly trouble: Trouble };
+export type Fate =
+  | { readonly kind: "sending" }
+  | { readonly kind: "accepted"; readonly toolGone: boolean }
+  | { readonly kind: "refused"; readonly trouble: Trouble };
 
 export const fates = signal<ReadonlyMap<string, Fate>>(new Map());
 
@@ -22,5 +25,5 @@ export async function decide(id: string, action: Action): Promise<void> {
   set(id, { kind: "sending" });
   const sent = await sendAction(action);
   if (sent.kind === "refused") set(id, sent);
-  else set(id, { kind: "accepted" });
+  else set(id, { kind: "accepted", toolGone: sent.kind === "accepted" && sent.outcome["toolGone"] === true });
 }
