@@ -155,10 +155,8 @@ export function createPool(options: PoolOptions, spawnProcess: typeof spawnWorke
       give(worker, { work, secret: randomBytes(16).toString("hex"), options });
     },
     load: () => loadOf(occupying(pool).map(placeNow), options),
-    hasJudged: () => {
-      const all = [...pool].map((worker) => hasJudged(worker, options));
-      return all.every(Boolean);
-    },
+    // All are looked at, since a look may kill.
+    hasJudged: () => [...pool].map((worker) => hasJudged(worker, options)).every(Boolean),
     beginRound: () => {
       [waits, waited] = [new Set(), waits];
       noteIdle(pool);

@@ -67,12 +67,19 @@ export function RunFilters({ children }: { readonly children: ComponentChildren 
   );
 }
 
+/** Where each run has a label of its own, the search finds the others. */
+const CHOICES_MAX = 200;
+
+/** The newest that differ, in order. */
+const choicesIn = (words: readonly string[]): readonly string[] => [...new Set(words)].slice(0, CHOICES_MAX).toSorted();
+
 /** Filters that few lists need, so they appear if a run of the list has what they ask for, or the address names them. */
 function More({ filters, all }: { readonly filters: Filters; readonly all: readonly Summary[] }) {
   const schedules = [...new Set(all.flatMap(({ agent, isScheduled }) => (isScheduled ? [agent] : [])))].toSorted();
   const cracks = CRACK_NAMES.filter((name) => all.some(({ signals }) => signals.includes(name)));
-  const labels = [...new Set(all.flatMap((run) => labelTexts(run.labels)))].toSorted();
-  const parents = [...new Set(all.flatMap(({ parent }) => (parent === null ? [] : [parent])))].toSorted();
+  const labels = choicesIn(all.flatMap((run) => labelTexts(run.labels)));
+  // An older server says no parent.
+  const parents = choicesIn(all.flatMap(({ parent }) => parent ?? []));
   const usd = filters.usdAbove;
   return (
     <>
