@@ -129,6 +129,7 @@ declare const createTransport: (options: object) => Parameters<typeof smtpSender
     },
     { as: "module", before: AUTH },
     MODULE,
+    MODULE,
     {
       as: "module",
       before: `import { type ApiServer, createServer } from "cairn-run/server";\nimport { agents } from "./agents.ts";\n${AUTH}`,
