@@ -54,12 +54,6 @@ export function wrongWithLabels(labels: RunLabels): string | null {
 /** In UTF-8. */
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 
-/** The label that a user writes as `team=ops`; null if it is none. */
-export function labelIn(text: string): readonly [name: string, value: string] | null {
-  const [, name = "", value = ""] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
-  return wrongWithLabels({ [name]: value }) === null ? [name, value] : null;
-}
-
 /** The name of an event that a call waits for. */
 export const isEventName = (name: unknown): name is string =>
   typeof name === "string" && /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/u.test(name);
