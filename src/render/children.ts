@@ -68,7 +68,7 @@ export const goneOnWords = ({ try: number, tries, after }: GoneOn): string =>
 
 function callOf({ call, dispatch, again, ...child }: ShownChild): string {
   const tries = child.try === 1 ? "" : `, try ${child.try}`;
-  const on = again === null ? "" : `, ${goneOnWords({ ...again, after: short(again.after, 80) })}`;
+  const on = again == null ? "" : `, ${goneOnWords({ ...again, after: short(again.after, 80) })}`;
   return `${call}${tries}${dispatch === 1 ? "" : `, dispatch ${dispatch}`}${on}`;
 }
 

@@ -89,7 +89,7 @@ function head(run: Shown, { now, paint }: Style): string[] {
         ["done", [...done, ...deaths].join(", ")],
         ["spent", `${spentOf(run)}, ${tokens}`],
         ...(run.budget.length === 0 ? [] : [["budget", budgetWords(run.budget)] as const]),
-        ...(run.again === null ? [] : [["goes on", goneOnWords(run.again)] as const]),
+        ...(run.again == null ? [] : [["goes on", goneOnWords(run.again)] as const]),
         ...topologyOf(run, now),
         ...(run.standing.length === 0
           ? []

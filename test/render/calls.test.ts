@@ -209,4 +209,9 @@ test("a child that goes on says which try it is at, and after what, and its pare
     ...{ late: false, asked: false, dispatch: 1, settlesAt: null, again },
   };
   expect(renderRun({ ...blocked, children: [child] }, page)).toContain(`c1, ${words}`);
+  // An older server says nothing of further tries.
+  const { again: _, ...olderChild } = child;
+  const { again: __, ...older } = { ...blocked, children: [olderChild] };
+  const inFirstTry = { ...blocked, again: null, children: [{ ...child, again: null }] };
+  expect(renderRun(older as unknown as Shown, page)).toBe(renderRun(inFirstTry, page));
 });

@@ -51,7 +51,7 @@ const Shown = ({ health }: { readonly health: HealthShown }) => (
         <dd>{caller.value?.attendant?.name ?? "no process drives the runs now"}</dd>
         <dt>live runs</dt>
         <dd>{liveWords(health)}</dd>
-        {health.sweeper === null ? null : (
+        {health.sweeper == null ? null : (
           <>
             <dt>sweeper</dt>
             <Lines all={sweeperWords(health.sweeper, now.value)} />
