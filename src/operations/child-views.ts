@@ -54,8 +54,17 @@ const READ_MAX = 16;
 export const shownChildren = (world: World, { children }: State): Promise<readonly ShownChild[]> =>
   Promise.all(
     children.map(async ({ id: run, agent, call, grant, deadline, superseded, late = false, ...each }, index) => ({
-      ...{ run, agent, call, try: each.try, grant, deadline, superseded, late },
-      ...{ asked: each.askedToStop ?? false, dispatch: each.dispatch ?? 1, settlesAt: each.settlesAt ?? null },
+      run,
+      agent,
+      call,
+      try: each.try,
+      grant,
+      deadline,
+      superseded,
+      late,
+      asked: each.askedToStop ?? false,
+      dispatch: each.dispatch ?? 1,
+      settlesAt: each.settlesAt ?? null,
       again: each.made === true && index < READ_MAX ? await goneOnIn(world, run) : null,
     })),
   );

@@ -1,6 +1,6 @@
 /**
  * The places of a tenant whose beats no supervisor hands out: who has one, by the run. A beat takes a place before it claims
- * its run, and gives it up when it is over. Nobody else takes it before `until`.
+ * its run, and gives it up when it is over. No other run takes it before `until`.
  */
 export type TenantPlaces = Readonly<Record<string, TenantPlace>>;
 
@@ -37,7 +37,7 @@ export function withPlace(
 const isLater = (one: TenantPlace, other: TenantPlace): boolean =>
   one.epoch > other.epoch || (one.epoch === other.epoch && one.retry > other.retry);
 
-/** The places without that of this invocation; null: another one has it, or nobody. */
+/** The places without that of this invocation; null: it has none. */
 export function withoutPlace(
   before: TenantPlaces,
   { run, holder }: { readonly run: string; readonly holder: string },

@@ -300,18 +300,21 @@ function eventOf(attempted: Attempted, end: TaskEnd): SupervisorEvent {
   return { ...attempted, kind: "attemptAnswered", route };
 }
 
-function poolOf(options: DriverOptions, of: { readonly children: Children; readonly backlog: Backlog }): Pool<Taken> {
+function poolOf(
+  options: DriverOptions,
+  { children, backlog }: { readonly children: Children; readonly backlog: Backlog },
+): Pool<Taken> {
   const { store, worker, workers, beatsPerWorker, clock, counted, limits, onEvent, onProgress, spawnProcess } = options;
   // The next `work` throws it, after the writes that are kept, and that stops the supervisor.
   const stopBy = (error: Error): void =>
-    of.backlog.keep(() => {
+    backlog.keep(() => {
       throw error;
     });
   if ("run" in worker) {
     // What its tasks come to is stored all the same, when the supervisor drains.
     const onEnded = (error: BeatsEnded): void => {
       let isThrown = false;
-      of.backlog.keep(() => {
+      backlog.keep(() => {
         if (isThrown) return;
         isThrown = true;
         throw error;
@@ -320,15 +323,15 @@ function poolOf(options: DriverOptions, of: { readonly children: Children; reado
     return createPoolHere({ here: worker, beatsPerWorker, beatMs: limits.beatMs, clock, onEnded });
   }
   const poolOptions: PoolOptions = {
-    provenCode: store.provenCode(of.backlog.keep),
+    provenCode: store.provenCode(backlog.keep),
     ...{ worker, workers, beatsPerWorker, clock, counted: counted ?? (() => clock.now()) },
     beatMs: limits.beatMs,
     onSpawned: (child) => {
-      of.children.add(child);
+      children.add(child);
       onEvent({ kind: "workerSpawned", pid: child.pid });
     },
     onGone: (child, how) => {
-      of.backlog.keep(() => of.children.remove(child));
+      backlog.keep(() => children.remove(child));
       onEvent({ kind: "workerGone", pid: child.pid, how });
     },
     onRoom: onProgress,
