@@ -3,7 +3,7 @@
  * code that streams is that of the engine; its clock is virtual, so a reply of a minute takes no time.
  */
 import { virtualClock } from "../src/adapters/memory/clock.ts";
-import { openDeltaStream } from "../src/engine/model/delta-stream.ts";
+import { openDeltaStream } from "../src/features/live-text/delta-stream.ts";
 import { attachReader } from "../src/operations/attach.ts";
 import type { World } from "../src/ports/world.ts";
 import type { Row } from "../src/protocol/row.ts";

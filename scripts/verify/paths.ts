@@ -54,7 +54,15 @@ export const TABLE: readonly Row[] = [
   { name: "protocol", paths: ["src/protocol/"], steps: ["crash", "simulation", "processes", "localstack"] },
   {
     name: "kernel",
-    paths: ["src/core/", "src/codec/", "src/ports/", "src/history/", "src/engine/", "src/maintenance/"],
+    paths: [
+      "src/core/",
+      "src/codec/",
+      "src/ports/",
+      "src/history/",
+      "src/engine/",
+      "src/features/",
+      "src/maintenance/",
+    ],
     steps: ["crash", "simulation", "processes"],
   },
   { name: "memory world", paths: ["src/adapters/memory/"], steps: ["crash", "simulation"] },

@@ -7,7 +7,7 @@
 import { alteredNumbers } from "../codec/json-numbers.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { Json } from "../core/json.ts";
-import { findCallback } from "../history/callbacks.ts";
+import { findCallback } from "../features/waits/callbacks.ts";
 import { performOperation } from "../operations/perform.ts";
 import { OPERATIONS } from "../operations/table.ts";
 import { timeline } from "../operations/views.ts";

@@ -1,5 +1,5 @@
 /** What a caller learns while the spend cap of the day is reached. */
-import type { SpendCapReached } from "../history/spend-today.ts";
+import type { SpendCapReached } from "../features/spend-caps/today.ts";
 import { OPERATIONS } from "../operations/table.ts";
 import { type ApiProblem, problemAs } from "./problem.ts";
 

@@ -2,10 +2,10 @@
  * Which webhooks accept nothing: their circuits are open, so that single notifications probe them. And which ones the config
  * names no longer, although something waits for them.
  */
-import { queueTo } from "../history/outbox.ts";
-import { circuitNow } from "../history/webhook-circuits.ts";
-import { endpointId, knownEndpoints } from "../history/webhook-endpoints.ts";
-import { isWaitingFor } from "../history/webhook-queues.ts";
+import { queueTo } from "../features/webhooks/outbox.ts";
+import { circuitNow } from "../features/webhooks/circuits.ts";
+import { endpointId, knownEndpoints } from "../features/webhooks/endpoints.ts";
+import { isWaitingFor } from "../features/webhooks/queues.ts";
 import type { Webhook } from "../ports/webhooks.ts";
 import type { World } from "../ports/world.ts";
 import { isOpen } from "../protocol/webhook-circuit.ts";

@@ -3,9 +3,9 @@ import type { Spent } from "./policy/budget.ts";
 import { ensure } from "./ensure.ts";
 import { isAside, isTerminal } from "./phases.ts";
 import type { State } from "./state.ts";
-import { waitsForChild, waitsForChildren } from "./calls/children.ts";
+import { waitsForChild, waitsForChildren } from "../features/children/core.ts";
 import { isModelOut } from "./policy/model-out.ts";
-import { isLacking } from "./policy/upgrades.ts";
+import { isLacking } from "../features/upgrades/core.ts";
 
 /** Throws `InvariantViolated` if the step from `before` to `after` breaks an invariant. */
 export function assertState(before: State, after: State): void {

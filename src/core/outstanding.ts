@@ -2,19 +2,25 @@
  * What a run must still do. There is no recovery mode: every invocation loads the committed state, calls this function
  * and executes the first command. After a crash the next invocation finds the run in the middle of a beat.
  */
-import { type ChildCommand, childrenOwed, deadlinesOf, lateChildren, waitsForChildren } from "./calls/children.ts";
-import { type GateCommand, gatesOwed } from "./calls/gates.ts";
+import {
+  type ChildCommand,
+  childrenOwed,
+  deadlinesOf,
+  lateChildren,
+  waitsForChildren,
+} from "../features/children/core.ts";
+import { type GateCommand, gatesOwed } from "../features/approvals/core.ts";
 import { isReleased, isReleasedBy, limitOf } from "./calls/held-calls.ts";
-import { type WaitCommand, isForTime, waitsOwed } from "./calls/waits.ts";
-import { extensionOf } from "./policy/extension.ts";
-import { type ModelCommand, modelOwed } from "./policy/detached-calls.ts";
+import { type WaitCommand, isForTime, waitsOwed } from "../features/waits/core.ts";
+import { extensionOf } from "../features/budget-extension/core.ts";
+import { type ModelCommand, modelOwed } from "../features/detached-calls/core.ts";
 import { isModelOut } from "./policy/model-out.ts";
 import { BOUNDS } from "./limits.ts";
-import { expiresAt, isExpired } from "./policy/deadline.ts";
+import { expiresAt, isExpired } from "../features/deadlines/core.ts";
 import { isTerminal } from "./phases.ts";
 import { isNext, waitsForEarlierCall } from "./calls/open-calls.ts";
 import { undoneNext } from "./calls/repeats.ts";
-import { isRestartRevoked, nextCompensationStep, wantsRestart } from "./calls/saga.ts";
+import { isRestartRevoked, nextCompensationStep, wantsRestart } from "../features/saga/core.ts";
 import type { OpenCall, State } from "./state.ts";
 
 /** Which invocation asks, when, and what operators requested. Times are epoch milliseconds. */

@@ -19,13 +19,13 @@ import {
   tryAgain,
   withUnknownChild,
   returnAnswer,
-} from "./calls/children.ts";
+} from "../features/children/core.ts";
 import { EFFECTS } from "./calls/effects.ts";
 import type { Event, EventKind, EventOf, ReplyPart } from "./event.ts";
 import { ensure } from "./ensure.ts";
 import type { Json } from "./json.ts";
 import { inline, text } from "./message.ts";
-import { closeGate, openGate, reopenGate } from "./calls/gates.ts";
+import { closeGate, openGate, reopenGate } from "../features/approvals/core.ts";
 import {
   afterCalls,
   applyAnswer,
@@ -41,15 +41,15 @@ import {
 import { type Command, type View, lacksTool, nextCommands } from "./outstanding.ts";
 import { reconcileWork, workLines, workStands } from "./calls/outside.ts";
 import { afterAttempt, permitAgain, postpone } from "./calls/postponed.ts";
-import { beginDetached, endDetached, noteDetached } from "./policy/detached-calls.ts";
+import { beginDetached, endDetached, noteDetached } from "../features/detached-calls/core.ts";
 import { takeText, withoutModelOut } from "./policy/model-out.ts";
 import { endOutage, withRetry } from "./policy/outage.ts";
 import { applyChoice } from "./policy/choice.ts";
-import { applyLearned, applyRecalled } from "./policy/memory.ts";
+import { applyLearned, applyRecalled } from "../features/memory/core.ts";
 import { mayFollow, mayRedrive } from "./phases.ts";
-import { applyRedrive } from "./policy/redrive.ts";
-import { beginCompensation, beginRestart, beginUndo } from "./calls/saga.ts";
-import { beginWait, refuseInput, settleWaits, takeAnswer, takeSignal, heldWait } from "./calls/waits.ts";
+import { applyRedrive } from "../features/redrive/core.ts";
+import { beginCompensation, beginRestart, beginUndo } from "../features/saga/core.ts";
+import { beginWait, refuseInput, settleWaits, takeAnswer, takeSignal, heldWait } from "../features/waits/core.ts";
 import type { State } from "./state.ts";
 import { applyCrack, applyTopologyMove } from "./topologies/moved.ts";
 import { assertState } from "./invariants.ts";
@@ -63,8 +63,8 @@ import {
   holdForOperator,
   isLacking,
   withoutLack,
-} from "./policy/upgrades.ts";
-import { applyResultSummary } from "./policy/result-summaries.ts";
+} from "../features/upgrades/core.ts";
+import { applyResultSummary } from "../features/result-summaries/core.ts";
 import { applyCompaction, beginCompaction } from "./policy/window.ts";
 
 export interface Step {

@@ -15,7 +15,7 @@ import type { Value } from "../core/message.ts";
 import type { State } from "../core/state.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
-import { readFile } from "./files.ts";
+import { readFile } from "../features/files/stored.ts";
 import { SegmentCache, type Source, jsonOf, readSegment } from "./load.ts";
 import type { Damage } from "./reader.ts";
 

@@ -13,7 +13,7 @@ import type { Value } from "../core/message.ts";
 import type { State } from "../core/state.ts";
 import type { World } from "../ports/world.ts";
 import { wrongPredecessor } from "./agreement.ts";
-import { factsOf } from "./archive.ts";
+import { factsOf } from "../features/archive/archive.ts";
 import { ledgerOf } from "./call-ledger.ts";
 import { unlessGone } from "./damage.ts";
 import { SegmentCache, type Source, jsonOf, readState } from "./load.ts";

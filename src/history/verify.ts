@@ -7,7 +7,7 @@
  */
 import { canonical } from "../codec/canonical.ts";
 import { inputDigestOf } from "../codec/file.ts";
-import { filesOf } from "../core/files-in.ts";
+import { filesOf } from "../features/files/core.ts";
 import { RowNewer, RowUnreadable, assertKnown } from "../codec/row.ts";
 import { type Snapshot, storedForm } from "../codec/snapshot.ts";
 import { metersOf } from "../core/policy/budget.ts";
@@ -22,7 +22,7 @@ import { findRow } from "./damage.ts";
 import { type Counts, type Finding, Inspection } from "./inspection.ts";
 import { type OnStep, type PieceOf, inOrder, readHistory } from "./reader.ts";
 import { type Steps, eachOf, inTurns } from "./stepwise.ts";
-import { SealInspection, type SealVerdict } from "./verify-seals.ts";
+import { SealInspection, type SealVerdict } from "../features/seals/verify-seals.ts";
 
 /** The result of `verify`. */
 export interface Verified extends Counts {

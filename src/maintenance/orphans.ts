@@ -16,7 +16,7 @@ import { LAST_ORPHANS_SEARCH } from "../protocol/mutex-lease.ts";
 import { alarm } from "../history/alarm.ts";
 import { isStored } from "../history/clean-up.ts";
 import { RUNS, incarnationOf, prefixUnder } from "../history/object-keys.ts";
-import { keepCursor, withMutexLease } from "./mutex-lease.ts";
+import { keepCursor, withMutexLease } from "../history/mutex-lease.ts";
 
 /** Keys per call: one invocation must have time for a read and a deletion for each of them. */
 const KEYS_MAX = 1_000;

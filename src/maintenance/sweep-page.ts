@@ -11,7 +11,7 @@ import type { ListedRow } from "../protocol/row.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
 import { alarm } from "../history/alarm.ts";
 import { performInLanes } from "./lanes.ts";
-import type { Stretch } from "./mutex-lease.ts";
+import type { Stretch } from "../history/mutex-lease.ts";
 
 /** Runs that a sweep judges at once. */
 export const SWEEP_LANES = 16;

@@ -18,7 +18,7 @@ import type { Invocation } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
 import { ActiveRun } from "../engine/context/active-run.ts";
 import { Fenced } from "../engine/context/fenced.ts";
-import { recordRedrive } from "../engine/context/record-redrive.ts";
+import { recordRedrive } from "../features/redrive/record-redrive.ts";
 import { alarm } from "../history/alarm.ts";
 import { noticeMs } from "../engine/loop/next-look.ts";
 import { commitDecided, notifyEnd } from "../engine/loop/terminal-commit.ts";
@@ -27,7 +27,7 @@ import { NO_WAITS, noteSwept, includeWait } from "../engine/context/telemetry-ev
 import { CommitCache } from "../history/commits.ts";
 import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";
-import { keepCursor, withMutexLease } from "./mutex-lease.ts";
+import { keepCursor, withMutexLease } from "../history/mutex-lease.ts";
 import { DEPLOYMENT, sweptAll } from "./sweep-of-all.ts";
 import { pageJudge } from "./sweep-page.ts";
 

@@ -5,9 +5,9 @@
  */
 import { compensateId } from "../protocol/ids.ts";
 import type { World } from "../ports/world.ts";
-import { type Effects as StandingEffects, effectsThatStand } from "../core/calls/standing.ts";
+import { type Effects as StandingEffects, effectsThatStand } from "../features/saga/core-standing.ts";
 import type { Spent } from "../core/policy/budget.ts";
-import { loadAfterRedrive } from "../history/after-redrive.ts";
+import { loadAfterRedrive } from "../features/redrive/after-redrive.ts";
 import { deliver, senderOf } from "../engine/context/inbox.ts";
 import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";

@@ -1,7 +1,7 @@
 /**
  * Sends a human's decision about a gate. Hashes freeze what is decided, and the first decision counts.
  */
-import { gateIn } from "../core/calls/gates.ts";
+import { gateIn } from "../features/approvals/core.ts";
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import { droppedBy } from "../codec/projection.ts";
 import { NO_PROTO, protoIn } from "../core/dropped-names.ts";
@@ -9,7 +9,7 @@ import type { Agent } from "../ports/agent.ts";
 import { bounded } from "../codec/value.ts";
 import type { Grant } from "../core/policy/budget.ts";
 import type { Decision } from "../core/event.ts";
-import { extensionOf } from "../core/policy/extension.ts";
+import { extensionOf } from "../features/budget-extension/core.ts";
 import { decisionId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
@@ -17,7 +17,7 @@ import type { State } from "../core/state.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { refusalOf } from "../engine/context/budget-gate.ts";
-import { loadAfterRedrive } from "../history/after-redrive.ts";
+import { loadAfterRedrive } from "../features/redrive/after-redrive.ts";
 import { type Accepted, explainClosed, explainSent, afterDelivery, openGates, type Decided } from "./decision-fate.ts";
 import { checkThenDeliver } from "./look-then-deliver.ts";
 import { keepValue } from "../history/write-objects.ts";

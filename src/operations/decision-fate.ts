@@ -5,13 +5,13 @@
  */
 import { Unreadable } from "../codec/canonical.ts";
 import type { Decision, Event } from "../core/event.ts";
-import { callOf, whyGateClosed, endBeforeDecision, openGatesIn } from "../core/calls/ignored-decisions.ts";
-import { gateIn } from "../core/calls/gates.ts";
+import { callOf, whyGateClosed, endBeforeDecision, openGatesIn } from "../features/approvals/core-ignored-decisions.ts";
+import { gateIn } from "../features/approvals/core.ts";
 import type { Gate } from "../core/held-by.ts";
 import type { State } from "../core/state.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
-import { loadAfterRedrive } from "../history/after-redrive.ts";
+import { loadAfterRedrive } from "../features/redrive/after-redrive.ts";
 import type { Gone } from "./look-then-deliver.ts";
 import { timeline } from "./views.ts";
 

@@ -3,8 +3,8 @@
  * each tenant, and the spend of a day is that of all, so no other tenant than that of the command line sees them.
  */
 import { DEFAULT_TENANT } from "../core/ids.ts";
-import { type Used, usedSpend } from "../history/spend-counters.ts";
-import { spentToday } from "../history/spend-today.ts";
+import { type Used, usedSpend } from "../features/spend-caps/counters.ts";
+import { spentToday } from "../features/spend-caps/today.ts";
 import type { Status } from "../core/phases.ts";
 import type { ExaminedStore } from "../ports/diagnosis.ts";
 import type { SweepsSeen, WorkersLoad } from "../ports/supervision.ts";

@@ -3,9 +3,9 @@
  * memory without an entry is like one that was never written: neither is an error.
  */
 import { isName } from "../core/ids.ts";
-import { ENTRIES_PAGE, type Scope, entriesIn, forgetRecord, recordsOf } from "../history/memory-entries.ts";
-import { searchEntries } from "../history/memory-search.ts";
-import { MEMORY, memoryOf } from "../history/memory.ts";
+import { ENTRIES_PAGE, type Scope, entriesIn, forgetRecord, recordsOf } from "../features/memory/entries.ts";
+import { searchEntries } from "../features/memory/search.ts";
+import { MEMORY, memoryOf } from "../features/memory/stored.ts";
 import type { MemoryEntry, MemoryHit } from "../ports/memory.ts";
 import type { RecordKey, RecordKind } from "../ports/records.ts";
 import type { World } from "../ports/world.ts";

@@ -10,7 +10,7 @@ import type { World } from "../ports/world.ts";
 import type { Row } from "../protocol/row.ts";
 import type { OnStep } from "../history/reader.ts";
 import type { TraceHeaders } from "../codec/caller-trace.ts";
-import type { CountedBy } from "../history/spend-counters.ts";
+import type { CountedBy } from "../features/spend-caps/counters.ts";
 import type { AgentCatalogue } from "./agents.ts";
 import type { ExaminedStore } from "../ports/diagnosis.ts";
 import type { SupervisorLoad } from "../ports/supervision.ts";

@@ -4,7 +4,7 @@
  */
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import { bounded } from "../codec/value.ts";
-import { nextCompensationStep } from "../core/calls/saga.ts";
+import { nextCompensationStep } from "../features/saga/core.ts";
 import type { Answer } from "../core/event.ts";
 import type { State } from "../core/state.ts";
 import { reconcileId } from "../protocol/ids.ts";
@@ -13,7 +13,7 @@ import { SIZES } from "../codec/limits.ts";
 import type { World } from "../ports/world.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import { keepValue } from "../history/write-objects.ts";
-import { loadAfterRedrive } from "../history/after-redrive.ts";
+import { loadAfterRedrive } from "../features/redrive/after-redrive.ts";
 import { type Gone, type Sending, checkThenDeliver } from "./look-then-deliver.ts";
 import { timeline } from "./views.ts";
 

@@ -10,7 +10,7 @@ import { bounded } from "../codec/value.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { Failure } from "../core/event.ts";
 import type { Phase } from "../core/phases.ts";
-import { type RedriveRefusal, redriveRefusal } from "../core/policy/redrive.ts";
+import { type RedriveRefusal, redriveRefusal } from "../features/redrive/core.ts";
 import type { RestoreTimes } from "../protocol/restored.ts";
 import type { Row } from "../protocol/row.ts";
 import { type RedriveOutcome, REDRIVE } from "../protocol/row-redrive.ts";

@@ -7,7 +7,7 @@ import type { Agent } from "../ports/agent.ts";
 import { agentInRole, requestFor } from "../engine/model/role.ts";
 import { nameDigest, requestDigests } from "../engine/model/request-digests.ts";
 import type { RequestDigests } from "../core/request-digests.ts";
-import { withMemoryDigest } from "../engine/model/recalled.ts";
+import { withMemoryDigest } from "../features/memory/recalled.ts";
 import { withoutFormat } from "../engine/model/response-format.ts";
 import type { Message } from "../core/message.ts";
 import type { State } from "../core/state.ts";

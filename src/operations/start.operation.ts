@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type SpendCapReached, spendCapReached } from "../history/spend-today.ts";
+import { type SpendCapReached, spendCapReached } from "../features/spend-caps/today.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { World } from "../ports/world.ts";
 import { runId } from "../protocol/ids.ts";

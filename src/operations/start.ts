@@ -23,7 +23,7 @@ import type { TraceHeaders } from "../codec/caller-trace.ts";
 import { traceToKeep } from "../engine/context/trace.ts";
 import { startExecution } from "../engine/context/executions.ts";
 import { learnSecretsOfInput } from "../history/secrets.ts";
-import type { CountedBy } from "../history/spend-counters.ts";
+import type { CountedBy } from "../features/spend-caps/counters.ts";
 import { type StartLimited, limitStart } from "./access/start-limits.ts";
 import { markOfStart } from "./restored-store.ts";
 

@@ -5,7 +5,7 @@
  */
 import { upgradeId } from "../protocol/ids.ts";
 import type { State } from "../core/state.ts";
-import { upgradesOf } from "../core/policy/upgrades.ts";
+import { upgradesOf } from "../features/upgrades/core.ts";
 import type { World } from "../ports/world.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import { senderOf } from "../engine/context/inbox.ts";

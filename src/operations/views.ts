@@ -3,18 +3,18 @@ import type { LedgerEntry } from "../codec/archive.ts";
 import type { Deadline } from "../core/deadline.ts";
 import type { Grant } from "../core/policy/budget.ts";
 import type { CommitRecord, OnUnknown } from "../core/event.ts";
-import { BUDGET, extensionOf } from "../core/policy/extension.ts";
+import { BUDGET, extensionOf } from "../features/budget-extension/core.ts";
 import { decisionId, executionName, reconcileId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
-import { gateIn } from "../core/calls/gates.ts";
+import { gateIn } from "../features/approvals/core.ts";
 import { workLines } from "../core/calls/outside.ts";
-import { callOf } from "../core/calls/ignored-decisions.ts";
+import { callOf } from "../features/approvals/core-ignored-decisions.ts";
 import { argsOf } from "../core/calls/ledger.ts";
-import { waitIn } from "../core/calls/waits.ts";
+import { waitIn } from "../features/waits/core.ts";
 import type { Message } from "../core/message.ts";
-import { redriveRefusal } from "../core/policy/redrive.ts";
+import { redriveRefusal } from "../features/redrive/core.ts";
 import type { BudgetGate, State, TopologyState } from "../core/state.ts";
-import { upgradesOf } from "../core/policy/upgrades.ts";
+import { upgradesOf } from "../features/upgrades/core.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { ArchiveTier } from "../core/policy/retention.ts";
 import { type CommittedEvent, EVENTS_PER_TURN } from "../ports/reading.ts";
@@ -23,7 +23,7 @@ import { StoreUnreachable, type World } from "../ports/world.ts";
 import { droppedNames } from "../core/dropped-names.ts";
 import type { RunFiring } from "../core/run-firing.ts";
 import type { ParsedArgs } from "../core/parsed-args.ts";
-import { stateAfterRedrive } from "../history/after-redrive.ts";
+import { stateAfterRedrive } from "../features/redrive/after-redrive.ts";
 import {
   type CallCancelled,
   type ModelWaits,
@@ -33,7 +33,7 @@ import {
   modelWaits,
   topologyIn,
 } from "./labels.ts";
-import { archiveOf } from "../history/archive.ts";
+import { archiveOf } from "../features/archive/archive.ts";
 import { assignedIn } from "./assign.ts";
 import { type GoneOn, type ShownChild, goneOn, shownChildren } from "./child-views.ts";
 import { keyUndone, standingCalls, undoMarks, workUndone } from "./undo-views.ts";

@@ -1,11 +1,11 @@
 /** The view of the calls of a run that wait for an answer, an event or a time. */
-import { heldWait } from "../core/calls/waits.ts";
+import { heldWait } from "../features/waits/core.ts";
 import { argsOf } from "../core/calls/ledger.ts";
 import type { Json } from "../core/json.ts";
 import type { Value } from "../core/message.ts";
 import type { State } from "../core/state.ts";
 import type { AtLimit, WaitKind } from "../core/wait.ts";
-import { waitSchemaOf } from "../engine/tools/waits.ts";
+import { waitSchemaOf } from "../features/waits/engine.ts";
 import type { Agent } from "../ports/agent.ts";
 import { answerId } from "../protocol/ids.ts";
 

@@ -9,11 +9,11 @@ import {
   queuedIn,
   queuedRecord,
   undeliveredTo,
-} from "../history/outbox.ts";
+} from "../features/webhooks/outbox.ts";
 import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
-import { circuitNow, closeByHand } from "../history/webhook-circuits.ts";
-import { type KnownEndpoint, endpointId, knownEndpoints } from "../history/webhook-endpoints.ts";
-import { keptFor, replaceEntry, settleEntry } from "../history/webhook-queues.ts";
+import { circuitNow, closeByHand } from "../features/webhooks/circuits.ts";
+import { type KnownEndpoint, endpointId, knownEndpoints } from "../features/webhooks/endpoints.ts";
+import { keptFor, replaceEntry, settleEntry } from "../features/webhooks/queues.ts";
 import type { AddOutcome, StoredRecord } from "../ports/records.ts";
 import type { World } from "../ports/world.ts";
 import { notificationId } from "../protocol/ids.ts";

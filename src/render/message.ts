@@ -1,6 +1,6 @@
 /** Renders a message that a run received, or a decision that it ignored, as one timeline line. */
 import type { EventOf, MessageBody } from "../core/event.ts";
-import { callOf } from "../core/calls/ignored-decisions.ts";
+import { callOf } from "../features/approvals/core-ignored-decisions.ts";
 import { filesWords } from "./files.ts";
 import { short } from "./words.ts";
 

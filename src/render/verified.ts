@@ -1,5 +1,5 @@
 /** Renders the result of `cairn verify`. */
-import type { SealVerdict } from "../history/verify-seals.ts";
+import type { SealVerdict } from "../features/seals/verify-seals.ts";
 import type { Verified } from "../history/verify.ts";
 import type { Paint } from "./paint.ts";
 import { count } from "./words.ts";

@@ -1,6 +1,6 @@
 /** The constructor of a debate. */
 import { checkRole, checkTopologyOptions, checkWorkingRole } from "./topology-forms.ts";
-import type { DebateOptions, RoleOptions } from "../core/topologies/debate.ts";
+import type { DebateOptions, RoleOptions } from "../features/topologies/debate/core.ts";
 import { reactTopology } from "../core/topologies/react.ts";
 import type { Topology } from "../ports/agent.ts";
 

@@ -1,6 +1,6 @@
 /** The constructor of a hierarchy, with its defaults. */
 import { checkTopologyOptions } from "./topology-forms.ts";
-import type { HierarchicalOptions } from "../core/topologies/hierarchical.ts";
+import type { HierarchicalOptions } from "../features/topologies/hierarchical/core.ts";
 import type { Topology } from "../ports/agent.ts";
 import { type BossRoles, bossOptions } from "./orchestrator.ts";
 

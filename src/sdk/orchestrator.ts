@@ -1,7 +1,7 @@
 /** The constructor of an orchestrator, with its defaults. */
 import { checkTopologyOptions } from "./topology-forms.ts";
-import type { BossOptions } from "../core/topologies/boss-options.ts";
-import type { OrchestratorOptions } from "../core/topologies/orchestrator.ts";
+import type { BossOptions } from "../features/topologies/boss/core-options.ts";
+import type { OrchestratorOptions } from "../features/topologies/orchestrator/core.ts";
 import type { Topology } from "../ports/agent.ts";
 
 /** What a user says about a boss. */

@@ -2,7 +2,7 @@
 import { checkStage, checkTopologyOptions } from "./topology-forms.ts";
 import { shown } from "./option-forms.ts";
 import type * as z from "zod";
-import type { JudgeOptions, PipelineOptions, Stage } from "../core/topologies/pipeline-options.ts";
+import type { JudgeOptions, PipelineOptions, Stage } from "../features/topologies/pipeline/core-options.ts";
 import { reactTopology } from "../core/topologies/react.ts";
 import { objectIn } from "../core/topologies/json-in.ts";
 import type { Topology, TopologyFunction } from "../ports/agent.ts";

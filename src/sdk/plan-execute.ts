@@ -1,7 +1,7 @@
 /** The constructor of a plan-execute topology: it separates the options, which are data, from the precondition. */
 import { checkTopologyOptions, checkWorkingRole } from "./topology-forms.ts";
-import type { RoleOptions } from "../core/topologies/debate.ts";
-import type { PlanExecuteOptions } from "../core/topologies/plan-options.ts";
+import type { RoleOptions } from "../features/topologies/debate/core.ts";
+import type { PlanExecuteOptions } from "../features/topologies/plan-execute/core-options.ts";
 import { reactTopology } from "../core/topologies/react.ts";
 import type { Topology, TopologyFunction } from "../ports/agent.ts";
 import { wallMsSchema } from "./budget.ts";

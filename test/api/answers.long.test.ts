@@ -12,7 +12,7 @@ import {
 } from "../support/harness/api-harness.ts";
 import { largeRun, withLinks } from "../support/harness/large-run.ts";
 import { ROWS } from "../../src/operations/table.ts";
-import { openCallback } from "../../src/history/callbacks.ts";
+import { openCallback } from "../../src/features/waits/callbacks.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { callsOnce, waitingAgent } from "../support/agents/waiting-agent.ts";
 import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";

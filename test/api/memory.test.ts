@@ -1,6 +1,6 @@
 /** A memory over HTTP: its owner's tenant sees and steers it, and nobody else. */
 import { expect, test } from "vitest";
-import { memoryOf } from "../../src/history/memory.ts";
+import { memoryOf } from "../../src/features/memory/stored.ts";
 import { SCOPES } from "../../src/operations/operation.ts";
 import { createApiHarness } from "../support/harness/api-harness.ts";
 

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../../src/client/open-store.ts";
-import { memoryOf } from "../../src/history/memory.ts";
+import { memoryOf } from "../../src/features/memory/stored.ts";
 import { runCli } from "../support/processes/cli-in-process.ts";
 import { temporaryDir } from "../process/fixtures/store.ts";
 

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { createApi } from "../../src/api/app.ts";
 import { runCommand } from "../../src/cli/program.ts";
-import { memoryOf } from "../../src/history/memory.ts";
+import { memoryOf } from "../../src/features/memory/stored.ts";
 import { SCOPES } from "../../src/operations/operation.ts";
 import { defineAgent, scriptedModel } from "../../src/index.ts";
 import type { Agent } from "../../src/ports/agent.ts";

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { openStore } from "../../src/client/open-store.ts";
 import { memoryLine } from "../../src/render/memory-line.ts";
-import { memoryOf } from "../../src/history/memory.ts";
+import { memoryOf } from "../../src/features/memory/stored.ts";
 import { runCli, runCliAt } from "../support/processes/cli-in-process.ts";
 import { temporaryDir } from "../process/fixtures/store.ts";
 

@@ -13,7 +13,7 @@ import { catalogueOf } from "../../src/compose/catalogue.ts";
 import { openExisting } from "../../src/compose/open.ts";
 import { runCommand } from "../../src/cli/program.ts";
 import { WITHOUT_ROUTE } from "../../src/cli/remote/remote.ts";
-import { memoryOf } from "../../src/history/memory.ts";
+import { memoryOf } from "../../src/features/memory/stored.ts";
 import { SCOPES } from "../../src/operations/operation.ts";
 import { ROWS } from "../../src/operations/table.ts";
 import { startRun } from "../../src/operations/start.ts";

@@ -9,7 +9,7 @@ import { connect as connectInBrowser } from "../../src/client/browser.ts";
 import { CairnError, type LiveItem, connect } from "../../src/client/index.ts";
 import { PLACES } from "../../src/operations/places.ts";
 import { defineAgent, defineChaos, scriptedModel, tool } from "../../src/index.ts";
-import { memoryOf } from "../../src/history/memory.ts";
+import { memoryOf } from "../../src/features/memory/stored.ts";
 import { OPERATIONS } from "../../src/operations/table.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { World } from "../../src/ports/world.ts";

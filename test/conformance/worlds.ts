@@ -12,8 +12,8 @@ import { memoryRecords } from "../../src/adapters/memory/records.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { type MemoryStore, memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
 import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
-import type { MemoryWorld as MemoryWorldPorts } from "../../src/history/memory-entries.ts";
-import { memoryOf } from "../../src/history/memory.ts";
+import type { MemoryWorld as MemoryWorldPorts } from "../../src/features/memory/entries.ts";
+import { memoryOf } from "../../src/features/memory/stored.ts";
 import type { RecordKey, StoredRecord } from "../../src/ports/records.ts";
 import { NO_SECRETS } from "../../src/ports/secrets.ts";
 import type {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Action, Event } from "../../src/core/event.ts";
 import { InvariantViolated } from "../../src/core/ensure.ts";
 import { isMissedTooOften, wasDebited } from "../../src/core/calls/postponed.ts";
-import { effectsThatStand } from "../../src/core/calls/standing.ts";
+import { effectsThatStand } from "../../src/features/saga/core-standing.ts";
 import { nextCommands } from "../../src/core/outstanding.ts";
 import type { OpenCall, State } from "../../src/core/state.ts";
 import { foldAll } from "../../src/core/transition.ts";

@@ -5,7 +5,7 @@ import { SIZES } from "../../src/codec/limits.ts";
 import type { State } from "../../src/core/state.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import { visibleMessages } from "../../src/core/policy/window.ts";
-import { isWorthCompacting, compactionRangeOf } from "../../src/engine/model/compaction-range.ts";
+import { isWorthCompacting, compactionRangeOf } from "../../src/features/compaction/range.ts";
 import {
   stateAfter,
   callPart,

@@ -5,8 +5,8 @@
  */
 import { describe, expect, test } from "vitest";
 import { isTerminal, PHASES } from "../../src/core/phases.ts";
-import { forkRefusal } from "../../src/core/policy/fork.ts";
-import { redriveRefusal } from "../../src/core/policy/redrive.ts";
+import { forkRefusal } from "../../src/features/fork/core.ts";
+import { redriveRefusal } from "../../src/features/redrive/core.ts";
 import type { State } from "../../src/core/state.ts";
 import { fold } from "../../src/core/transition.ts";
 import { type Row, decideRequest, hasEnded } from "../../src/protocol/row.ts";

@@ -3,7 +3,7 @@
  * people. `two-words-ended.test.ts` has the words that need an end.
  */
 import { describe, expect, test } from "vitest";
-import { gateIn } from "../../src/core/calls/gates.ts";
+import { gateIn } from "../../src/features/approvals/core.ts";
 import { isTerminal } from "../../src/core/phases.ts";
 import type { State } from "../../src/core/state.ts";
 import { IN_PHASE, view } from "../support/states/states-and-events.ts";

@@ -21,7 +21,7 @@ import type { ClockDoubt } from "../../src/protocol/steadiness.ts";
 import { memorySecrets } from "../../src/adapters/memory/secrets.ts";
 import { createHarness } from "../support/harness/harness.ts";
 import { failingWebhooks } from "../../src/compose/webhook-circuits.ts";
-import { queueTo } from "../../src/history/outbox.ts";
+import { queueTo } from "../../src/features/webhooks/outbox.ts";
 import { unsignedWebhooks } from "../../src/compose/webhook-secrets.ts";
 import { scriptedModel } from "../../src/sdk/scripted.ts";
 

@@ -4,7 +4,7 @@ import { DescribeExecutionCommand, StopExecutionCommand } from "@aws-sdk/client-
 import { ATTRIBUTES } from "../../src/adapters/aws/table/attributes.ts";
 import { recordItem, recordPartition } from "../../src/adapters/aws/table/keys.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
-import { memoryOf } from "../../src/history/memory.ts";
+import { memoryOf } from "../../src/features/memory/stored.ts";
 import type { RecordKey } from "../../src/ports/records.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type {

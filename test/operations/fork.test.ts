@@ -12,7 +12,7 @@ import { UNTOLD } from "../../src/render/story.ts";
 import { tell } from "../../src/render/timeline.ts";
 import { proposedCalls } from "../../src/core/calls/proposed-calls.ts";
 import { recordedRun } from "../../src/testing/kit/recorded-run.ts";
-import { forkRefusal } from "../../src/core/policy/fork.ts";
+import { forkRefusal } from "../../src/features/fork/core.ts";
 import { wordsOf } from "../../src/core/message.ts";
 import { undoAndCancel } from "../../src/operations/undo.ts";
 import { purge } from "../../src/operations/purge.ts";

@@ -1,7 +1,7 @@
 /** What an operator sees of the health of a store. */
 import { expect, test } from "vitest";
-import { countedBy, reserveSpend } from "../../src/history/spend-counters.ts";
-import { addSpendToday } from "../../src/history/spend-today.ts";
+import { countedBy, reserveSpend } from "../../src/features/spend-caps/counters.ts";
+import { addSpendToday } from "../../src/features/spend-caps/today.ts";
 import { healthOf } from "../../src/operations/health.ts";
 import { performOperation } from "../../src/operations/perform.ts";
 import { OPERATIONS } from "../../src/operations/table.ts";

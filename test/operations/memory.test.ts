@@ -1,7 +1,7 @@
 /** What an operator sees of a memory and removes from it: pages, searches, one entry, all of it; and nothing else. */
 import { expect, test } from "vitest";
-import { type Scope, entryKey } from "../../src/history/memory-entries.ts";
-import { memoryOf } from "../../src/history/memory.ts";
+import { type Scope, entryKey } from "../../src/features/memory/entries.ts";
+import { memoryOf } from "../../src/features/memory/stored.ts";
 import { readAudit } from "../../src/operations/access/audit.ts";
 import { FORGOTTEN_MAX, forgetMemory, listMemory } from "../../src/operations/memory.ts";
 import { performOperation } from "../../src/operations/perform.ts";

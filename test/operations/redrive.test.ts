@@ -1,9 +1,9 @@
 /** The one way out of an end: which ends have it, where a redriven run stands, and what the row says of it. */
-import { gateIn } from "../../src/core/calls/gates.ts";
+import { gateIn } from "../../src/features/approvals/core.ts";
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../src/core/event.ts";
 import { nextCommands } from "../../src/core/outstanding.ts";
-import { failedFrom, redriveRefusal } from "../../src/core/policy/redrive.ts";
+import { failedFrom, redriveRefusal } from "../../src/features/redrive/core.ts";
 import type { State } from "../../src/core/state.ts";
 import { fold, foldAll } from "../../src/core/transition.ts";
 import { decideRedrive as redrivenRow } from "../../src/protocol/row-redrive.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Agent } from "../../src/ports/agent.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import { memorySecrets } from "../../src/adapters/memory/secrets.ts";
-import { factsOf } from "../../src/history/archive.ts";
+import { factsOf } from "../../src/features/archive/archive.ts";
 import { show } from "../../src/operations/views.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { lastFullHour, createScheduleHarness, scheduledAgent } from "../support/harness/schedule-harness.ts";

@@ -1,10 +1,10 @@
 /** What an operator sees of the webhook endpoints of a store, and how it sends again what they refused. */
 import { expect, test } from "vitest";
 import { removedWebhooks } from "../../src/compose/webhook-circuits.ts";
-import { queueTo, queuedRecord } from "../../src/history/outbox.ts";
-import { endpointId } from "../../src/history/webhook-endpoints.ts";
-import { UNTRIED } from "../../src/maintenance/webhooks/route.ts";
-import { RETRY_MS } from "../../src/maintenance/webhooks/endpoint.ts";
+import { queueTo, queuedRecord } from "../../src/features/webhooks/outbox.ts";
+import { endpointId } from "../../src/features/webhooks/endpoints.ts";
+import { UNTRIED } from "../../src/features/webhooks/route.ts";
+import { RETRY_MS } from "../../src/features/webhooks/endpoint.ts";
 import { listWebhooks, redeliver } from "../../src/operations/webhooks.ts";
 import type { Webhook } from "../../src/ports/webhooks.ts";
 import {

@@ -1,9 +1,9 @@
 /** The laws of a boss over random hand-offs, caps and batches. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { BossOptions, BossProgress } from "../../src/core/topologies/boss-options.ts";
-import { refusalOf } from "../../src/core/topologies/hand-offs.ts";
-import { ORCHESTRATOR, type OrchestratorOptions } from "../../src/core/topologies/orchestrator.ts";
+import type { BossOptions, BossProgress } from "../../src/features/topologies/boss/core-options.ts";
+import { refusalOf } from "../../src/features/topologies/boss/core-hand-offs.ts";
+import { ORCHESTRATOR, type OrchestratorOptions } from "../../src/features/topologies/orchestrator/core.ts";
 import type { CallResult, HandOff, Move, Observation } from "../../src/core/topologies/topology.ts";
 import { context } from "../support/states/topology-context.ts";
 

@@ -12,7 +12,7 @@ import {
   waitsForHuman,
 } from "../../src/core/calls/followed-calls.ts";
 import type { Event } from "../../src/core/event.ts";
-import { heldWait } from "../../src/core/calls/waits.ts";
+import { heldWait } from "../../src/features/waits/core.ts";
 import { fold } from "../../src/core/transition.ts";
 import type { OpenCall, State } from "../../src/core/state.ts";
 import { childEvent, dispatched, reported } from "../support/states/child-events.ts";

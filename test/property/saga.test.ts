@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { Event } from "../../src/core/event.ts";
 import { argsOf } from "../../src/core/calls/ledger.ts";
 import { nextCommands } from "../../src/core/outstanding.ts";
-import { nextCompensationStep } from "../../src/core/calls/saga.ts";
+import { nextCompensationStep } from "../../src/features/saga/core.ts";
 import { visibleMessages } from "../../src/core/policy/window.ts";
 import { fold, foldAll } from "../../src/core/transition.ts";
 import { type Walk, walksFrom } from "../support/walks/random-walks.ts";

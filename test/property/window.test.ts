@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { promptOf } from "../../src/engine/model/prompt.ts";
 import type { State } from "../../src/core/state.ts";
 import { applyCompaction, visibleMessages } from "../../src/core/policy/window.ts";
-import { compactionRangeOf } from "../../src/engine/model/compaction-range.ts";
+import { compactionRangeOf } from "../../src/features/compaction/range.ts";
 import { walks } from "../support/walks/random-walks.ts";
 import { compactionEvent } from "../support/states/compactions.ts";
 

@@ -1,5 +1,5 @@
 /** Who may drive a run: of all attempts that ever left, one; and of all incarnations of a name, the one that is there. */
-import { gateIn } from "../../src/core/calls/gates.ts";
+import { gateIn } from "../../src/features/approvals/core.ts";
 import { expect, test } from "vitest";
 import { cleanUp } from "../../src/history/clean-up.ts";
 import { decide } from "../../src/operations/decide.ts";

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { expect, test } from "vitest";
 import { defineAgent, tool } from "../../src/index.ts";
-import { memoryOf } from "../../src/history/memory.ts";
+import { memoryOf } from "../../src/features/memory/stored.ts";
 import { stateAt } from "../../src/history/state-at.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { TaskResult } from "../../src/protocol/chain.ts";

@@ -1,7 +1,7 @@
 /**
  * Messages, wishes and decisions: each is taken in once and none is lost, wherever the run and its senders are.
  */
-import { gateIn } from "../../src/core/calls/gates.ts";
+import { gateIn } from "../../src/features/approvals/core.ts";
 import { expect, test } from "vitest";
 import type { Answer, Decision } from "../../src/core/event.ts";
 import { gateId } from "../../src/protocol/ids.ts";

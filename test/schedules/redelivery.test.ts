@@ -1,9 +1,9 @@
 /** An operator sends webhooks again while processes deliver them, or die. */
 import { expect, test } from "vitest";
-import { queueTo, queuedRecord } from "../../src/history/outbox.ts";
-import { circuitNow } from "../../src/history/webhook-circuits.ts";
-import { endpointId } from "../../src/history/webhook-endpoints.ts";
-import { UNTRIED } from "../../src/maintenance/webhooks/route.ts";
+import { queueTo, queuedRecord } from "../../src/features/webhooks/outbox.ts";
+import { circuitNow } from "../../src/features/webhooks/circuits.ts";
+import { endpointId } from "../../src/features/webhooks/endpoints.ts";
+import { UNTRIED } from "../../src/features/webhooks/route.ts";
 import { redeliver } from "../../src/operations/webhooks.ts";
 import type { Posted, Webhook } from "../../src/ports/webhooks.ts";
 import { isOpen } from "../../src/protocol/webhook-circuit.ts";

@@ -1,7 +1,7 @@
 /** The sum of a day, which many commits raise at once, and whose processes die. */
 import { expect, test } from "vitest";
 import type { TaskResult } from "../../src/protocol/chain.ts";
-import { addSpendToday, spentToday } from "../../src/history/spend-today.ts";
+import { addSpendToday, spentToday } from "../../src/features/spend-caps/today.ts";
 import type { Random } from "../../src/ports/world.ts";
 import { cappedHarness, pricedAgent } from "../support/agents/priced.ts";
 import { endAttempt, performTask, runUntilIdle, startAttempt, startKeyedRun } from "../support/harness/chain-steps.ts";

@@ -1,8 +1,8 @@
 /** A process dies between what happened and what the endpoints hear of it. */
 import { expect, test } from "vitest";
-import { deliverNotifications } from "../../src/maintenance/webhooks/deliver.ts";
-import { deliverQueue } from "../../src/maintenance/webhooks/endpoint.ts";
-import { routeNoted } from "../../src/maintenance/webhooks/route.ts";
+import { deliverNotifications } from "../../src/features/webhooks/deliver.ts";
+import { deliverQueue } from "../../src/features/webhooks/endpoint.ts";
+import { routeNoted } from "../../src/features/webhooks/route.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { approvalAgent } from "../support/agents/approval-agent.ts";
 import type { TaskResult } from "../../src/protocol/chain.ts";

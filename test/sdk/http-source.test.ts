@@ -2,7 +2,7 @@
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { memoryOf } from "../../src/history/memory.ts";
+import { memoryOf } from "../../src/features/memory/stored.ts";
 import { type HttpSourceOptions, httpSource } from "../../src/index.ts";
 import { createHarness } from "../support/harness/harness.ts";
 

@@ -1,7 +1,7 @@
 /** Of a run whose end is told there is the archive that its agent asked for, and it holds the whole history. */
 import { readArchive } from "../../src/codec/archive.ts";
 import { canonical } from "../../src/codec/canonical.ts";
-import { archiveOf } from "../../src/history/archive.ts";
+import { archiveOf } from "../../src/features/archive/archive.ts";
 import type { History } from "./history.ts";
 import { finalRow, replay } from "./replay.ts";
 

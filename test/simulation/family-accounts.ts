@@ -1,7 +1,7 @@
 /** What a family spent: each run accounts for itself and for each of its children, once, so the root for all of them. */
 import { canonical } from "../../src/codec/canonical.ts";
 import { type Grant, type Spent, NOTHING_SPENT, add } from "../../src/core/policy/budget.ts";
-import { spentOfGrant } from "../../src/core/calls/children.ts";
+import { spentOfGrant } from "../../src/features/children/core.ts";
 import type { EventOf } from "../../src/core/event.ts";
 import type { TimelineEntry } from "../../src/operations/views.ts";
 import { type Told, lastOf, reportedIn } from "./family-history.ts";

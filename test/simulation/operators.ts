@@ -13,7 +13,7 @@ import { retryUntilAcknowledged } from "./operator-attempts.ts";
 import { requestUndo } from "./sagas.ts";
 import type { Sim } from "./sim.ts";
 import type { Answer } from "../../src/core/event.ts";
-import { upgradesOf } from "../../src/core/policy/upgrades.ts";
+import { upgradesOf } from "../../src/features/upgrades/core.ts";
 import type { OpenCall } from "../../src/core/state.ts";
 import { type Row, hasEnded } from "../../src/protocol/row.ts";
 import type { World } from "../../src/ports/world.ts";

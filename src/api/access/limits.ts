@@ -1,7 +1,7 @@
 /** The limits of a tenant, as the API applies them and answers beyond them. */
 import type { World } from "../../ports/world.ts";
 import type { PeriodLimits } from "../../protocol/spend-counter.ts";
-import { countedBy } from "../../history/spend-counters.ts";
+import { countedBy } from "../../features/spend-caps/counters.ts";
 import type { StartLimited } from "../../operations/access/start-limits.ts";
 import type { AnyOperation, OperationContext } from "../../operations/operation.ts";
 import { type AccessOptions, type StartLimits, limitsOfTenant } from "../../sdk/access.ts";

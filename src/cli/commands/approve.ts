@@ -3,11 +3,11 @@
  * budget. The list also has the questions to answer and the calls to reconcile.
  */
 import type { Grant } from "../../core/policy/budget.ts";
-import { BUDGET } from "../../core/policy/extension.ts";
+import { BUDGET } from "../../features/budget-extension/core.ts";
 import type { Json } from "../../core/json.ts";
 import type { Agent } from "../../ports/agent.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
-import { callOf } from "../../core/calls/ignored-decisions.ts";
+import { callOf } from "../../features/approvals/core-ignored-decisions.ts";
 import type { Accepted, Decided } from "../../operations/decision-fate.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type {

@@ -7,7 +7,7 @@ import { registerResolution } from "../../sdk/resolution.ts";
 import { DEFAULT_TENANT, type RunLabels, isTenant, wrongWithKey } from "../../core/ids.ts";
 import type { Json } from "../../core/json.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
-import { capWords } from "../../history/spend-today.ts";
+import { capWords } from "../../features/spend-caps/today.ts";
 import { callerTraceIn } from "../../codec/caller-trace.ts";
 import type { OperationContext } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";

@@ -7,7 +7,7 @@
 import type { Archive } from "../../codec/archive.ts";
 import { wrongWithFile } from "../../history/recording.ts";
 import { replay } from "../../history/replay.ts";
-import type { SealVerdict } from "../../history/verify-seals.ts";
+import type { SealVerdict } from "../../features/seals/verify-seals.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { SealKeys } from "../../ports/seal-keys.ts";
 import { judgeSeal } from "../../history/vouch.ts";

@@ -1,6 +1,6 @@
 /** The webhooks of a worker process. It delivers soon after a commit that noted something, beside its tasks. */
 import { postWebhook } from "../../adapters/webhooks/post.ts";
-import { deliveriesOf } from "../../maintenance/webhooks/deliver.ts";
+import { deliveriesOf } from "../../features/webhooks/deliver.ts";
 import type { Webhook } from "../../ports/webhooks.ts";
 import type { World } from "../../ports/world.ts";
 

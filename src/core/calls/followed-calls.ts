@@ -7,7 +7,7 @@ import type { ChildEnd } from "../child.ts";
 import type { Action, Event, EventKind, EventOf, MessageBody, OnUnknown } from "../event.ts";
 import { type CallOutcome, type Value, inline } from "../message.ts";
 import type { OutsideWork } from "../outside.ts";
-import { BUDGET } from "../policy/extension.ts";
+import { BUDGET } from "../../features/budget-extension/core.ts";
 import type { WaitKind } from "../wait.ts";
 import { NEXT_MESSAGE } from "./next-message.ts";
 import { joinedWork, unknownWork } from "./outside.ts";

@@ -4,7 +4,7 @@
  */
 import type { Phase } from "../phases.ts";
 import { isModelOut } from "../policy/model-out.ts";
-import { wantsRestart } from "./saga.ts";
+import { wantsRestart } from "../../features/saga/core.ts";
 import type { State } from "../state.ts";
 
 /** The phases in which an invocation may call the model without a commit in between. */

@@ -4,7 +4,7 @@
  * to a reply that has none, and the user's message settles it. The model sees neither the call nor its result.
  */
 import type { EventOf, ReplyPart } from "../event.ts";
-import { waitIn } from "./waits.ts";
+import { waitIn } from "../../features/waits/core.ts";
 import { type Message, type Part, inline, textOf, wordsOf } from "../message.ts";
 import type { OpenCall, State } from "../state.ts";
 

@@ -8,7 +8,7 @@ import { type FileRef, type WithFiles, withFiles } from "../file.ts";
 import { type CallOutcome, type Message, type Part, type Value, text } from "../message.ts";
 import { PHASES, type Phase, type Status } from "../phases.ts";
 import type { OpenCall, State } from "../state.ts";
-import { acceptUpgradeIn } from "../policy/upgrades.ts";
+import { acceptUpgradeIn } from "../../features/upgrades/core.ts";
 import { isHeld, phaseOfHeld } from "./held-calls.ts";
 import { settleRepeat, undoneNext } from "./repeats.ts";
 import { addSettled, markUndone, workOfResult, workStands } from "./outside.ts";

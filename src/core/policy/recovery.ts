@@ -3,8 +3,8 @@
  * decision is an event that names its rule.
  */
 import type { EventOf, Failure, Action } from "../event.ts";
-import { mayTryAgain, messagesOfOthers, waitsForChildren } from "../calls/children.ts";
-import { nextCompensationStep } from "../calls/saga.ts";
+import { mayTryAgain, messagesOfOthers, waitsForChildren } from "../../features/children/core.ts";
+import { nextCompensationStep } from "../../features/saga/core.ts";
 import { ensure } from "../ensure.ts";
 import type { FailedSummaries } from "../failed-summaries.ts";
 import { BOUNDS } from "../limits.ts";

@@ -6,16 +6,16 @@ import type { Agent } from "../../ports/agent.ts";
 import { digestOf } from "../../codec/canonical.ts";
 import { exhaustedMeter, withGrants, exhaustedMeters } from "../../core/policy/spending.ts";
 import type { Grant, Limits } from "../../core/policy/budget.ts";
-import { reservedBy, withoutReserved } from "../../core/calls/children.ts";
+import { reservedBy, withoutReserved } from "../../features/children/core.ts";
 import type { Decision, EventOf } from "../../core/event.ts";
-import { BUDGET, extensionOf, limitsInAll } from "../../core/policy/extension.ts";
+import { BUDGET, extensionOf, limitsInAll } from "../../features/budget-extension/core.ts";
 import { gateId } from "../../protocol/ids.ts";
 import { SIZES } from "../../codec/limits.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import type { BudgetGate, State } from "../../core/state.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { debitTime } from "./debits.ts";
-import { gateTerms } from "./gate-terms.ts";
+import { gateTerms } from "../../features/approvals/gate-terms.ts";
 
 /**
  * Whether the budget has room for another model call or, with `calls`, for releasing that many tool calls. If it

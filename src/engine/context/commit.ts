@@ -16,13 +16,13 @@ import { signIn } from "../../history/vouch.ts";
 import { clearAbsorbed, absorbedIn } from "./clear-absorbed.ts";
 import { type CommitOptions, commitRequest, isHandedOn } from "./commit-request.ts";
 import type { Checkpoint } from "./committed-run.ts";
-import { countSpend } from "./count-spend.ts";
+import { countSpend } from "../../features/spend-caps/count-spend.ts";
 import { debitOtherInvocations, debitTime } from "./debits.ts";
 import { Fenced } from "./fenced.ts";
-import { noteNotifications } from "./note-notifications.ts";
+import { noteNotifications } from "../../features/webhooks/note-notifications.ts";
 import type { RunParts } from "./run-parts.ts";
 import { noteCommit, noteCracks } from "./telemetry-events.ts";
-import { endUnsent } from "./unsent-detached.ts";
+import { endUnsent } from "../../features/detached-calls/unsent.ts";
 
 /** `woken`: a message came, and nothing was committed. `tooLarge`: the events do not fit into the journal. */
 export type CommitResult = "committed" | "woken" | "tooLarge";

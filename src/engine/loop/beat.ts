@@ -12,7 +12,7 @@ import { type Command, waitsForCode } from "../../core/outstanding.ts";
 import { LEVEL } from "../../core/levels.ts";
 import { PHASES } from "../../core/phases.ts";
 import { decideRecovery, forceEnd, tooManyDeaths } from "../../core/policy/recovery.ts";
-import { waitsForChild, waitsForChildren } from "../../core/calls/children.ts";
+import { waitsForChild, waitsForChildren } from "../../features/children/core.ts";
 import { wakesFromOutside } from "../../core/calls/held-calls.ts";
 import { statusOf } from "../../core/calls/open-calls.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
@@ -21,7 +21,7 @@ import type { Invocation } from "../../ports/tasks.ts";
 import { StoreUnreachable, type World } from "../../ports/world.ts";
 import { ActiveRun } from "../context/active-run.ts";
 import { Fenced } from "../context/fenced.ts";
-import { recordRedrive } from "../context/record-redrive.ts";
+import { recordRedrive } from "../../features/redrive/record-redrive.ts";
 import { alarm } from "../../history/alarm.ts";
 import { noteChangedIntrinsic } from "./changed-intrinsic.ts";
 import { reopenGates } from "../tools/lost-time.ts";
@@ -43,7 +43,7 @@ import { learnSecrets } from "../../history/secrets.ts";
 import type { Runner } from "../context/runner.ts";
 import { askInTime } from "../tools/ask-in-time.ts";
 import { postponeUnbegun } from "../tools/postpone.ts";
-import { takeMessage } from "../tools/waits.ts";
+import { takeMessage } from "../../features/waits/engine.ts";
 import { step } from "./step.ts";
 
 /** The reply of a beat. `exit`: its process has to end after the reply. */

@@ -4,12 +4,12 @@
  */
 import type { Agent, Check, RunView } from "../../ports/agent.ts";
 import { asJson, bounded, sentenceOf } from "../../codec/value.ts";
-import { waitsForChildren } from "../../core/calls/children.ts";
+import { waitsForChildren } from "../../features/children/core.ts";
 import type { Failure } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
 import { ensure } from "../../core/ensure.ts";
 import { withFiles } from "../../core/file.ts";
-import { filesOfResult } from "../../core/files-in.ts";
+import { filesOfResult } from "../../features/files/core.ts";
 import { textOf } from "../../core/message.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import type { ActiveRun } from "../context/active-run.ts";
@@ -17,8 +17,8 @@ import { signalCrack } from "../context/signal-crack.ts";
 import { viewOf } from "../model/run-view.ts";
 import { observe } from "../model/topology.ts";
 import { askUserCode } from "../model/verdicts.ts";
-import { whyReturned } from "../tools/expected-answer.ts";
-import { learn } from "./memory.ts";
+import { whyReturned } from "../../features/children/expected-answer.ts";
+import { learn } from "../../features/memory/engine.ts";
 import { commitEnd } from "./terminal-commit.ts";
 import type { Next } from "../context/next.ts";
 

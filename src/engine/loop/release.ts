@@ -20,7 +20,7 @@ import { type StoreUnreachable, type World } from "../../ports/world.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { Fenced } from "../context/fenced.ts";
 import { postponeUnbegun } from "../tools/postpone.ts";
-import { endUnsent } from "../context/unsent-detached.ts";
+import { endUnsent } from "../../features/detached-calls/unsent.ts";
 import { alarm } from "../../history/alarm.ts";
 import { resolveAmbiguousWrite, unitFrom } from "../../history/resolve-ambiguous-write.ts";
 

@@ -9,7 +9,7 @@ import { childEndId } from "../../protocol/ids.ts";
 import type { Json } from "../../core/json.ts";
 import { SIZES } from "../../codec/limits.ts";
 import type { Value } from "../../core/message.ts";
-import { failedFrom } from "../../core/policy/redrive.ts";
+import { failedFrom } from "../../features/redrive/core.ts";
 import { hotMsOf } from "../../protocol/limits.ts";
 import type { Ending, State } from "../../core/state.ts";
 import { type Changed, type Incarnation, type Refused, type Row, hasEnded } from "../../protocol/row.ts";
@@ -18,20 +18,20 @@ import type { World } from "../../ports/world.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { keepValue } from "../../history/write-objects.ts";
 import { alarm } from "../../history/alarm.ts";
-import { archiveOf, putArchive } from "../../history/archive.ts";
+import { archiveOf, putArchive } from "../../features/archive/archive.ts";
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 import { type Delivered, absorbInbox, deliver } from "../context/inbox.ts";
-import { ignoreUnappliedDecisions } from "../context/ignored-decisions.ts";
-import { ignoreUnjudgedInputs } from "../context/ignored-inputs.ts";
+import { ignoreUnappliedDecisions } from "../../features/approvals/ignored-decisions.ts";
+import { ignoreUnjudgedInputs } from "../../features/waits/ignored-inputs.ts";
 import { keepKey, keepKeyOfEnded } from "./kept-key.ts";
 import { SegmentCache, jsonOf } from "../../history/load.ts";
 import { loadVouched } from "../../history/vouch.ts";
-import { askChildToStop } from "./children.ts";
-import { reportedWork } from "./reported-work.ts";
-import { chargeReserved } from "../tools/dispatch.ts";
+import { askChildToStop } from "../../features/children/engine.ts";
+import { reportedWork } from "../../features/children/reported-work.ts";
+import { chargeReserved } from "../../features/children/dispatch.ts";
 import type { Next } from "../context/next.ts";
 import { debitOtherInvocations, debitTime } from "../context/debits.ts";
-import { endWithRun } from "../context/unsent-detached.ts";
+import { endWithRun } from "../../features/detached-calls/unsent.ts";
 
 /** The outcome with which a run ends. */
 type End =

@@ -15,7 +15,7 @@ import type { Model } from "../../ports/model.ts";
 import { patient, resolveAmbiguousWrite, unitFrom } from "../../history/resolve-ambiguous-write.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { waitUnlessDrained } from "../tools/tool-retry.ts";
-import { maySpend } from "./spend-cap.ts";
+import { maySpend } from "../../features/spend-caps/engine.ts";
 
 /** How long a process may hold the lease; it needs two writes. */
 const HOLD_MS = 1_000;

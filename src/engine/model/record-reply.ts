@@ -7,10 +7,10 @@ import type { TokenCounts } from "../../core/policy/price.ts";
 import { visibleMessages } from "../../core/policy/window.ts";
 import type { RequestDigests } from "../../core/request-digests.ts";
 import type { ActiveRun } from "../context/active-run.ts";
-import { needsCompaction } from "./compaction-trigger.ts";
+import { needsCompaction } from "../../features/compaction/trigger.ts";
 import { debitReply } from "./model-request.ts";
 import { routeOf } from "./provider-outage.ts";
-import { withMemoryDigest } from "./recalled.ts";
+import { withMemoryDigest } from "../../features/memory/recalled.ts";
 import { requestDigests } from "./request-digests.ts";
 
 interface Replied {

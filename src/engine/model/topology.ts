@@ -12,7 +12,7 @@ import { bounded } from "../../codec/value.ts";
 import { workInWords } from "../../core/calls/outside.ts";
 import { EFFECTS, STRICTEST } from "../../core/calls/effects.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
-import { childIn, waitsForChild } from "../../core/calls/children.ts";
+import { childIn, waitsForChild } from "../../features/children/core.ts";
 import { isRefusal } from "../../core/calls/refusals.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import { messagesOfRestart, messagesOfSection, sectionStart } from "../../core/policy/window.ts";
@@ -26,7 +26,7 @@ import type { Context, HandOff, Move, Observation, Symptom, TopologyModule } fro
 import type { ActiveRun } from "../context/active-run.ts";
 import { limitsOf } from "../context/budget-gate.ts";
 import { signalCrack } from "../context/signal-crack.ts";
-import { repeatedWork } from "../tools/repeated-work.ts";
+import { repeatedWork } from "../../features/children/repeated-work.ts";
 import { verdictsOf } from "./verdicts.ts";
 
 /** The module of an agent's topology. */

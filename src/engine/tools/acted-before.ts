@@ -12,7 +12,7 @@ import type { Json } from "../../core/json.ts";
 import type { OutsideWork } from "../../core/outside.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import type { Runner } from "../context/runner.ts";
-import { taskOfChild } from "./dispatch.ts";
+import { taskOfChild } from "../../features/children/dispatch.ts";
 
 /** Why an equal hand-off is not made by itself; null: there was none whose child had acted and whose answer is lost. */
 export async function actedBefore(

@@ -11,7 +11,7 @@
  * would see no difference.
  */
 import type { Tool } from "../../ports/agent.ts";
-import { gateIn } from "../../core/calls/gates.ts";
+import { gateIn } from "../../features/approvals/core.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
 import { asDeclared, effectOf } from "../../core/calls/ledger.ts";
 import { isAside } from "../../core/phases.ts";

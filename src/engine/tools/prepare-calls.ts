@@ -20,13 +20,13 @@ import type { OpenCall, State } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import type { Runner } from "../context/runner.ts";
 import { actedBefore } from "./acted-before.ts";
-import { standsBefore } from "./repeated-work.ts";
-import { reasonToAsk } from "./approval-rule.ts";
+import { standsBefore } from "../../features/children/repeated-work.ts";
+import { reasonToAsk } from "../../features/approvals/approval-rule.ts";
 import { type BeforeImage, takeImages, timeWithImage } from "./before-image.ts";
 import { keyOf } from "./call-key.ts";
-import { dispatchFirst, taskOfChild } from "./dispatch.ts";
+import { dispatchFirst, taskOfChild } from "../../features/children/dispatch.ts";
 import { type AsksFirst, askFirst, asksAboutUndone, asksFirst } from "./lost-time.ts";
-import { gateTerms } from "../context/gate-terms.ts";
+import { gateTerms } from "../../features/approvals/gate-terms.ts";
 import { hasBudget } from "../context/budget-gate.ts";
 import type { Next } from "../context/next.ts";
 import { recordResult } from "./record-result.ts";
@@ -35,7 +35,7 @@ import { openCall, timeoutOf, toolFor } from "./tools.ts";
 import { postpone, postponeForRoom, postponeMissed } from "./postpone.ts";
 import { recordMissingTool } from "./missing-tool.ts";
 import { recordUnknown } from "./unknown-outcome.ts";
-import { beginWait } from "./waits.ts";
+import { beginWait } from "../../features/waits/engine.ts";
 import { openMark } from "../../protocol/restored.ts";
 
 /** A call whose arguments fit its tool. */

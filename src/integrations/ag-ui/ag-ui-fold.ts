@@ -3,7 +3,7 @@
  * the log: a segment that is streamed again has the interrupts that were open when it ended.
  */
 import type { Json } from "../../core/json.ts";
-import { BUDGET } from "../../core/policy/extension.ts";
+import { BUDGET } from "../../features/budget-extension/core.ts";
 import type { TimelineEntry } from "../../operations/views.ts";
 import { type UiSegment, type UiFold, addEntries, answerEntry, uiFold } from "../chat/ui-messages.ts";
 

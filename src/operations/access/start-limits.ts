@@ -1,5 +1,5 @@
 /** Whether the limits of a tenant let a run start, counted before the run exists. */
-import { type CountedBy, reserveSpend } from "../../history/spend-counters.ts";
+import { type CountedBy, reserveSpend } from "../../features/spend-caps/counters.ts";
 import type { Agent } from "../../ports/agent.ts";
 import type { World } from "../../ports/world.ts";
 import { OPEN_RUNS_MAX, type Spent } from "../../protocol/spend-counter.ts";

@@ -10,7 +10,7 @@ import { sqliteObjectStore } from "../../../src/adapters/local/store/object-stor
 import { StoreDamaged } from "../../../src/adapters/local/store/store-errors.ts";
 import { sqliteRunTable } from "../../../src/adapters/local/store/run-table.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
-import { memoryOf } from "../../../src/history/memory.ts";
+import { memoryOf } from "../../../src/features/memory/stored.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import { BORN, NOW, RUN, creation, open, temporaryDir, temporaryStore } from "../../process/fixtures/store.ts";
 

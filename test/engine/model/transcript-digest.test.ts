@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Message } from "../../../src/core/message.ts";
 import { canonical, sha256 } from "../../../src/codec/canonical.ts";
-import { digestOfTranscript } from "../../../src/engine/model/compaction.ts";
+import { digestOfTranscript } from "../../../src/features/compaction/engine.ts";
 
 /** A message that counts how often its parts are read. */
 function counted(id: string, reads: { count: number }): Message {

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { childTool, defineAgent, react, scriptedModel, tool } from "../../../src/index.ts";
 import { readArchive } from "../../../src/codec/archive.ts";
 import type { Json } from "../../../src/core/json.ts";
-import { forkRefusal } from "../../../src/core/policy/fork.ts";
+import { forkRefusal } from "../../../src/features/fork/core.ts";
 import { exportRun } from "../../../src/history/export.ts";
 import { type Recording, recordingIn, recordingOf } from "../../../src/history/recording.ts";
 import { replay } from "../../../src/history/replay.ts";

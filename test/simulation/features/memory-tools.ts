@@ -1,7 +1,7 @@
 /** The memory of a history: what its agent recalls and learns, a tool that writes, and people who change entries. */
 import { z } from "zod";
 import { tool } from "../../../src/index.ts";
-import { memoryOf } from "../../../src/history/memory.ts";
+import { memoryOf } from "../../../src/features/memory/stored.ts";
 import type { Memory } from "../../../src/ports/memory.ts";
 import type { Tool } from "../../../src/ports/agent.ts";
 import type { World } from "../../../src/ports/world.ts";

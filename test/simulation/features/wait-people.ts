@@ -2,7 +2,7 @@
  * Who ends the waits of a history: people who answer questions, and services that signal events. Each sends the same
  * input until it is acknowledged. Some send what does not fit, some come too late, and some signal too early.
  */
-import { waitIn } from "../../../src/core/calls/waits.ts";
+import { waitIn } from "../../../src/features/waits/core.ts";
 import { hasEnded } from "../../../src/protocol/row.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";

@@ -1,12 +1,12 @@
 /** Plays a plan: the processes of a history and what happens to them. */
-import { gateIn } from "../../../src/core/calls/gates.ts";
+import { gateIn } from "../../../src/features/approvals/core.ts";
 import { CommitCache } from "../../../src/history/commits.ts";
 import type { VirtualClock } from "../../../src/adapters/memory/clock.ts";
 import type { MemoryWorld } from "../../../src/adapters/memory/world.ts";
 import { modelsOf } from "../../../src/providers/model.ts";
 import type { Grant } from "../../../src/core/policy/budget.ts";
-import { extensionOf } from "../../../src/core/policy/extension.ts";
-import { upgradesOf } from "../../../src/core/policy/upgrades.ts";
+import { extensionOf } from "../../../src/features/budget-extension/core.ts";
+import { upgradesOf } from "../../../src/features/upgrades/core.ts";
 import type { TaskResult } from "../../../src/protocol/chain.ts";
 import type { Incarnation } from "../../../src/protocol/row.ts";
 import type { RunTask } from "../../../src/ports/tasks.ts";

@@ -1,5 +1,5 @@
 /** An agent whose calls need approval, and what an operator sees and decides at their gates. */
-import { gateIn } from "../../../src/core/calls/gates.ts";
+import { gateIn } from "../../../src/features/approvals/core.ts";
 import { z } from "zod";
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import type { Json } from "../../../src/core/json.ts";

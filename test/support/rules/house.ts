@@ -1,10 +1,11 @@
 /**
- * What the structure of `src` costs its readers, as figures: cycles between its rooms, what one has to hold to change a
+ * What the structure of `src` costs its readers, as figures: cycles between its rooms (without the doors of `doors.ts`), what one has to hold to change a
  * beat, names that stand for several things, and marks of code that was cut where no joint is. Types and dynamic imports
  * count, unless a figure says otherwise.
  */
 import { readFileSync } from "node:fs";
 import { join, posix } from "node:path";
+import { featureOf, isKernel } from "./doors.ts";
 import { type Import, type Node, filesBelow, nameOf, readSource } from "./source.ts";
 
 /** One figure. Lower is better for each of them. */
@@ -149,7 +150,8 @@ function roomArrows(files: readonly HouseFile[]): ReadonlyMap<string, ReadonlySe
   for (const { path, imports } of files) {
     const targets = arrows.get(roomOf(path)) ?? new Set<string>();
     for (const { from, ours } of imports) {
-      if (ours && known.has(from) && roomOf(from) !== roomOf(path)) targets.add(roomOf(from));
+      const isDoor = isKernel(path) && featureOf(from) !== null;
+      if (ours && known.has(from) && roomOf(from) !== roomOf(path) && !isDoor) targets.add(roomOf(from));
     }
     arrows.set(roomOf(path), targets);
   }
@@ -171,7 +173,6 @@ function homonyms(names: readonly (readonly [name: string, place: string])[]): r
     .map(([name, all]) => `${name}: ${[...new Set(all.map(([, place]) => place))].join(", ")}`);
 }
 
-const KERNEL = /^src\/(core|protocol|codec|ports|history|engine)\//;
 /** A feature, by words that only its code needs. */
 const FEATURES = {
   "model jobs": /\b(modelJob|ModelJob|detached|Detached)\w*/,
@@ -219,8 +220,12 @@ export function figuresOf(files: readonly HouseFile[]): readonly Figure[] {
     ...Object.entries(FEATURES).map(([feature, words]) =>
       figure(
         `kernel files that name ${feature}`,
-        files.filter(({ path, text }) => KERNEL.test(path) && words.test(text)),
+        files.filter(({ path, text }) => isKernel(path) && words.test(text)),
       ),
+    ),
+    figure(
+      "kernel files that import a feature",
+      files.filter(({ path, imports }) => isKernel(path) && imports.some(({ from }) => featureOf(from) !== null)),
     ),
     { name: "rooms in a circle", value: cycles.flat().length, examples: cycles.map((group) => group.join(" ⇄ ")) },
     { name: "floors of rooms", value: floors(files), examples: [] },

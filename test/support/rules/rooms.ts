@@ -1,4 +1,5 @@
 /** The table of rooms: what each folder may import of cairn and of packages. */
+import { doorsOf, featureOf, isKernel, isPureInFeature } from "./doors.ts";
 import { type Check, importing, wholeFile } from "./rules.ts";
 import type { Import } from "./source.ts";
 
@@ -10,6 +11,7 @@ const LAYERS = [
   "ports",
   "history",
   "engine",
+  "features",
   "operations",
   "maintenance",
   "providers",
@@ -22,8 +24,13 @@ const below = (layer: (typeof LAYERS)[number], ...parts: readonly string[]): Reg
     `^src/(${[...LAYERS.slice(0, LAYERS.indexOf(layer)), ...parts.map((part) => `${layer}/${part}`)].join("|")})/`,
   );
 
+interface Room {
+  readonly ours: RegExp;
+  readonly packages: RegExp;
+}
+
 /** What each room may import besides itself: rooms of cairn, and packages. */
-const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages: RegExp }>> = {
+const ROOMS: Readonly<Record<string, Room>> = {
   "src/core": { ours: /^$/, packages: /^$/ },
   "src/protocol": { ours: /^src\/core\//, packages: /^$/ },
   "src/codec": { ours: /^src\/(core|protocol)\//, packages: /^(zod|canonicalize|node:crypto|node:zlib)$/ },
@@ -34,17 +41,19 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   "src/engine/model": { ours: below("engine", "context", "tools"), packages: /^(zod|@ai-sdk\/provider|node:crypto)$/ },
   "src/engine/loop": { ours: below("engine", "context", "tools", "model"), packages: /^zod$/ },
   "src/engine": { ours: below("engine"), packages: /^$/ },
+  // A feature imports the kernel, and no other feature. Its files named `core` are pure: `PURE`.
+  "src/features": { ours: below("features"), packages: /^(zod|node:crypto)$/ },
   "src/operations": { ours: below("operations"), packages: /^zod$/ },
   "src/maintenance": { ours: below("maintenance"), packages: /^zod$/ },
   "src/providers": { ours: below("providers"), packages: /^(zod|@ai-sdk\/.+)$/ },
   "src/sdk": { ours: below("sdk"), packages: /^(zod|croner|@ai-sdk\/.+|node:.+)$/ },
   "src/api": {
-    ours: /^src\/(core|protocol|codec|ports|history|engine|operations|maintenance|sdk)\//,
+    ours: /^src\/(core|protocol|codec|ports|history|engine|features|operations|maintenance|sdk)\//,
     packages: /^(hono|@hono\/zod-openapi|jose|zod)$/,
   },
   // The chat protocols, AG-UI, A2A and MCP: each is a client of the API, in the same process or outside.
   "src/integrations": {
-    ours: /^src\/(core|codec|ports|operations|api|client)\//,
+    ours: /^src\/(core|codec|ports|features|operations|api|client)\//,
     packages: /^(hono|zod|@modelcontextprotocol\/server(\/stdio)?|node:(module|stream|util))$/,
   },
   "src/server": {
@@ -65,7 +74,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   },
   "src/adapters/memory": { ours: /^src\/(core|protocol|codec|ports)\//, packages: /^node:crypto$/ },
   "src/testing/kit": {
-    ours: /^src\/(core|protocol|codec|ports|history|engine|operations|maintenance|providers|sdk|adapters\/memory|testing)\//,
+    ours: /^src\/(core|protocol|codec|ports|history|engine|features|operations|maintenance|providers|sdk|adapters\/memory|testing)\//,
     packages: /^(zod|node:(assert|perf_hooks|timers|util))$/,
   },
   "src/testing": { ours: /^src\/(core|protocol|ports)\//, packages: /^node:(assert|fs|path)$/ },
@@ -74,21 +83,21 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
     packages: /^zod$/,
   },
   "src/chaos": {
-    ours: /^src\/(core|codec|protocol|ports|history|engine|operations|maintenance|sdk|providers|adapters\/local|workers|compose|testing)\//,
+    ours: /^src\/(core|codec|protocol|ports|history|engine|features|operations|maintenance|sdk|providers|adapters\/local|workers|compose|testing)\//,
     packages: /^node:.+$/,
   },
   // What a human reads of a run, for the command line, the console and errors.
   "src/render": {
-    ours: /^src\/(core|protocol|codec|ports|history|operations|doctor)\//,
+    ours: /^src\/(core|protocol|codec|ports|history|features|operations|doctor)\//,
     packages: /^node:util$/,
   },
   // The composition root: it opens a configured world. It stands below nothing that it composes.
   "src/compose": {
-    ours: /^src\/(core|protocol|codec|ports|history|engine|operations|maintenance|providers|sdk|adapters|workers|render|testing)\//,
+    ours: /^src\/(core|protocol|codec|ports|history|engine|features|operations|maintenance|providers|sdk|adapters|workers|render|testing)\//,
     packages: /^(zod|node:.+)$/,
   },
   "src/cli": {
-    ours: /^src\/(core|protocol|codec|ports|history|operations|providers|sdk|render|doctor|chaos|testing|compose|api|client|integrations|server)\//,
+    ours: /^src\/(core|protocol|codec|ports|history|features|operations|providers|sdk|render|doctor|chaos|testing|compose|api|client|integrations|server)\//,
     packages: /^(commander|zod|node:.+)$/,
   },
   "src/client": {
@@ -97,7 +106,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   },
   // It runs in a browser. Of the other rooms it imports what is pure, and types.
   "src/console": {
-    ours: /^src\/(core|protocol|ports|history|operations|codec|render)\//,
+    ours: /^src\/(core|protocol|ports|history|features|operations|codec|render)\//,
     packages: /^(preact|preact\/hooks|@preact\/signals|@tanstack\/virtual-core)$/,
   },
   "src/embed": {
@@ -178,14 +187,32 @@ export function tableOfRooms(): string {
 const roomOf = (path: string): string =>
   Object.keys(ROOMS).find((room) => path === room || path.startsWith(`${room}/`)) ?? "";
 
+/** What the pure files of a feature import. */
+const PURE: Room = { ours: /^src\/core\//, packages: /^$/ };
+
+/** A feature is imported by its own files, by the rooms above, and through the doors (`doors.ts`). */
+function mayEnter(path: string, from: string, room: Room): boolean {
+  const feature = featureOf(from);
+  if (feature === null) return room.ours.test(from);
+  if (feature === featureOf(path)) return !isPureInFeature(path) || isPureInFeature(from);
+  if (doorsOf(path).includes(feature)) return true;
+  return featureOf(path) === null && !isKernel(path) && room.ours.test(from);
+}
+
 /** A file in an unknown room is a violation, too: declare here what a new room may import. */
 export const trespassing: Check = {
   file: ({ path, imports }) => {
     const name = roomOf(path);
-    const room = ROOMS[name];
+    const room = isPureInFeature(path) ? PURE : ROOMS[name];
     if (room === undefined) return [wholeFile("lies in no known room")];
+    const isOwn = (from: string): boolean => featureOf(from) === null && roomOf(from) === name;
     const isAllowed = ({ from, ours }: Import): boolean =>
-      ours ? roomOf(from) === name || room.ours.test(from) : room.packages.test(from);
-    return imports.filter((each) => !isAllowed(each)).map(importing);
+      ours ? isOwn(from) || mayEnter(path, from, room) : room.packages.test(from);
+    const entered = new Set(imports.map(({ from }) => featureOf(from)));
+    const unused = doorsOf(path).filter((feature) => !entered.has(feature));
+    return [
+      ...imports.filter((each) => !isAllowed(each)).map(importing),
+      ...unused.map((feature) => wholeFile(`has a door to ${feature} that it does not need: remove it from doors.ts`)),
+    ];
   },
 };

@@ -124,10 +124,10 @@ export const longFile: Check = {
 
 export const FILE_LINES_MAX = 400;
 
-/** An adapter may have a folder for each service that it uses. */
+/** An adapter may have a folder for each service that it uses, and a feature one for each of its kinds. */
 export const deep: Check = {
   file: ({ path }) => {
-    const foldersMax = path.startsWith("src/adapters/") ? 3 : 2;
+    const foldersMax = /^src\/(adapters|features)\//.test(path) ? 3 : 2;
     return path.split("/").length - 2 > foldersMax ? [wholeFile("is too deep")] : [];
   },
 };

@@ -1,6 +1,6 @@
 /** Starts that limits of their tenant count. */
 import { type Started, startRun } from "../../../src/operations/start.ts";
-import { countedBy } from "../../../src/history/spend-counters.ts";
+import { countedBy } from "../../../src/features/spend-caps/counters.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import type { World } from "../../../src/ports/world.ts";
 import type { SpendLimits } from "../../../src/protocol/spend-counter.ts";

@@ -3,7 +3,7 @@ import { memorySecrets } from "../../../src/adapters/memory/secrets.ts";
 import { type StoredRecord, isRecordExpired } from "../../../src/ports/records.ts";
 import type { MemoryWorld } from "../../../src/adapters/memory/world.ts";
 import { NOTIFICATION_KINDS } from "../../../src/core/notifications.ts";
-import { OUTBOX } from "../../../src/history/outbox.ts";
+import { OUTBOX } from "../../../src/features/webhooks/outbox.ts";
 import type { Posted, Webhook, WebhookPost } from "../../../src/ports/webhooks.ts";
 import type { Harness } from "../harness/harness.ts";
 

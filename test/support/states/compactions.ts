@@ -1,7 +1,7 @@
 /** Compactions like those of the runner, for synthetic runs. */
 import type { Event } from "../../../src/core/event.ts";
 import type { State } from "../../../src/core/state.ts";
-import { compactionRangeOf } from "../../../src/engine/model/compaction-range.ts";
+import { compactionRangeOf } from "../../../src/features/compaction/range.ts";
 import { compacted } from "./states-and-events.ts";
 
 export const canCompact = (state: State): boolean => compactionRangeOf(state) !== null;

@@ -1,7 +1,7 @@
 /** Results that are too long to show, and events of their summaries, for tests. */
 import type { EventOf } from "../../../src/core/event.ts";
 import type { State } from "../../../src/core/state.ts";
-import { unsummarised } from "../../../src/core/policy/result-summaries.ts";
+import { unsummarised } from "../../../src/features/result-summaries/core.ts";
 
 const AT = 1_700_000_000_000;
 const SHA = "0".repeat(64);

@@ -1,5 +1,5 @@
 /** The moves of an invocation that dispatches children, and of the children; see `moves.ts`. */
-import { type ChildCommand, childIn } from "../../../src/core/calls/children.ts";
+import { type ChildCommand, childIn } from "../../../src/features/children/core.ts";
 import type { Event } from "../../../src/core/event.ts";
 import { NOTHING_SPENT } from "../../../src/core/policy/budget.ts";
 import type { Command, View } from "../../../src/core/outstanding.ts";

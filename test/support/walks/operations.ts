@@ -1,8 +1,8 @@
 /** The next operations of an invocation, for the walks of `random-walks.ts`. */
-import { waitsForChildren } from "../../../src/core/calls/children.ts";
-import { gateIn } from "../../../src/core/calls/gates.ts";
-import { type WaitCommand } from "../../../src/core/calls/waits.ts";
-import { type ChildCommand } from "../../../src/core/calls/children.ts";
+import { waitsForChildren } from "../../../src/features/children/core.ts";
+import { gateIn } from "../../../src/features/approvals/core.ts";
+import { type WaitCommand } from "../../../src/features/waits/core.ts";
+import { type ChildCommand } from "../../../src/features/children/core.ts";
 import type { Event, ReplyPart } from "../../../src/core/event.ts";
 import { inline } from "../../../src/core/message.ts";
 import { type Command, type View, lacksTool } from "../../../src/core/outstanding.ts";
@@ -11,8 +11,8 @@ import type { State } from "../../../src/core/state.ts";
 import { waitsForEarlierCall } from "../../../src/core/calls/open-calls.ts";
 import { accepts } from "../../../src/core/accepts.ts";
 import { foldAll } from "../../../src/core/transition.ts";
-import { decideExpiry } from "../../../src/core/policy/deadline.ts";
-import { upgradesOf } from "../../../src/core/policy/upgrades.ts";
+import { decideExpiry } from "../../../src/features/deadlines/core.ts";
+import { upgradesOf } from "../../../src/features/upgrades/core.ts";
 import { type WalkOperation, operation } from "./operation.ts";
 import { canCompact, compactionEvent } from "../states/compactions.ts";
 import { chose, leftOut, stopped } from "../states/choice-events.ts";

@@ -1,6 +1,6 @@
 /** Operations of an infrastructure failure and a redrive, for the walks of `random-walks.ts`. */
 import type { Event, Failure } from "../../../src/core/event.ts";
-import { failedFrom, redriveRefusal } from "../../../src/core/policy/redrive.ts";
+import { failedFrom, redriveRefusal } from "../../../src/features/redrive/core.ts";
 import type { State } from "../../../src/core/state.ts";
 import { AT, FAILURE, outcomeLost, redriven } from "../states/states-and-events.ts";
 

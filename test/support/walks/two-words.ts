@@ -2,11 +2,11 @@
  * What operators may say of a run, as changes of its state and its row, and the walk of a run that was told so: the first
  * operation that an invocation may record for each command, until the run has ended.
  */
-import { gateIn } from "../../../src/core/calls/gates.ts";
+import { gateIn } from "../../../src/features/approvals/core.ts";
 import type { Event, MessageBody } from "../../../src/core/event.ts";
 import { type View, nextCommands } from "../../../src/core/outstanding.ts";
 import { PHASE_NAMES, type Phase, isTerminal } from "../../../src/core/phases.ts";
-import { upgradesOf } from "../../../src/core/policy/upgrades.ts";
+import { upgradesOf } from "../../../src/features/upgrades/core.ts";
 import { inline } from "../../../src/core/message.ts";
 import { NOTHING_SPENT } from "../../../src/core/policy/budget.ts";
 import type { State } from "../../../src/core/state.ts";

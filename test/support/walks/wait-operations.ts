@@ -1,6 +1,6 @@
 /** The moves of an invocation whose calls wait, and what comes from outside; see `operations.ts`. */
 import type { Event } from "../../../src/core/event.ts";
-import { type WaitCommand, reasonToIgnore, waitIn } from "../../../src/core/calls/waits.ts";
+import { type WaitCommand, reasonToIgnore, waitIn } from "../../../src/features/waits/core.ts";
 import { inline } from "../../../src/core/message.ts";
 import type { Command, View } from "../../../src/core/outstanding.ts";
 import type { State } from "../../../src/core/state.ts";

@@ -1,0 +1,93 @@
+/**
+ * Gates of calls as changes of the state: a human decides about a call before its release. The gate of the budget is in
+ * `policy/extension.ts`. Used by `transition.ts`, which maps each event to its change.
+ */
+import { ensure } from "../../core/ensure.ts";
+import type { EventOf } from "../../core/event.ts";
+import type { Gate, HeldAs } from "../../core/held-by.ts";
+import { inline } from "../../core/message.ts";
+import { BUDGET, applyBudgetDecision, extensionOf, openBudgetGate } from "../budget-extension/core.ts";
+import type { OpenCall, State } from "../../core/state.ts";
+import { isHeld, withoutHold } from "../../core/calls/held-calls.ts";
+import { afterCalls, settleCall, updateCall } from "../../core/calls/open-calls.ts";
+
+/** What the gates of the run need now. */
+export type GateCommand =
+  /** Apply a human's decision about a gate. */
+  | { readonly kind: "decide"; readonly call: string }
+  /** The gate expired without a decision: deny it, unless a decision is in the inbox. */
+  | { readonly kind: "expireGate"; readonly call: string };
+
+/** The gate that holds the call; null if none does. */
+export const gateIn = ({ heldBy }: Pick<OpenCall, "heldBy">): HeldAs<"gate"> | null =>
+  heldBy?.by === "gate" ? heldBy : null;
+
+/** The gate of this call, or of the budget; null if there is none. */
+export function gateNamed(state: State, call: string): Gate | null {
+  if (call === BUDGET) return extensionOf(state).gate;
+  const open = state.open.find((each) => each.call === call);
+  return open === undefined ? null : gateIn(open);
+}
+
+/** The first decision that came, or the first gate that expired. `earliest`: a time that every clock has reached. */
+export function gatesOwed(state: State, earliest: number): readonly GateCommand[] {
+  const calls = [...state.open.filter(isHeld).map(({ call }) => call), BUDGET];
+  const gates = calls.flatMap((call) => {
+    const gate = gateNamed(state, call);
+    return gate === null ? [] : [{ call, gate }];
+  });
+  const decided = gates.find(({ gate }) => gate.decision !== null);
+  if (decided !== undefined) return [{ kind: "decide", call: decided.call }];
+  const expired = gates.find(({ gate }) => earliest >= gate.expiresAt);
+  return expired === undefined ? [] : [{ kind: "expireGate", call: expired.call }];
+}
+
+export function openGate(state: State, event: EventOf<"ApprovalRequested">): State {
+  const { gate, call, planHash, argsHash, reason, expiresAt, asksAgainMs, timesReopened, restored } = event;
+  if (call === BUDGET) return openBudgetGate(state, event);
+  return afterCalls(
+    updateCall(state, call, (open) => {
+      const isAgain = open.status === "permitted" && timesReopened !== undefined;
+      ensure(open.intent !== null && (open.status === "proposed" || isAgain), `call ${call} is not intended`);
+      const again = { ...(asksAgainMs !== undefined && { asksAgainMs }), ...(restored !== undefined && { restored }) };
+      const asked = { by: "gate", gate, planHash, argsHash, reason, expiresAt, ...again, decision: null } as const;
+      // A human who is asked again sees the model's arguments.
+      return { ...open, status: "gated", heldBy: asked, ...(isAgain ? { edited: null, timesReopened } : {}) };
+    }),
+  );
+}
+
+export function closeGate(state: State, { gate, call, decision, at }: EventOf<"HumanApprovalReceived">): State {
+  const { as, args, by, note } = decision;
+  ensure(gateNamed(state, call)?.gate === gate, `call ${call} does not wait at gate ${gate}`);
+  if (call === BUDGET) return applyBudgetDecision(state, decision);
+  if (as === "deny") {
+    const said = inline(note === null ? `denied by ${by}` : `denied by ${by}: ${note}`);
+    return settleCall(state, call, { outcome: "failed", value: said, at });
+  }
+  return afterCalls(
+    updateCall(state, call, (open) => ({
+      ...withoutHold(open),
+      status: "permitted",
+      edited: as === "edit" ? args : null,
+    })),
+  );
+}
+
+/** Closes a gate that expired without a decision, or that is from before a restore, so that a human is asked anew. */
+export function reopenGate(
+  state: State,
+  { call, gate, restored }: { readonly call: string; readonly gate: string; readonly restored?: number },
+): State {
+  const open = gateNamed(state, call);
+  ensure(open?.gate === gate && open.decision === null, `call ${call} does not wait at gate ${gate}`);
+  ensure(open.asksAgainMs !== undefined || restored !== undefined, `gate ${gate} is denied when it expires`);
+  if (call === BUDGET) return applyBudgetDecision(state, { as: "deny", args: null, by: "expiry", note: null });
+  return afterCalls(
+    updateCall(state, call, (each) => ({
+      ...withoutHold(each),
+      status: "proposed",
+      timesReopened: (each.timesReopened ?? 0) + 1,
+    })),
+  );
+}

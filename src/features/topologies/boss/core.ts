@@ -1,0 +1,245 @@
+/**
+ * A boss: it hands out work by child runs, collects their memos, merges them, and decides whether another round is
+ * needed. The orchestrator and the hierarchy are bosses with different caps.
+ *
+ * The progress names each hand-off that is settled; those under way are in the state of the run. So a new process of the
+ * boss knows what is out, and what has reported.
+ */
+import { SUMMARISE, capsInWords, counted, opening } from "./core-openings.ts";
+import { type BossOptions, type BossProgress, isAlone, isOver, workersOf } from "./core-options.ts";
+import { refusalOf } from "./core-hand-offs.ts";
+import { UNREADABLE_MAX } from "../../../core/topologies/json-in.ts";
+import { type Item, afterBatch, passOver } from "./core-merge-layer.ts";
+import { nearCap } from "../../../core/topologies/react.ts";
+import type {
+  CallResult,
+  Context,
+  Move,
+  Observation,
+  Request,
+  TopologyModule,
+} from "../../../core/topologies/topology.ts";
+
+type Of<O> = { readonly options: O; readonly context: Context };
+type Reply = Extract<Observation, { readonly kind: "reply" }>;
+type Progress = BossProgress;
+
+/** How often checks of `done` may send the run back. */
+const REFUSALS_MAX = 3;
+
+const NOTHING: Progress = {
+  ...{ role: "boss", round: 0, memos: [], lost: [], unmade: [], items: [], pass: null },
+  ...{ idle: 0, refused: 0, wish: "", sharded: false },
+};
+
+/** What every boss does. A topology adds its name, its problems and its signals. */
+export const bossing = <O extends BossOptions>(): Omit<
+  TopologyModule<O, Progress>,
+  "kind" | "problems" | "misses"
+> => ({
+  checkpoint: "hand-off",
+  uses: ({ workers, shards = [], boss, merger }) => ({
+    models: [boss, merger].flatMap(({ model }) => (model === undefined ? [] : [model])),
+    tools: [...workers, ...shards, ...(boss.tools ?? [])],
+    workers: [...workers, ...shards],
+  }),
+  begin: (options, context) => ({
+    progress: NOTHING,
+    note: `hands out work; ${counted(options.rounds, "round")} and ${counted(options.handOffsMax, "hand-off")} at most`,
+    say: opening(NOTHING, options, context),
+  }),
+  fits: () => true,
+  request: requestOf,
+  observe: (progress, seen, of) => {
+    switch (seen.kind) {
+      case "due":
+        return due(progress, of);
+      case "reply":
+        return replies[progress.role](progress, seen, of);
+      case "reopened":
+        return reopened(progress, seen, of);
+      default:
+        return null;
+    }
+  },
+  refusal: ({ memos }, options, of) => {
+    // Where the boss is a stage that runs again, the memos of an earlier run are not shown to it.
+    const before = of.before.map((each) =>
+      each.status === "succeeded" && !memos.includes(each.call) ? { ...each, status: "failed" as const } : each,
+    );
+    return refusalOf({ ...options, workers: workersOf(options) }, { ...of, before });
+  },
+  decidesAfter: ({ boss }, tool) =>
+    boss.tools?.includes(tool) === true ? "the boss may call it in each round, before the memos are merged" : null,
+  where: ({ role, round, memos, lost, pass }, { rounds }) => {
+    const failed = lost.length === 0 ? "" : `, ${lost.length} lost`;
+    const summing = pass === null ? "" : `, ${pass.left.length} still to summarise`;
+    return `round ${Math.min(round + 1, rounds)} of ${rounds}, ${role}: ${counted(memos.length, "memo")}${failed}${summing}`;
+  },
+});
+
+function requestOf(progress: Progress, options: BossOptions): Request {
+  const { role, sharded } = progress;
+  const { boss, merger, workers, shards = [] } = options;
+  const { instructions, model } = role === "boss" ? boss : merger;
+  const named = model === undefined ? {} : { model };
+  if (role === "summary") return { role, instructions: SUMMARISE, tools: "none", ...named };
+  if (role === "merger") return { role, instructions, tools: "none", ...named };
+  const open = isAlone(progress, options) ? [] : sharded ? shards : [...workers, ...shards];
+  return { role, instructions, tools: [...new Set([...open, ...(boss.tools ?? [])])], ...named };
+}
+
+function ask<O extends BossOptions>(progress: Progress, { options, context }: Of<O>, note: string): Move<Progress> {
+  const moved = { kind: "ask", progress, note, say: opening(progress, options, context) } as const;
+  // Another round of the boss sees the memos, not the calls of the round before. What those did stands.
+  return progress.role === "boss"
+    ? { ...moved, repeats: { after: "", effects: "keep", refusesHandOffs: true } }
+    : moved;
+}
+
+/**
+ * All calls of the last reply are settled. Hand-offs among them complete a round, and so do refused ones: otherwise a
+ * boss whose every hand-off is refused would stay in its first round. Work that may be handed out later, or that another
+ * call has, completes none.
+ */
+function due<O extends BossOptions>(progress: Progress, of: Of<O>): Move<Progress> | null {
+  if (progress.role === "boss") {
+    const settled = settledNow(progress, of);
+    if (settled.length > 0) return collected(progress, settled, of);
+    const unmade = refusedNow(of);
+    const closes = (call: string): boolean => !progress.unmade.includes(call) && !hasCode(of.context, call, "NotYet");
+    if (unmade.some(closes)) return refused(progress, unmade, of);
+  }
+  const cracks = nearCap(of.context);
+  return cracks.length > 0 ? { kind: "signal", cracks } : null;
+}
+
+/**
+ * The hand-offs that were settled since the last round, in the order in which they were handed out: which worker was the
+ * slowest, or was killed, changes neither what the merger reads nor the answer.
+ */
+function settledNow<O extends BossOptions>(
+  { memos, lost }: Progress,
+  { options, context }: Of<O>,
+): readonly CallResult[] {
+  const known = new Set([...memos, ...lost]);
+  const all = workersOf(options);
+  const settled = context.results.filter(
+    ({ call, tool, isRefused }) => !isRefused && !known.has(call) && all.includes(tool),
+  );
+  return settled.toSorted((one, other) => placeOf(one) - placeOf(other));
+}
+
+/** Calls are numbered as they are proposed: `c1`, `c2`. */
+const placeOf = ({ call }: CallResult): number => Number(call.slice(1));
+
+function collected<O extends BossOptions>(before: Progress, settled: readonly CallResult[], of: Of<O>): Move<Progress> {
+  const [memos, lost] = [true, false].map((isMemo) =>
+    settled.filter(({ outcome }) => (outcome === "succeeded") === isMemo).map(({ call }) => call),
+  ) as [string[], string[]];
+  const { shards = [], batch } = of.options;
+  const items = [...before.items, ...memos.map((id): Item => ({ kind: "memo", id }))];
+  const unmade = refusedNow(of);
+  const isWhole = !unmade.some((call) => hasCode(of.context, call, "NotYet"));
+  const progress: Progress = {
+    ...before,
+    // What was refused because too many were out belongs to the same round.
+    round: before.round + (isWhole ? 1 : 0),
+    ...{ memos: [...before.memos, ...memos], lost: [...before.lost, ...lost], unmade },
+    ...{ items, pass: passOver(items, batch), wish: "" },
+    sharded: shards.length > 0 && (before.sharded || of.context.wasSignalled("rootBottleneck")),
+  };
+  const failed = lost.length === 0 ? "" : `, ${lost.length} lost`;
+  return proceed(progress, of, `round ${before.round + 1}: ${counted(memos.length, "memo")}${failed}`);
+}
+
+/**
+ * A round whose every hand-off was refused. The boss reads why in the section that goes on. Once its rounds are used up,
+ * it works without its workers, and a further attempt to hand out fails the run.
+ */
+function refused<O extends BossOptions>(before: Progress, unmade: readonly string[], of: Of<O>): Move<Progress> {
+  const { options, context } = of;
+  const progress: Progress = { ...before, round: before.round + 1, unmade };
+  const note = `round ${progress.round}: nothing was handed out`;
+  if (before.memos.length + before.lost.length > 0 && isOver(progress, options)) return merge(progress, of, note);
+  if (progress.round > options.rounds) {
+    const why = context.resultOf(before.unmade.at(-1) ?? "");
+    const message = `nothing was handed out in ${counted(options.rounds, "round")}; the last call was refused: ${why}`;
+    return { kind: "fail", failure: { code: "NothingHandedOut", message } };
+  }
+  const end = isAlone(progress, options) ? "; the boss goes on alone" : "";
+  return { kind: "ask", progress, note: `${note}${end}`, tell: capsInWords(progress, options) };
+}
+
+/** The calls of workers in this section that were refused, apart from work that another call has. */
+const refusedNow = <O extends BossOptions>({ options, context }: Of<O>): readonly string[] =>
+  context.results
+    .filter(({ tool, isRefused }) => isRefused && workersOf(options).includes(tool))
+    .map(({ call }) => call)
+    .filter((call) => !hasCode(context, call, "Duplicate"));
+
+const hasCode = ({ resultOf }: Context, call: string, code: string): boolean => resultOf(call).startsWith(`${code}: `);
+
+/** Summarises what does not fit one section. Then comes another round, or the answer. */
+function proceed<O extends BossOptions>(progress: Progress, of: Of<O>, note: string): Move<Progress> {
+  const { pass, items } = progress;
+  if (pass !== null) return ask({ ...progress, role: "summary" }, of, `${note}; ${pass.left.length} are summarised`);
+  return isOver(progress, of.options)
+    ? merge(progress, of, note)
+    : ask({ ...progress, role: "boss" }, of, `${note}; ${items.length} reports are there`);
+}
+
+function merge<O extends BossOptions>(progress: Progress, of: Of<O>, note: string): Move<Progress> {
+  if (progress.items.length > 0) return ask({ ...progress, role: "merger" }, of, `${note}; the answer is written`);
+  const message = `each of ${progress.lost.length} hand-offs failed, so there is nothing to merge`;
+  return { kind: "fail", failure: { code: "NoMemo", message } };
+}
+
+const replies: {
+  readonly [R in Progress["role"]]: (progress: Progress, seen: Reply, of: Of<BossOptions>) => Move<Progress>;
+} = {
+  boss: (progress, { message }, of) => {
+    const { options, context } = of;
+    if (progress.memos.length + progress.lost.length > 0) return merge(progress, of, "the boss has what it needs");
+    const all = workersOf(options);
+    // Its hand-offs were refused, such as on the last level. So it has done the work itself.
+    if (progress.unmade.length > 0 || context.results.some(({ tool, isRefused }) => isRefused && all.includes(tool))) {
+      return { kind: "finish", progress, message, note: "the boss did the work itself" };
+    }
+    const idle = progress.idle + 1;
+    if (idle <= UNREADABLE_MAX) {
+      const tell = `Nothing is handed out yet. ${capsInWords(progress, options)}`;
+      return { kind: "ask", progress: { ...progress, idle }, note: "the boss handed out nothing", tell };
+    }
+    const why = `the boss replied ${idle} times without handing out work`;
+    return { kind: "fail", failure: { code: "NothingHandedOut", message: why } };
+  },
+  summary: (progress, { message }, of) => {
+    const { batch } = of.options;
+    const { pass, items } = afterBatch(progress.pass ?? { left: [], made: [] }, { batch, message });
+    const next = pass === null ? { ...progress, pass, items } : { ...progress, pass };
+    return proceed(next, of, "a batch is summarised");
+  },
+  merger: (progress, { message }) => ({
+    ...{ kind: "finish", progress, message, note: `the answer merges ${counted(progress.memos.length, "memo")}` },
+  }),
+};
+
+/** Another round if one is left, otherwise another answer from the same memos. A user may ask for more. */
+function reopened<O extends BossOptions>(
+  before: Progress,
+  { by, why }: Extract<Observation, { readonly kind: "reopened" }>,
+  of: Of<O>,
+): Move<Progress> {
+  const isCheck = by === "checks";
+  const refused = before.refused + (isCheck ? 1 : 0);
+  if (refused > REFUSALS_MAX) {
+    return { kind: "fail", failure: { code: "NotDone", message: `checks refused ${refused} answers:\n${why}` } };
+  }
+  // The words of a user are in each section anyway.
+  const progress: Progress = { ...before, refused, wish: isCheck ? why : "" };
+  const note = isCheck ? "the definition of done does not hold" : `a user wrote: ${why}`;
+  return isOver(progress, of.options) && progress.items.length > 0
+    ? ask({ ...progress, role: "merger" }, of, note)
+    : ask({ ...progress, role: "boss" }, of, note);
+}
