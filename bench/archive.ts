@@ -9,6 +9,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openStore } from "../src/adapters/local/store/database.ts";
+import { withKernel } from "../src/features/compose.ts";
 import { localWorld } from "../src/adapters/local/world.ts";
 import { executionName } from "../src/protocol/ids.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
@@ -36,7 +37,7 @@ function words(seed: string, bytes: number): string {
 
 function open(at: string): { readonly world: World; readonly reads: () => number; readonly archived: () => number } {
   const store = openStore({ dir: at, create: true });
-  const plain = localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => undefined } });
+  const plain = withKernel(localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => undefined } }));
   let reads = 0;
   let archived = 0;
   const objects: World["objects"] = {
@@ -67,7 +68,7 @@ async function commitHistory(at: string, beats: number): Promise<string> {
   const claimed = await world.table.decide({ run: id, born, chain: 1, entry, ...owner }, CLAIM);
   if (claimed.kind !== "granted") throw new Error(claimed.kind);
   const segments = new SegmentCache();
-  const loaded = await load(world.objects, claimed.row, segments);
+  const loaded = await load(world, claimed.row, segments);
   const invocation = { deadline, drain: new AbortController().signal };
   const active = new ActiveRun({ world, invocation, loaded, segments, commits: new CommitCache() });
   active.record({ kind: "RunStarted", at: active.now, agentVersion: "1" });
@@ -102,7 +103,7 @@ async function measure(what: string, at: string): Promise<void> {
   if (row === null) throw new Error(`there is no run ${run}`);
   const begun = performance.now();
   if (what === "nothing") await world.table.read(run, world.clock.now());
-  if (what === "load") await load(world.objects, row, new SegmentCache());
+  if (what === "load") await load(world, row, new SegmentCache());
   if (what === "archive") await notifyEnd(world, row);
   const seconds = ((performance.now() - begun) / 1_000).toFixed(2);
   const peak = Math.round(process.resourceUsage().maxRSS / 1_024);

@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { openStore } from "../src/adapters/local/store/database.ts";
+import { withKernel } from "../src/features/compose.ts";
 import { localWorld } from "../src/adapters/local/world.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
 import type { World } from "../src/ports/world.ts";
@@ -32,7 +33,7 @@ async function measure(): Promise<void> {
   const counted = nothing();
   const limits = limitsFor(60_000);
   const compared = { times: 0, ms: 0 };
-  const plain = counting(localWorld({ store, limits, telemetry: { record: () => undefined } }), counted);
+  const plain = counting(withKernel(localWorld({ store, limits, telemetry: { record: () => undefined } })), counted);
   const world = intactWorld(plain, timed(compared));
   const runner = newRunner(world, agent);
   try {
@@ -104,7 +105,7 @@ async function loadMs(world: World, run: string, warm: SegmentCache | null): Pro
     const begun = performance.now();
     const row = await world.table.read(run, Date.now());
     if (row === null) throw new Error("the run is gone");
-    await load(world.objects, row, warm ?? new SegmentCache());
+    await load(world, row, warm ?? new SegmentCache());
     times.push(performance.now() - begun);
   }
   return median(times);

@@ -11,6 +11,7 @@ import { setTimeout as pass } from "node:timers/promises";
 import { defineAgent, scriptedModel, tool } from "cairn-run";
 import { z } from "zod";
 import { openStore } from "../src/adapters/local/store/database.ts";
+import { withKernel } from "../src/features/compose.ts";
 import { localWorld } from "../src/adapters/local/world.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
 import { startRun } from "../src/operations/start.ts";
@@ -65,7 +66,7 @@ async function durable(mode: Mode): Promise<{ readonly ms: number; readonly writ
   const store = openStore({ dir, create: true });
   const limits = limitsFor(60_000);
   const counted = nothing();
-  const world = counting(localWorld({ store, limits, telemetry: { record: () => undefined } }), counted);
+  const world = counting(withKernel(localWorld({ store, limits, telemetry: { record: () => undefined } })), counted);
   const agent = agentOf(mode);
   const runner = newRunner(world, agent);
   try {

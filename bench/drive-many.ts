@@ -4,6 +4,7 @@ import { extname, join } from "node:path";
 import { openStore } from "../src/adapters/local/store/database.ts";
 import { drivenStore } from "../src/adapters/local/store/driven-store.ts";
 import { startSupervisor } from "../src/workers/supervisor.ts";
+import { withKernel } from "../src/features/compose.ts";
 import { localWorld } from "../src/adapters/local/world.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
 import { startRun } from "../src/operations/start.ts";
@@ -31,7 +32,7 @@ export async function openMany(
   const store = openStore({ dir, create: true });
   const limits = limitsFor(60_000, { beatsPerInvocation: perInvocation });
   const agentFiles = [join(import.meta.dirname, `many-agent${extname(import.meta.filename)}`)];
-  const world = localWorld({ store, limits, telemetry: { record: () => undefined } });
+  const world = withKernel(localWorld({ store, limits, telemetry: { record: () => undefined } }));
   const { agent } = sized({ beats, replyMs });
   let ends = endsOf(0);
   const supervisor = startSupervisor({

@@ -1,5 +1,6 @@
 /** Drives one run of the workload in this process, beat by beat, without a supervisor. */
 import { openStore } from "../src/adapters/local/store/database.ts";
+import { withKernel } from "../src/features/compose.ts";
 import { localWorld } from "../src/adapters/local/world.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
 import { startRun } from "../src/operations/start.ts";
@@ -25,7 +26,7 @@ export function openRun(
   const limits = limitsFor(60_000, { beatsPerInvocation: of.perInvocation });
   const store = openStore({ dir, create: true });
   const counted = nothing();
-  const world = counting(localWorld({ store, limits, telemetry: { record: () => undefined } }), counted);
+  const world = counting(withKernel(localWorld({ store, limits, telemetry: { record: () => undefined } })), counted);
   let id = "";
   const run = async (): Promise<Counted> => {
     const started = await startRun(world, { agent, input: size, tenant: "bench", idempotencyKey: null });

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { type Store, openStore } from "../src/adapters/local/store/database.ts";
 import { storedRow } from "../src/adapters/local/store/row-text.ts";
 import { rowRemover } from "../src/adapters/local/store/removals.ts";
+import { withKernel } from "../src/features/compose.ts";
 import { localWorld } from "../src/adapters/local/world.ts";
 import { checksumOf } from "../src/codec/checksum.ts";
 import { prefixUnder } from "../src/history/object-keys.ts";
@@ -71,7 +72,7 @@ export async function makeLargeStore(
 ): Promise<{ readonly waits: string; readonly ended: string }> {
   const store = openStore({ dir, create: true });
   store.rows.exec("PRAGMA synchronous = OFF");
-  const world = localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => undefined } });
+  const world = withKernel(localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => undefined } }));
   const now = Date.now();
   try {
     const rows = [await driven(world, teller("rare"), 0), await driven(world, teller("teller"), 1)] as const;

@@ -3,6 +3,7 @@
  * every fiftieth waits. It measures them in this process, each in a new connection, so the start of a command is not in it.
  * `--write` puts the table into `docs/benchmarks.md`.
  */
+import { withKernel } from "../src/features/compose.ts";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -91,7 +92,9 @@ async function measure(size: number): Promise<ReadonlyMap<string, number>> {
         let store: Store | null = null;
         opening.push(await timed(() => (store = openStore({ dir, create: false, check: "supervisor" }))));
         const opened = store as unknown as Store;
-        const world = localWorld({ store: opened, limits: limitsFor(60_000), telemetry: { record: () => undefined } });
+        const world = withKernel(
+          localWorld({ store: opened, limits: limitsFor(60_000), telemetry: { record: () => undefined } }),
+        );
         times.push(await timed(() => operation({ store: opened, world, runs })));
         opened.close();
       }

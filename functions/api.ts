@@ -1,4 +1,5 @@
 /** The function that serves the HTTP API behind API Gateway. */
+import { withKernel } from "../src/features/compose.ts";
 import { tenantLimits } from "cairn-agents";
 import { placesIn } from "../src/adapters/aws/places.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
@@ -12,7 +13,9 @@ import { sealKeysOf } from "./seal-keys.ts";
 import { secretsOf } from "./secrets.ts";
 import { access, settingsOf } from "./settings.ts";
 
-const world = awsWorld({ ...settingsOf("api"), secrets: secretsOf(), sealKeys: sealKeysOf(), places: placesIn });
+const world = withKernel(
+  awsWorld({ ...settingsOf("api"), secrets: secretsOf(), sealKeys: sealKeysOf(), places: placesIn }),
+);
 const api = createApi<FromGateway>({
   world,
   agentOf: definedAgent,

@@ -1,5 +1,6 @@
 /** The function of the state Beat: performs one beat of a run. */
 import type { MachineInput } from "../src/adapters/aws/machine/machine-input.ts";
+import { withKernel } from "../src/features/compose.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import { tenantPlaces } from "cairn-agents";
 import { beatInPlace } from "../src/engine/loop/beat-in-place.ts";
@@ -22,7 +23,7 @@ import { webhooksOf } from "./webhooks.ts";
 const spans = spansOf();
 const settings = settingsOf("beat");
 const telemetry = { ...settings.telemetry, ...(spans && { spans }) };
-const stores = awsWorld({ ...settings, telemetry, secrets: secretsOf(), sealKeys: sealKeysOf() });
+const stores = withKernel(awsWorld({ ...settings, telemetry, secrets: secretsOf(), sealKeys: sealKeysOf() }));
 const deliveries = requestsToDeliver();
 // Before any agent is loaded.
 const intrinsics = watchIntrinsics();

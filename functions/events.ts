@@ -1,5 +1,6 @@
 /** The function that streams the events of runs behind API Gateway. It knows no agent, and writes no run. */
 import { tenantLimits } from "cairn-agents";
+import { withKernel } from "../src/features/compose.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import { authenticatorOf } from "../src/api/access/authenticator.ts";
 import { createApi } from "../src/api/app.ts";
@@ -8,7 +9,7 @@ import { baseOf, callerBy } from "./gateway.ts";
 import { sealKeysOf } from "./seal-keys.ts";
 import { access, settingsOf } from "./settings.ts";
 
-const world = awsWorld({ ...settingsOf("events"), sealKeys: sealKeysOf() });
+const world = withKernel(awsWorld({ ...settingsOf("events"), sealKeys: sealKeysOf() }));
 const api = createApi<FromReader>({
   world,
   agentOf: async () => null,

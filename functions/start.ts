@@ -4,6 +4,7 @@
  * dead letter.
  */
 import { scheduledTime } from "../src/sdk/schedule/schedule.ts";
+import { withKernel } from "../src/features/compose.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import type { FiringOutcome } from "../src/protocol/firing.ts";
 import { fireInTime } from "../src/maintenance/firing.ts";
@@ -13,7 +14,7 @@ import { sealKeysOf } from "./seal-keys.ts";
 import { secretsOf } from "./secrets.ts";
 import { settingsOf } from "./settings.ts";
 
-const world = awsWorld({ ...settingsOf("start"), secrets: secretsOf(), sealKeys: sealKeysOf() });
+const world = withKernel(awsWorld({ ...settingsOf("start"), secrets: secretsOf(), sealKeys: sealKeysOf() }));
 
 /** The input that a schedule's target defines. The agent itself defines the input of the run. */
 interface Firing {

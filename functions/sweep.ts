@@ -2,6 +2,7 @@
  * The function of the sweeper. Schedules invoke it for all runs and for all objects. The states Renew and Rescue invoke
  * it for one run, and beats for the notifications that they noted.
  */
+import { withKernel } from "../src/features/compose.ts";
 import type { DeliveryTask } from "../src/adapters/aws/delivery-requests.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import type { Task, TaskResult } from "../src/protocol/chain.ts";
@@ -19,7 +20,7 @@ import { webhooksOf } from "./webhooks.ts";
 const hooks = webhooksOf();
 // Only the keys of webhooks: it runs no agent.
 const secrets = hooks.webhooks === undefined ? {} : { secrets: secretsOf() };
-const world = { ...awsWorld({ ...settingsOf("sweep"), ...secrets, sealKeys: sealKeysOf() }), ...hooks };
+const world = { ...withKernel(awsWorld({ ...settingsOf("sweep"), ...secrets, sealKeys: sealKeysOf() })), ...hooks };
 const options = { deployment: deployment() };
 
 type Sweep = Extract<Task, { readonly kind: "sweep" | "orphans" | "renew" }> | AskedRescue | DeliveryTask;

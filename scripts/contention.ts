@@ -3,6 +3,7 @@
  * once while it runs beats, and prints how long a claim and its commit take, as the median of several rounds. It runs
  * against LocalStack; the times only compare two versions of cairn on one machine.
  */
+import { withKernel } from "../src/features/compose.ts";
 import { newRunner, performBeats } from "../bench/perform-beats.ts";
 import { median, sorted } from "../bench/statistics.ts";
 import { workload } from "../bench/workload.ts";
@@ -36,7 +37,7 @@ function metered(deployment: Deployed): { readonly world: World; readonly calls:
 function worldOf(deployment: Deployed, clients: AwsClients): World {
   const telemetry = { record: () => undefined };
   const chain = { start: async () => ({ kind: "started" as const }), wake: async () => ({ kind: "awake" as const }) };
-  return { ...awsWorld({ ...deployment, clients, limits: limitsFor(60_000), telemetry }), chain };
+  return { ...withKernel(awsWorld({ ...deployment, clients, limits: limitsFor(60_000), telemetry })), chain };
 }
 
 const isWrite = ({ operation }: MeteredCall): boolean => /^(Update|Put|Delete|Transact)/.test(operation);

@@ -1,6 +1,7 @@
 /** The worlds whose requests a measurement of cost counts: a table in memory, or LocalStack. */
 import { awsClients } from "../src/adapters/aws/clients.ts";
 import { meter } from "../src/adapters/aws/meter.ts";
+import { withKernel } from "../src/features/compose.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
 import type { World } from "../src/ports/world.ts";
@@ -33,7 +34,7 @@ export function emulatedWorld(deployment: Deployed, of: Parameters<Process>[0]):
   const { chain, ...parts } = partsFor(of);
   const clients = awsClients({ requestMs: 30_000 });
   meter(clients, (call) => count(of.counts, call));
-  return { ...awsWorld({ ...deployment, clients, ...parts }), chain };
+  return { ...withKernel(awsWorld({ ...deployment, clients, ...parts })), chain };
 }
 
 /** The adapter of DynamoDB over a table in memory, which computes the capacity, and objects in memory. */
@@ -43,7 +44,7 @@ export function inMemory(): Process {
   return (of) => {
     const { counts } = of;
     const { chain, ...parts } = partsFor(of);
-    const world = memoryWorld({ store, clock: systemClock, ...parts });
+    const world = withKernel(memoryWorld({ store, clock: systemClock, ...parts }));
     const { objects } = world;
     const ports = tables.process((sent) => count(counts, { service: "table", ...sent }));
     return {

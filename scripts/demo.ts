@@ -4,6 +4,7 @@
  * First it kills the process of the beat, after the external effect and before cairn has recorded it. Then it kills the
  * supervisor. Every printed figure is read from the store and from the services' own files.
  */
+import { withKernel } from "../src/features/compose.ts";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -35,7 +36,9 @@ async function demo(): Promise<void> {
     run: string;
   };
   const opened = openStore({ dir: store, create: false });
-  const world = localWorld({ store: opened, limits: limitsFor(60_000), telemetry: { record: () => undefined } });
+  const world = withKernel(
+    localWorld({ store: opened, limits: limitsFor(60_000), telemetry: { record: () => undefined } }),
+  );
   const first = supervise({ CAIRN_HOLD: `after:effect:${step}` });
   const second: ChildProcess[] = [];
   try {

@@ -11,7 +11,7 @@ import { member } from "../codec/archive-bytes.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { exportKey } from "../history/object-keys.ts";
-import { type Exported } from "../history/export.ts";
+import { type Exported } from "../features/archive/export.ts";
 import { resolveAmbiguousPut } from "../history/resolve-ambiguous-write.ts";
 import { performOperation } from "../operations/perform.ts";
 import { OPERATIONS } from "../operations/table.ts";

@@ -10,6 +10,7 @@ import { rememberAgentFile } from "../adapters/local/store/agent-files.ts";
 import { openStore } from "../adapters/local/store/database.ts";
 import { drivenStore } from "../adapters/local/store/driven-store.ts";
 import { startSupervisor } from "../workers/supervisor.ts";
+import { withKernel } from "../features/compose.ts";
 import { localWorld } from "../adapters/local/world.ts";
 import { DEFAULT_TENANT } from "../core/ids.ts";
 import type { World } from "../ports/world.ts";
@@ -34,7 +35,7 @@ export async function cairnPass(pass: Pass, starting: Starting): Promise<readonl
   mkdirSync(marks, { recursive: true });
   await pass.chaos?.prepare(dir);
   const store = openStore({ dir, create: true });
-  const world = localWorld({ store, limits, telemetry: { record: () => {} } });
+  const world = withKernel(localWorld({ store, limits, telemetry: { record: () => {} } }));
   rememberAgentFile(store, { agent: agent.name, file, keepOther: false });
   const runs = idsOf(world, pass);
   const taskOf = Object.fromEntries([...runs].map(([task, run]) => [run, task]));

@@ -3,7 +3,7 @@
  * the agent's file says, and reconciles unknown outcomes from the trace of calls.
  * If the trace does not show the outcome, it gives no answer.
  */
-import { BUDGET } from "../features/budget-extension/core.ts";
+import { BUDGET } from "../core/policy/extension.ts";
 import type { UnknownCall } from "../operations/views.ts";
 import type { World } from "../ports/world.ts";
 import { type Truth, answer as answerAll } from "../testing/kit/operator.ts";

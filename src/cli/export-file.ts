@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Archive, readArchive } from "../codec/archive.ts";
 import { Unreadable } from "../codec/canonical.ts";
-import { type Recording, recordingOf } from "../history/recording.ts";
+import { type Recording, recordingOf } from "../features/archive/recording.ts";
 import { UserError, EXIT } from "../compose/user-error.ts";
 import type { Shell } from "./shell.ts";
 import { commandLine } from "../render/words.ts";

@@ -106,16 +106,59 @@ export interface ToMend {
   readonly failure: Failure;
 }
 
-interface Bodies
+/** The bodies of the events about gates. */
+export interface ApprovalEvents {
+  /** A gate: nothing starts until a human approves exactly this plan and these arguments, frozen by their hashes. */
+  ApprovalRequested: {
+    readonly gate: string;
+    readonly call: string;
+    readonly planHash: string;
+    readonly argsHash: string;
+    readonly reason: string;
+    /** Epoch milliseconds. Without a decision by then the gate is denied, unless `asksAgainMs` is there. */
+    readonly expiresAt: number;
+    /** Without a decision a human is asked again, for so many milliseconds. */
+    readonly asksAgainMs?: number;
+    /** How often the gate of this call was opened again, since the edited arguments did not fit its tool. */
+    readonly timesReopened?: number;
+    /** The restore of its run since which it is open; absent: none, or an operator said that the services were checked. */
+    readonly restored?: number;
+    /** The gate asks for more budget, and `call` is `budget`. Its limits so far, and how many calls wait. */
+    readonly budget?: { readonly limits: Limits; readonly calls: number };
+  };
+  HumanApprovalReceived: { readonly gate: string; readonly call: string; readonly decision: Decision };
+  /** A decision was delivered but has no effect, since its gate closed before the run could apply it. */
+  DecisionIgnored: {
+    readonly gate: string;
+    readonly as: Decision["as"];
+    readonly by: string;
+    readonly why: string;
+  };
+}
+
+/** The bodies of the events about redrives. */
+export interface RedriveEvents {
+  /** An operator redrove a failed run, so it goes on. */
+  RunRedriven: {
+    readonly id: string;
+    readonly by: string;
+    readonly why: string;
+    readonly failure: Failure;
+  };
+}
+
+/** The bodies of the events of features. Their rules are in `src/features`; what is stored is the kernel's. */
+export interface FeatureBodies
   extends
+    ApprovalEvents,
     ChildEvents,
-    ChoiceEvents,
     DetachedCallEvents,
-    LeftOutEvents,
     MemoryEvents,
+    RedriveEvents,
     ResultSummaryEvents,
-    TopologyEvents,
-    WaitEvents {
+    WaitEvents {}
+
+interface Bodies extends FeatureBodies, ChoiceEvents, LeftOutEvents, TopologyEvents {
   RunStarted: {
     readonly agentVersion: string;
     readonly deadline?: Deadline;
@@ -179,32 +222,6 @@ interface Bodies
     /** The call runs alone: after the calls before it in its reply, and before the calls after it. */
     readonly alone?: true;
   };
-  /** A gate: nothing starts until a human approves exactly this plan and these arguments, frozen by their hashes. */
-  ApprovalRequested: {
-    readonly gate: string;
-    readonly call: string;
-    readonly planHash: string;
-    readonly argsHash: string;
-    readonly reason: string;
-    /** Epoch milliseconds. Without a decision by then the gate is denied, unless `asksAgainMs` is there. */
-    readonly expiresAt: number;
-    /** Without a decision a human is asked again, for so many milliseconds. */
-    readonly asksAgainMs?: number;
-    /** How often the gate of this call was opened again, since the edited arguments did not fit its tool. */
-    readonly timesReopened?: number;
-    /** The restore of its run since which it is open; absent: none, or an operator said that the services were checked. */
-    readonly restored?: number;
-    /** The gate asks for more budget, and `call` is `budget`. Its limits so far, and how many calls wait. */
-    readonly budget?: { readonly limits: Limits; readonly calls: number };
-  };
-  HumanApprovalReceived: { readonly gate: string; readonly call: string; readonly decision: Decision };
-  /** A decision was delivered but has no effect, since its gate closed before the run could apply it. */
-  DecisionIgnored: {
-    readonly gate: string;
-    readonly as: Decision["as"];
-    readonly by: string;
-    readonly why: string;
-  };
   /** Its commit releases the call: `epoch` may start it. `before`: what its tool read outside before, for its probe. */
   ToolInvoked: {
     readonly call: string;
@@ -262,13 +279,6 @@ interface Bodies
     | { readonly status: "completed"; readonly result: Value; readonly files?: readonly FileRef[] }
     | { readonly status: "failed"; readonly failure: Failure; readonly from?: FailedFrom }
     | { readonly status: "cancelled" };
-  /** An operator redrove a failed run, so it goes on. */
-  RunRedriven: {
-    readonly id: string;
-    readonly by: string;
-    readonly why: string;
-    readonly failure: Failure;
-  };
 }
 
 export type EventKind = keyof Bodies;

@@ -1,11 +1,12 @@
 /** Invariants between two states, whatever event happened. A violation stops the run before the commit. */
+import { isLacking } from "./policy/holds.ts";
+import { waitsForChildren } from "./policy/ending.ts";
+import { waitsForChild } from "./calls/held-calls.ts";
 import type { Spent } from "./policy/budget.ts";
 import { ensure } from "./ensure.ts";
 import { isAside, isTerminal } from "./phases.ts";
 import type { State } from "./state.ts";
-import { waitsForChild, waitsForChildren } from "../features/children/core.ts";
 import { isModelOut } from "./policy/model-out.ts";
-import { isLacking } from "../features/upgrades/core.ts";
 
 /** Throws `InvariantViolated` if the step from `before` to `after` breaks an invariant. */
 export function assertState(before: State, after: State): void {

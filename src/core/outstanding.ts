@@ -2,25 +2,23 @@
  * What a run must still do. There is no recovery mode: every invocation loads the committed state, calls this function
  * and executes the first command. After a crash the next invocation finds the run in the middle of a beat.
  */
+import { extensionOf } from "./policy/extension.ts";
 import {
-  type ChildCommand,
-  childrenOwed,
-  deadlinesOf,
-  lateChildren,
   waitsForChildren,
-} from "../features/children/core.ts";
-import { type GateCommand, gatesOwed } from "../features/approvals/core.ts";
-import { isReleased, isReleasedBy, limitOf } from "./calls/held-calls.ts";
-import { type WaitCommand, isForTime, waitsOwed } from "../features/waits/core.ts";
-import { extensionOf } from "../features/budget-extension/core.ts";
-import { type ModelCommand, modelOwed } from "../features/detached-calls/core.ts";
+  expiresAt,
+  isExpired,
+  isRestartRevoked,
+  nextCompensationStep,
+  wantsRestart,
+} from "./policy/ending.ts";
+import type { Command } from "./commands.ts";
+import type { OwedByFeatures } from "./features.ts";
+import { isReleased, isReleasedBy, limitOf, isForTime } from "./calls/held-calls.ts";
 import { isModelOut } from "./policy/model-out.ts";
 import { BOUNDS } from "./limits.ts";
-import { expiresAt, isExpired } from "../features/deadlines/core.ts";
 import { isTerminal } from "./phases.ts";
 import { isNext, waitsForEarlierCall } from "./calls/open-calls.ts";
 import { undoneNext } from "./calls/repeats.ts";
-import { isRestartRevoked, nextCompensationStep, wantsRestart } from "../features/saga/core.ts";
 import type { OpenCall, State } from "./state.ts";
 
 /** Which invocation asks, when, and what operators requested. Times are epoch milliseconds. */
@@ -48,56 +46,9 @@ export interface View {
   readonly hasJudged?: boolean;
 }
 
-/** What the engine may have to do next. */
-export type Command =
-  /** Check that the agent fits the run, and start the run. */
-  | { readonly kind: "prepare" }
-  /** End as decided; `effectsSettleAt` has passed. */
-  | { readonly kind: "end" }
-  /** An operator cancelled the run: nothing more starts. */
-  | { readonly kind: "cancel" }
-  /** An operator asked for a restart: the run fails, and its effects are undone first. */
-  | { readonly kind: "startOver" }
-  /** The end is decided. Undo the effects first, the newest one first; then the run ends or restarts. */
-  | { readonly kind: "compensate" }
-  | { readonly kind: "undo"; readonly call: string }
-  | { readonly kind: "conclude" }
-  | { readonly kind: "pause" }
-  | { readonly kind: "resume" }
-  /** The run waits for code: check whether that code is deployed now. */
-  | { readonly kind: "lookAgain" }
-  /** Apply a human's reconciliation. */
-  | { readonly kind: "reconcile"; readonly call: string }
-  /** The time for a reconciliation is over: do what the tool declares for that case. */
-  | { readonly kind: "giveUp"; readonly call: string }
-  /** Record the intent of a proposed call, or refuse it. */
-  | { readonly kind: "intend"; readonly calls: readonly string[] }
-  /** A lost invocation started these calls: decide by the effect table. */
-  | { readonly kind: "recover"; readonly calls: readonly string[] }
-  /** Ask the external service about the outcomes of these calls. */
-  | { readonly kind: "probe"; readonly calls: readonly string[] }
-  /** This invocation released these calls: run them. */
-  | { readonly kind: "perform"; readonly calls: readonly string[] }
-  | ModelCommand
-  | GateCommand
-  | WaitCommand
-  | ChildCommand
-  /** Make the closing call of a run that has to stop, and end the run. */
-  | { readonly kind: "close" }
-  /** Check whether the definition of done holds. */
-  | { readonly kind: "judge" }
-  /** Summarise the older messages that the model sees. */
-  | { readonly kind: "compact" }
-  /** Nothing can be done before then. */
-  | { readonly kind: "wait"; readonly until: number }
-  /** The deadline of the run has passed, or the time that its end may take. */
-  | { readonly kind: "expire" }
-  /** Nothing can be done until a human answers or resumes the run, or until its deadline. */
-  | { readonly kind: "awaitAnswer"; readonly until?: number };
-
-/** The outstanding commands in order of execution; empty for a run that has ended. */
-export const nextCommands = (state: State, view: View): readonly Command[] =>
-  isTerminal(state.phase) ? [] : byDeadline(commandsOwed(state, view), state, view);
+/** The outstanding commands in order of execution; empty for a run that has ended. `owed`: what the features owe. */
+export const commandsBy = (owed: OwedByFeatures, state: State, view: View): readonly Command[] =>
+  isTerminal(state.phase) ? [] : byDeadline(commandsOwed(owed, state, view), state, view);
 
 /**
  * The commands, cut off at the deadline. A decided end and a cancel come first, and so do calls that this invocation
@@ -116,7 +67,7 @@ function byDeadline(commands: readonly Command[], state: State, view: View): rea
   return first.kind === "wait" ? [{ ...first, until: Math.min(first.until, until) }] : commands;
 }
 
-function commandsOwed(state: State, view: View): readonly Command[] {
+function commandsOwed(owed: OwedByFeatures, state: State, view: View): readonly Command[] {
   // Schedule 197: the provider would go on with a job whose reply nobody will read.
   const isUnwanted = state.ending !== null || view.cancel || view.pause || wantsRestart(state);
   if (isModelOut(state) && isUnwanted) return [{ kind: "dropDetachedCall" }];
@@ -147,16 +98,16 @@ function commandsOwed(state: State, view: View): readonly Command[] {
   const repeated = undoneNext(state);
   if (repeated !== null && state.open.length === 0) return [undoNext(state, view, repeated)];
   // C7: a child is asked to stop only after the commit that supersedes it.
-  const late = lateChildren(state);
+  const late = owed.lateChildren(state);
   if (late.length > 0 && view.cannotAskChild !== true)
     return [{ kind: "stopChildren", children: late.map(({ id }) => id) }];
   switch (state.phase) {
     case "Preparing":
       return [{ kind: "prepare" }];
     case "AwaitingLLM":
-      return [modelOwed(state, view)];
+      return [owed.model(state, view)];
     case "RetryingLLM":
-      return [notBefore(state, view, modelOwed(state, view))];
+      return [notBefore(state, view, owed.model(state, view))];
     case "Compacting":
       return [notBefore(state, view, { kind: "compact" })];
     case "ForceStop":
@@ -168,7 +119,7 @@ function commandsOwed(state: State, view: View): readonly Command[] {
     case "AwaitingApproval":
     case "AwaitingChildren":
     case "AwaitingReconcile":
-      return callsOwed(state, view, quiet);
+      return callsOwed(owed, state, view);
     default:
       return [];
   }
@@ -202,19 +153,20 @@ function answerDue({ open }: State): Command | null {
   return due === undefined ? null : { kind: "reconcile", call: due.call };
 }
 
-function callsOwed(state: State, view: View, quiet: boolean): readonly Command[] {
-  const owed = state.open;
+function callsOwed(owed: OwedByFeatures, state: State, view: View): readonly Command[] {
+  const { open } = state;
+  const quiet = view.now < view.effectsSettleAt;
   const earliest = earliestOf(view);
   const { counted = view.now } = view;
-  const unknown = owed.filter((call) => call.status === "unknown");
+  const unknown = open.filter((call) => call.status === "unknown");
   const answered = unknown.filter((call) => call.answer !== null);
   // `succeeded` and `compensate` apply at once. `retry` and `failed` claim that nothing happened, and wait for quiet.
   const due = answered.find((call) => !quiet || ["succeeded", "compensate"].includes(call.answer?.as ?? ""));
   const asked = extensionOf(state).gate;
-  const proposed = asked !== null ? [] : owed.filter((call) => isNext(call) && !waitsForEarlierCall(owed, call));
+  const proposed = asked !== null ? [] : open.filter((call) => isNext(call) && !waitsForEarlierCall(open, call));
   const left = unknown.filter((call) => call.answer === null && (call.onUnknown ?? "ask") !== "ask");
   const overdue = left.find((call) => !quiet && view.now >= (call.reconcilableFrom ?? 0));
-  const released = owed.filter(isReleased);
+  const released = open.filter(isReleased);
   const waiting = released.filter((call) => call.probeAt !== null);
   const probed = waiting.filter((call) => !quiet && view.now >= (call.probeAt ?? 0));
   const started = released.filter((call) => call.probeAt === null);
@@ -222,7 +174,7 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   const theirs = started.filter((call) => call.releasedBy !== view.epoch);
   const commands: Command[] = [];
   if (due !== undefined) commands.push({ kind: "reconcile", call: due.call });
-  commands.push(...gatesOwed(state, earliest), ...waitsOwed(state, { earliest, counted }));
+  commands.push(...owed.gates(state, earliest), ...owed.waits(state, { earliest, counted }));
   if (theirs.length > 0) commands.push({ kind: "recover", calls: theirs.map(idOf) });
   // A postponed call gets the room of this beat before any probe takes it (schedule 210).
   const isUrgent = [...proposed, ...mine].some(({ postponed }) => postponed !== undefined);
@@ -230,20 +182,20 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   if (!isUrgent) commands.push(...probes);
   if (proposed.length > 0) commands.push({ kind: "intend", calls: proposed.map(idOf) });
   // Children work while the other calls of the reply run.
-  commands.push(...childrenOwed(state, { ...view, earliest }));
+  commands.push(...owed.children(state, { ...view, earliest }));
   if (mine.length > 0) commands.push({ kind: "perform", calls: mine.map(idOf) });
   if (isUrgent) commands.push(...probes);
   if (overdue !== undefined) commands.push({ kind: "giveUp", call: overdue.call });
-  if (!view.looked && owed.some(lacksTool)) commands.push({ kind: "lookAgain" });
+  if (!view.looked && open.some(lacksTool)) commands.push({ kind: "lookAgain" });
   if (commands.length > 0) return commands;
   // Answers wait for `effectsSettleAt`, probes also for requests on their way, and gates for a human or their expiry.
   const heldUntil = waiting.map((call) => Math.max(view.effectsSettleAt, call.probeAt ?? 0));
   if (answered.length > 0) heldUntil.push(view.effectsSettleAt);
   heldUntil.push(...left.map((call) => Math.max(view.effectsSettleAt, call.reconcilableFrom ?? 0)));
   // Where only one clock says that a limit has passed, the run checks again later (schedule 104).
-  const [timed, others] = [state.open.filter(isForTime), state.open.filter((call) => !isForTime(call))];
+  const [timed, others] = [open.filter(isForTime), open.filter((call) => !isForTime(call))];
   heldUntil.push(...timed.flatMap((call) => limitOf(call) ?? []));
-  const limits = [...others.map(limitOf), asked?.expiresAt ?? null, ...deadlinesOf(state)];
+  const limits = [...others.map(limitOf), asked?.expiresAt ?? null, ...owed.childDeadlines(state)];
   for (const limit of limits) {
     if (limit !== null) heldUntil.push(view.now < limit ? limit : view.now + BOUNDS.clockAgainMs);
   }

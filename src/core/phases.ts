@@ -131,6 +131,11 @@ export const isTerminal = (phase: Phase): boolean => PHASES[phase].kind === "ter
 /** The run waits aside (`Paused`, `AwaitingAgent`) and returns to its earlier phase. Only these lead to `Preparing`. */
 export const isAside = (phase: Phase): boolean => (PHASES[phase].next as readonly Phase[]).includes("Preparing");
 
+/** The phases in which a run with open calls waits. */
+export const WAITING_PHASES: readonly Phase[] = ["AwaitingApproval", "AwaitingReconcile", "AwaitingChildren"];
+
+export const ASIDE_PHASES: readonly Phase[] = PHASE_NAMES.filter(isAside);
+
 /** A redriven run returns to the phase where it failed. This is the only way out of a terminal phase. */
 export const mayRedrive = (from: Phase, to: Phase): boolean =>
   from === "Failed" && (BACK as readonly Phase[]).includes(to);

@@ -9,7 +9,6 @@ import { type Snapshot, storedForm } from "../codec/snapshot.ts";
 import { InvariantViolated } from "../core/ensure.ts";
 import type { CommitRecord } from "../core/event.ts";
 import type { State } from "../core/state.ts";
-import { foldAll } from "../core/transition.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { BOUNDARY, type Bound, boundInWords } from "./boundary.ts";
@@ -81,7 +80,7 @@ async function snapshotsOf(world: World, row: Row): Promise<Snapshots> {
 async function recomputed(world: World, row: Row, { oldest, commits, unread }: Snapshots): Promise<State> {
   if (oldest?.version !== 0) throw new Unreadable(unread ?? "its snapshots do not reach back to its start");
   const begun = await readState({ objects: world.objects, row, cache: new SegmentCache() }, oldest);
-  return commits.reduce((state, { events }) => foldAll(state, events), begun);
+  return commits.reduce((state, { events }) => world.kernel.foldAll(state, events), begun);
 }
 
 async function differences(

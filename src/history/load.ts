@@ -19,7 +19,8 @@ import { type Json, copyOfJson } from "../core/json.ts";
 import type { Value } from "../core/message.ts";
 import type { Incarnation, Row, SnapshotPointer } from "../protocol/row.ts";
 import type { State } from "../core/state.ts";
-import { foldAll } from "../core/transition.ts";
+import type { Kernel } from "../core/transition.ts";
+import type { World } from "../ports/world.ts";
 import type { ObjectStore } from "../ports/object-store.ts";
 import { blobKey, segmentKey } from "./object-keys.ts";
 import { type Head, type KnownState, StateCache } from "./state-cache.ts";
@@ -59,11 +60,16 @@ export class SegmentCache {
 const CACHE_BYTES_MAX = 32 * 1024 * 1024;
 
 /** Loads the run of `row`. `level`: the level of this process. Throws `Unreadable` and `RowNewer`. */
-export async function load(objects: ObjectStore, row: Row, cache: SegmentCache, level?: number): Promise<Loaded> {
+export async function load(
+  { objects, kernel }: Pick<World, "objects" | "kernel">,
+  row: Row,
+  cache: SegmentCache,
+  level?: number,
+): Promise<Loaded> {
   assertKnown(row, level);
   assertFormat(row.format, `run ${row.run}`);
   const { snapshot, state: base } = cache.states.get(row) ?? (await readKnown({ objects, row, cache }));
-  const { commits: journal, state } = cache.states.head(row) ?? replayed(base, decodeJournal(row.journal));
+  const { commits: journal, state } = cache.states.head(row) ?? replayed(kernel, base, decodeJournal(row.journal));
   const stored = new Set(snapshot.state.manifest.map(({ sha256 }) => sha256));
   return { row, state, snapshot, base, journal, stored };
 }
@@ -74,7 +80,7 @@ async function readKnown(from: Source & { readonly cache: SegmentCache }): Promi
 }
 
 /** Events that do not follow from the snapshot are as unreadable as damaged bytes. */
-function replayed(base: State, commits: readonly CommitRecord[]): Pick<Head, "commits" | "state"> {
+function replayed({ foldAll }: Kernel, base: State, commits: readonly CommitRecord[]): Pick<Head, "commits" | "state"> {
   try {
     return { commits, state: commits.reduce((state, commit) => foldAll(state, commit.events), base) };
   } catch (error) {

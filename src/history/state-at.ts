@@ -6,7 +6,7 @@ import { Unreadable } from "../codec/canonical.ts";
 import type { CommitRecord } from "../core/event.ts";
 import { InvariantViolated } from "../core/ensure.ts";
 import type { State } from "../core/state.ts";
-import { foldAll } from "../core/transition.ts";
+import type { Kernel } from "../core/transition.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { SegmentCache, readState } from "./load.ts";
@@ -33,7 +33,7 @@ export async function stateAt(world: World, row: Row, version: number): Promise<
       const base = await readState(from, piece.snapshot);
       const commits = inOrder(pieces);
       const between = commits.filter((each) => each.version > piece.pointer.version && each.version <= version);
-      return { state: folded(base, between), later: commits.filter((each) => each.version > version) };
+      return { state: folded(world.kernel, base, between), later: commits.filter((each) => each.version > version) };
     }
     pieces.push(commitsOf(piece));
   }
@@ -41,7 +41,7 @@ export async function stateAt(world: World, row: Row, version: number): Promise<
 }
 
 /** Events that do not follow from the snapshot are as unreadable as damaged bytes. */
-function folded(base: State, commits: readonly CommitRecord[]): State {
+function folded({ foldAll }: Kernel, base: State, commits: readonly CommitRecord[]): State {
   try {
     return commits.reduce((state, { events }) => foldAll(state, events), base);
   } catch (error) {

@@ -31,8 +31,13 @@ export async function judgeSeal({ sealKeys }: Pick<World, "sealKeys">, of: Seale
 type Of = Pick<World, "objects" | "sealKeys">;
 
 /** Loads a run if its seals are valid. Throws `Unreadable`. */
-export async function loadVouched(world: Of, row: Row, cache: SegmentCache, level?: number): Promise<Loaded> {
-  const loaded = await load(world.objects, row, cache, level);
+export async function loadVouched(
+  world: Of & Pick<World, "kernel">,
+  row: Row,
+  cache: SegmentCache,
+  level?: number,
+): Promise<Loaded> {
+  const loaded = await load(world, row, cache, level);
   await assertSealed(world, loaded);
   return loaded;
 }

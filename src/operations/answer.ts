@@ -3,11 +3,11 @@
  * against the schema of the call's tool before it is sent, where the agent's code is available, and again by the beat
  * that takes it.
  */
+import { heldWait } from "../core/calls/held-calls.ts";
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import { SIZES } from "../codec/limits.ts";
 import { bounded } from "../codec/value.ts";
 import { endBeforeDecision } from "../features/approvals/core-ignored-decisions.ts";
-import { heldWait } from "../features/waits/core.ts";
 import type { Event } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import type { OpenCall, State } from "../core/state.ts";

@@ -1,7 +1,7 @@
 /** The view of what a run waits for at its agent: a version, its code, tools, or what an operator has to mend. */
+import { upgradesOf } from "../core/policy/holds.ts";
 import { lacksTool } from "../core/outstanding.ts";
 import type { Mends } from "../core/policy/mends.ts";
-import { upgradesOf } from "../features/upgrades/core.ts";
 import type { State } from "../core/state.ts";
 import { upgradeId } from "../protocol/ids.ts";
 

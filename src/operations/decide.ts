@@ -1,7 +1,8 @@
 /**
  * Sends a human's decision about a gate. Hashes freeze what is decided, and the first decision counts.
  */
-import { gateIn } from "../features/approvals/core.ts";
+import { extensionOf } from "../core/policy/extension.ts";
+import { gateIn } from "../core/calls/held-calls.ts";
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import { droppedBy } from "../codec/projection.ts";
 import { NO_PROTO, protoIn } from "../core/dropped-names.ts";
@@ -9,7 +10,6 @@ import type { Agent } from "../ports/agent.ts";
 import { bounded } from "../codec/value.ts";
 import type { Grant } from "../core/policy/budget.ts";
 import type { Decision } from "../core/event.ts";
-import { extensionOf } from "../features/budget-extension/core.ts";
 import { decisionId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";

@@ -3,10 +3,11 @@
  * expire, or the run may end or restart, before a beat absorbs it (schedules 49 and 84). So the author learns what is
  * committed.
  */
+import { gateIn } from "../core/calls/held-calls.ts";
+import { openGatesIn } from "../core/policy/extension.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import type { Decision, Event } from "../core/event.ts";
-import { callOf, whyGateClosed, endBeforeDecision, openGatesIn } from "../features/approvals/core-ignored-decisions.ts";
-import { gateIn } from "../features/approvals/core.ts";
+import { callOf, whyGateClosed, endBeforeDecision } from "../features/approvals/core-ignored-decisions.ts";
 import type { Gate } from "../core/held-by.ts";
 import type { State } from "../core/state.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";

@@ -1,4 +1,4 @@
-import { type Exported, exportRun } from "../history/export.ts";
+import { type Exported, exportRun } from "../features/archive/export.ts";
 import { type RunMissing, RESPONSES, operation, respond, runInput } from "./operation.ts";
 import type { Syntaxes } from "./syntax.ts";
 

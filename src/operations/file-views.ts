@@ -1,6 +1,6 @@
 /** The files of a run as its views show them. */
 import { type FileRef } from "../core/file.ts";
-import { filesOfPart } from "../features/files/core.ts";
+import { filesOfPart } from "../core/files-in.ts";
 import type { State } from "../core/state.ts";
 
 /** A file of a run. `file`: the SHA-256 digest of its bytes. */

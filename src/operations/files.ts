@@ -5,12 +5,12 @@ import { NO_BASE64, type SentFile, isBase64, type GivenFile, fileContent, wrongW
 import { servedAs } from "../codec/media-types.ts";
 import { SIZES } from "../codec/limits.ts";
 import { type FileRef, fileNamed } from "../core/file.ts";
-import { filesOf } from "../features/files/core.ts";
+import { filesOf } from "../core/files-in.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { unlessGone } from "../history/damage.ts";
 import { respond } from "./operation.ts";
-import { readFile } from "../features/files/stored.ts";
+import { readFile } from "../history/files.ts";
 import { SegmentCache } from "../history/load.ts";
 import { fileKey } from "../history/object-keys.ts";
 import { loadVouched } from "../history/vouch.ts";

@@ -18,7 +18,6 @@ import { repeatsOf } from "../core/calls/repeats.ts";
 import { forkRefusal } from "../features/fork/core.ts";
 import type { Json } from "../core/json.ts";
 import type { State } from "../core/state.ts";
-import { foldAll } from "../core/transition.ts";
 import { bornFrom, runId } from "../protocol/ids.ts";
 import { type RestoredMark, markForNew } from "../protocol/restored.ts";
 import type { Creation, Incarnation, Row } from "../protocol/row.ts";
@@ -32,7 +31,7 @@ import { forkedState } from "../features/fork/forked-run.ts";
 import { senderOf } from "../engine/context/inbox.ts";
 import { unlessGone } from "../history/damage.ts";
 import { readBlob } from "../history/load.ts";
-import { readFile } from "../features/files/stored.ts";
+import { readFile } from "../history/files.ts";
 import { blobKey, fileKey } from "../history/object-keys.ts";
 import { resolveAmbiguousPut } from "../history/resolve-ambiguous-write.ts";
 import { redactionIn } from "../history/secrets.ts";
@@ -150,7 +149,7 @@ async function forkableNear(world: World, row: Row, at: number): Promise<Forkabl
   let { state } = first;
   const all = forkRefusal(state) === null ? [0] : [];
   for (const { version, events } of first.later) {
-    state = foldAll(state, events);
+    state = world.kernel.foldAll(state, events);
     if (forkRefusal(state) === null) all.push(version);
   }
   const near = all.toSorted((one, other) => Math.abs(one - at) - Math.abs(other - at)).slice(0, NAMED_MAX);

@@ -1,14 +1,13 @@
 /** Labels: what a run waits for, as text for humans. */
+import { nextCompensationStep } from "../core/policy/ending.ts";
+import { upgradesOf } from "../core/policy/holds.ts";
 import { BOUNDS } from "../core/limits.ts";
 import { detachedOut } from "../features/detached-calls/core.ts";
 import { MENDS } from "../core/policy/mends.ts";
-import { upgradesOf } from "../features/upgrades/core.ts";
 import { PHASES, isTerminal } from "../core/phases.ts";
-import { nextCompensationStep } from "../features/saga/core.ts";
 import { EFFECTS, type Effect } from "../core/calls/effects.ts";
 import { effectOf, stopsOnCancel } from "../core/calls/ledger.ts";
-import { isReleased } from "../core/calls/held-calls.ts";
-import { heldWait } from "../features/waits/core.ts";
+import { isReleased, heldWait } from "../core/calls/held-calls.ts";
 import type { OpenCall, State, TopologyState } from "../core/state.ts";
 import { newerBy } from "../codec/row.ts";
 import { openMark } from "../protocol/restored.ts";

@@ -2,9 +2,9 @@
  * Sends a human's answer about a call whose outcome is unknown. An answer that names no open question is refused before
  * any write (schedule 29). So is "it did not happen" while the call may still take effect (schedule 35).
  */
+import { nextCompensationStep } from "../core/policy/ending.ts";
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import { bounded } from "../codec/value.ts";
-import { nextCompensationStep } from "../features/saga/core.ts";
 import type { Answer } from "../core/event.ts";
 import type { State } from "../core/state.ts";
 import { reconcileId } from "../protocol/ids.ts";

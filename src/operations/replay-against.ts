@@ -12,7 +12,7 @@ import { withoutFormat } from "../engine/model/response-format.ts";
 import type { Message } from "../core/message.ts";
 import type { State } from "../core/state.ts";
 import { visibleMessages } from "../core/policy/window.ts";
-import type { Witness } from "../history/replay.ts";
+import type { Witness } from "../features/archive/replay.ts";
 
 /** A request that today's code would build differently. */
 export interface RequestDifference {

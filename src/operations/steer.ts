@@ -6,7 +6,7 @@ import type { MessageBody } from "../core/event.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { type Delivered, deliver, senderOf } from "../engine/context/inbox.ts";
-import { putFiles } from "../features/files/stored.ts";
+import { putFiles } from "../history/files.ts";
 import { learnSecrets, redactionIn } from "../history/secrets.ts";
 import { type FileInvalid, noRoomFor } from "./files.ts";
 

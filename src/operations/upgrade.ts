@@ -3,9 +3,9 @@
  * crash and records its author. It names the version that the operator saw, so it can never accept another one
  * (schedule 54).
  */
+import { upgradesOf } from "../core/policy/holds.ts";
 import { upgradeId } from "../protocol/ids.ts";
 import type { State } from "../core/state.ts";
-import { upgradesOf } from "../features/upgrades/core.ts";
 import type { World } from "../ports/world.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import { senderOf } from "../engine/context/inbox.ts";

@@ -1,4 +1,4 @@
-import { type Verified, verify } from "../history/verify.ts";
+import { type Verified, verify } from "../features/seals/verify.ts";
 import { type RunMissing, RESPONSES, operation, respond, runInput } from "./operation.ts";
 import type { Syntaxes } from "./syntax.ts";
 

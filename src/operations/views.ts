@@ -1,20 +1,19 @@
 /** The views of a run for the CLI, the API and the console. All of it is read from the store, uncached. */
+import { upgradesOf } from "../core/policy/holds.ts";
+import { gateIn, waitIn } from "../core/calls/held-calls.ts";
+import { BUDGET, extensionOf } from "../core/policy/extension.ts";
 import type { LedgerEntry } from "../codec/archive.ts";
 import type { Deadline } from "../core/deadline.ts";
 import type { Grant } from "../core/policy/budget.ts";
 import type { CommitRecord, OnUnknown } from "../core/event.ts";
-import { BUDGET, extensionOf } from "../features/budget-extension/core.ts";
 import { decisionId, executionName, reconcileId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
-import { gateIn } from "../features/approvals/core.ts";
 import { workLines } from "../core/calls/outside.ts";
 import { callOf } from "../features/approvals/core-ignored-decisions.ts";
 import { argsOf } from "../core/calls/ledger.ts";
-import { waitIn } from "../features/waits/core.ts";
 import type { Message } from "../core/message.ts";
 import { redriveRefusal } from "../features/redrive/core.ts";
 import type { BudgetGate, State, TopologyState } from "../core/state.ts";
-import { upgradesOf } from "../features/upgrades/core.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { ArchiveTier } from "../core/policy/retention.ts";
 import { type CommittedEvent, EVENTS_PER_TURN } from "../ports/reading.ts";

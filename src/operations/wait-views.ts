@@ -1,5 +1,5 @@
 /** The view of the calls of a run that wait for an answer, an event or a time. */
-import { heldWait } from "../features/waits/core.ts";
+import { heldWait } from "../core/calls/held-calls.ts";
 import { argsOf } from "../core/calls/ledger.ts";
 import type { Json } from "../core/json.ts";
 import type { Value } from "../core/message.ts";

@@ -3,6 +3,7 @@
  * same in every world. A new world implements these ports and nothing else.
  */
 import type { Hash } from "../core/ids.ts";
+import type { Kernel } from "../core/transition.ts";
 import type { StoredSizes } from "./stored-sizes.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { ClockDoubt } from "../protocol/steadiness.ts";
@@ -64,8 +65,8 @@ export interface Telemetry {
   readonly spans?: Spans;
 }
 
-/** All ports of one world. */
-export interface World {
+/** What a world implements: its stores, its chain, and what else lies outside of the rules. */
+export interface Stores {
   readonly table: RunTable;
   readonly inbox: Inbox;
   readonly leases: MutexLeases;
@@ -98,6 +99,11 @@ export interface World {
   readonly limits: Limits;
   readonly sizes: StoredSizes;
   readonly hash: Hash;
+}
+
+/** A world that drives runs: its stores, and the rules of a run. */
+export interface World extends Stores {
+  readonly kernel: Kernel;
 }
 
 /** The store does not answer, or cannot work: it is full, read-only or gone. No decision was made. */

@@ -7,7 +7,7 @@ import { type LanguageModelV4, type LanguageModelV4CallOptions, UnsupportedFunct
 import type { Agent, ModelChoice } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import type { AsynchronousCalls, AsynchronousModel } from "../ports/asynchronous-model.ts";
-import { filesOf } from "../features/files/core.ts";
+import { filesOf } from "../core/files-in.ts";
 import { failedBy } from "./model-failure.ts";
 import { promptOf } from "../engine/model/prompt.ts";
 import { replyOf } from "./reply.ts";

@@ -1,5 +1,5 @@
 /** Renders a run. */
-import { BUDGET } from "../features/budget-extension/core.ts";
+import { BUDGET } from "../core/policy/extension.ts";
 import type { Crack } from "../core/crack.ts";
 import { responseTo } from "../core/topologies/cracks.ts";
 import type { Status } from "../core/phases.ts";

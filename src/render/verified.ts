@@ -1,6 +1,6 @@
 /** Renders the result of `cairn verify`. */
 import type { SealVerdict } from "../features/seals/verify-seals.ts";
-import type { Verified } from "../history/verify.ts";
+import type { Verified } from "../features/seals/verify.ts";
 import type { Paint } from "./paint.ts";
 import { count } from "./words.ts";
 

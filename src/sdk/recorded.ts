@@ -11,7 +11,7 @@ import type { FileRef } from "../core/file.ts";
 import type { Json } from "../core/json.ts";
 import type { Value } from "../core/message.ts";
 import { summarisedCall } from "../features/result-summaries/core.ts";
-import { fold } from "../core/transition.ts";
+import { fold } from "../features/compose.ts";
 import { promptOf } from "../engine/model/prompt.ts";
 import { type ScriptedReply, scriptedModel } from "./scripted.ts";
 

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createApi } from "../../src/api/app.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import { SCOPES } from "../../src/operations/operation.ts";
-import { exportRun } from "../../src/history/export.ts";
+import { exportRun } from "../../src/features/archive/export.ts";
 import { type ApiHarness, createApiHarness } from "../support/harness/api-harness.ts";
 import { largeRun, withLinks } from "../support/harness/large-run.ts";
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import type { Download, Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { exportRun } from "../../src/history/export.ts";
+import { exportRun } from "../../src/features/archive/export.ts";
 import { createToken, revokeToken } from "../../src/operations/access/tokens.ts";
 import { startConsoleSite } from "../support/aws/gateway-server.ts";
 import { type ApiHarness, createApiHarness } from "../support/harness/api-harness.ts";

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openStore } from "../../src/adapters/local/store/database.ts";
 import { environmentSealKeys } from "../../src/adapters/local/seal-keys.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { localWorld } from "../../src/adapters/local/world.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { sha256 } from "../../src/codec/canonical.ts";
@@ -22,7 +23,9 @@ async function sealedRun(env: Record<string, string> = { CAIRN_SEAL_KEY: KEY }) 
   const store = openStore({ dir, create: true });
   const sealKeys = environmentSealKeys({ env, cwd: dir });
   const clock = virtualClock(Date.now());
-  const world = localWorld({ store, clock, limits: limitsFor(3_000), telemetry: { record: () => {} }, sealKeys });
+  const world = withKernel(
+    localWorld({ store, clock, limits: limitsFor(3_000), telemetry: { record: () => {} }, sealKeys }),
+  );
   const payload = await beginRun(world, scriptedAgent({}), {});
   await drive(runnerOf(world, scriptedAgent({})), payload);
   store.close();

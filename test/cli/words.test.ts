@@ -5,6 +5,7 @@ import { AgentInvalid } from "../../src/ports/agent-invalid.ts";
 import { StoreSupervised, WorkersUnbootable } from "../../src/ports/supervision.ts";
 import { ConfigInvalid } from "../../src/sdk/config.ts";
 import { StoreForeign, StoreInvalid } from "../../src/ports/store-errors.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import { agentNamed, isFileName } from "../../src/compose/catalogue.ts";
 import { nearest } from "../../src/sdk/nearest.ts";
@@ -144,7 +145,7 @@ describe("agents", () => {
 });
 
 describe("a run", () => {
-  const world = memoryWorld({ limits: limitsFor(60_000), clock: systemClock });
+  const world = withKernel(memoryWorld({ limits: limitsFor(60_000), clock: systemClock }));
   const command = (...words: readonly string[]): string => commandLine(words);
   const find = (text: string): Promise<string> => resolveRun(world, { text, command });
   const runs = ["local-aaaaaaaabb", "local-aaaaaaaacc", "other-zzzzzzzzzz"].map((run) => run.padEnd(32, "x"));

@@ -8,7 +8,7 @@ import { purge } from "../../src/operations/purge.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { send } from "../../src/operations/steer.ts";
-import { verify } from "../../src/history/verify.ts";
+import { verify } from "../../src/features/seals/verify.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 import { recordChildren, createIdleRun } from "../support/runs/parent-and-children.ts";
 import { HOUR, lastFullHour, createScheduleHarness, scheduledAgent } from "../support/harness/schedule-harness.ts";

@@ -1,8 +1,10 @@
 /** Loading a committed run: snapshot, segments and journal must fit together, otherwise the load is refused. */
+import { KERNEL } from "../../src/features/compose.ts";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import { FEW_BYTES } from "../../src/ports/stored-sizes.ts";
@@ -50,9 +52,12 @@ function stored(
 }
 
 const store = (objects: ReadonlyMap<string, Uint8Array>) => ({
-  ...memoryObjectStore(memoryStore(), virtualClock(AT)),
-  get: async (key: string) => objects.get(key) ?? null,
-  put: async () => ({ kind: "stored" }) as const,
+  kernel: KERNEL,
+  objects: {
+    ...memoryObjectStore(memoryStore(), virtualClock(AT)),
+    get: async (key: string) => objects.get(key) ?? null,
+    put: async () => ({ kind: "stored" }) as const,
+  },
 });
 
 describe("a run", () => {
@@ -130,7 +135,7 @@ test("a run stays readable when a clock is set back during a model call", async 
   const model = scriptedModel({ name: "m", reply });
   const options = { name: "late", version: "1", instructions: "", task: z.object({}), tools: {}, model };
   const agent = defineAgent(options) as Agent;
-  const world = memoryWorld({ limits: limitsFor(3_000), clock });
+  const world = withKernel(memoryWorld({ limits: limitsFor(3_000), clock }));
   const payload = await beginRun(world, agent, {});
   expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
   expect(await show(world, payload.run)).toMatchObject({ status: "completed", result: "over" });

@@ -2,6 +2,7 @@
  * Two versions of cairn with one format: this version keeps fields that a newer one added to any object, in every state
  * and at every event, through the codec and back.
  */
+import { accepts, fold } from "../../src/features/compose.ts";
 import { describe, expect, test } from "vitest";
 import { FEW_BYTES } from "../../src/ports/stored-sizes.ts";
 import { decodeRow } from "../../src/codec/row.ts";
@@ -14,8 +15,6 @@ import { type Level, LEVEL, LEVELS, LOWEST_LEVEL, levelIn, neededLevel } from ".
 import { switchModel, retryLater, retrySoon } from "../../src/core/policy/outage.ts";
 import { PHASE_NAMES, type Phase } from "../../src/core/phases.ts";
 import type { State } from "../../src/core/state.ts";
-import { accepts } from "../../src/core/accepts.ts";
-import { fold } from "../../src/core/transition.ts";
 import { CHILD_MOMENTS } from "../golden/children.ts";
 import { DETACHED_CALL_MOMENTS } from "../golden/detached-calls.ts";
 import { WAIT_MOMENTS } from "../golden/waits.ts";

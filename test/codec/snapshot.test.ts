@@ -1,4 +1,5 @@
 /** The codec of snapshots and journals reads what it wrote, and refuses anything else with a reason. */
+import { fold } from "../../src/features/compose.ts";
 import { describe, expect, test } from "vitest";
 import { canonical, compress, decompress, sha256 } from "../../src/codec/canonical.ts";
 import { LEVEL } from "../../src/core/levels.ts";
@@ -13,7 +14,6 @@ import { inline } from "../../src/core/message.ts";
 import { PHASE_NAMES } from "../../src/core/phases.ts";
 import { FORMAT, type SnapshotPointer } from "../../src/protocol/row.ts";
 import type { State } from "../../src/core/state.ts";
-import { fold } from "../../src/core/transition.ts";
 import {
   EVENT_KINDS,
   IN_PHASE,

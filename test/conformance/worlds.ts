@@ -11,6 +11,7 @@ import { memoryDeltaLog, memoryDeltas } from "../../src/adapters/memory/delta-lo
 import { memoryRecords } from "../../src/adapters/memory/records.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { type MemoryStore, memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
 import type { MemoryWorld as MemoryWorldPorts } from "../../src/features/memory/entries.ts";
 import { memoryOf } from "../../src/features/memory/stored.ts";
@@ -85,7 +86,7 @@ export const memory: Worlds = {
   },
   memories: () => memoriesOver({ records: memoryRecords(new Map()), clock: virtualClock(NOW), secrets: NO_SECRETS }),
   deltas: () => ({ deltas: memoryDeltaLog(memoryDeltas()), tenant: TENANT }),
-  chain: () => memoryChainWorld(memoryWorld({ limits: limitsFor(3_000), clock: virtualClock(NOW) })),
+  chain: () => memoryChainWorld(withKernel(memoryWorld({ limits: limitsFor(3_000), clock: virtualClock(NOW) }))),
 };
 
 function memoryChainWorld({ chain }: MemoryWorld): ChainWorld {

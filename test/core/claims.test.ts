@@ -1,4 +1,5 @@
 /** When results contradict each other, and when a fact has only changed. */
+import { foldAll } from "../../src/features/compose.ts";
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../src/core/event.ts";
 import type { Json } from "../../src/core/json.ts";
@@ -10,7 +11,6 @@ import {
   conflictWasReported,
 } from "../../src/core/policy/contradictions.ts";
 import type { Message } from "../../src/core/message.ts";
-import { foldAll } from "../../src/core/transition.ts";
 import {
   AT,
   stateAfter,

@@ -1,8 +1,8 @@
 /** The fold of replies that a limit cut: nothing follows from them but another call of the model. */
+import { fold, foldAll } from "../../src/features/compose.ts";
 import { expect, test } from "vitest";
 import { textOf } from "../../src/core/message.ts";
 import { isCutTooOften } from "../../src/core/policy/cuts-in-a-row.ts";
-import { fold, foldAll } from "../../src/core/transition.ts";
 import { IN_PHASE, callPart, messageReceived, replied, textPart } from "../support/states/states-and-events.ts";
 
 const cutReply = (words = "") => ({

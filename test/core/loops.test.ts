@@ -1,10 +1,10 @@
 /** What the loop detector takes for a loop, and what it does not. */
+import { foldAll } from "../../src/features/compose.ts";
 import { describe, expect, test } from "vitest";
 import { BOUNDS } from "../../src/core/limits.ts";
 import type { Event } from "../../src/core/event.ts";
 import type { Json } from "../../src/core/json.ts";
 import { type LoopRules, findLoop, sameJson, sameValue } from "../../src/core/policy/loops.ts";
-import { foldAll } from "../../src/core/transition.ts";
 import {
   AT,
   stateAfter,

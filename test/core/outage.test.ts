@@ -1,4 +1,5 @@
 /** How long a run waits for a provider that is away, whom it asks meanwhile, and when it gives up. */
+import { fold, foldAll } from "../../src/features/compose.ts";
 import { describe, expect, test } from "vitest";
 import type { Event, Action } from "../../src/core/event.ts";
 import { isInfrastructureFailure } from "../../src/core/policy/infrastructure.ts";
@@ -12,7 +13,6 @@ import {
 } from "../../src/core/policy/outage.ts";
 import { decideRecovery } from "../../src/core/policy/recovery.ts";
 import type { State } from "../../src/core/state.ts";
-import { fold, foldAll } from "../../src/core/transition.ts";
 import {
   AT,
   FAILURE,

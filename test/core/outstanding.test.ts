@@ -1,9 +1,9 @@
 /** What a run owes in each state, to whom, and when. */
+import { nextCommands, fold, foldAll } from "../../src/features/compose.ts";
+import type { Command } from "../../src/core/commands.ts";
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../src/core/event.ts";
-import { type Command, nextCommands } from "../../src/core/outstanding.ts";
 import { PHASE_NAMES, isTerminal } from "../../src/core/phases.ts";
-import { fold, foldAll } from "../../src/core/transition.ts";
 import {
   AT,
   GATE_UNTIL,

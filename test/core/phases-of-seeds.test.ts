@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import { renderRun } from "../../src/render/run.ts";
 import { commandLine } from "../../src/render/words.ts";
@@ -30,7 +31,7 @@ const rowOf = (phase: Phase) => rows.filter(([, , here]) => here === `\`${phase}
 
 /** What `show` prints of a run in that phase. */
 async function shownIn(phase: Phase): Promise<string> {
-  const world = memoryWorld({ clock: virtualClock(AT), limits: limitsFor(60_000) });
+  const world = withKernel(memoryWorld({ clock: virtualClock(AT), limits: limitsFor(60_000) }));
   const state = IN_PHASE[phase]();
   const { digest, bytes, segments } = encodeSnapshot({
     ...{ version: 4, previous: null, seal: NOTHING_SEALED, commits: [], state, ...FEW_BYTES },

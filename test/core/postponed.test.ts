@@ -1,12 +1,11 @@
 /** Calls that were agreed and did not begin: who may say so, and what the state keeps of them. */
+import { nextCommands, foldAll } from "../../src/features/compose.ts";
 import { expect, test } from "vitest";
 import type { Action, Event } from "../../src/core/event.ts";
 import { InvariantViolated } from "../../src/core/ensure.ts";
 import { isMissedTooOften, wasDebited } from "../../src/core/calls/postponed.ts";
 import { effectsThatStand } from "../../src/features/saga/core-standing.ts";
-import { nextCommands } from "../../src/core/outstanding.ts";
 import type { OpenCall, State } from "../../src/core/state.ts";
-import { foldAll } from "../../src/core/transition.ts";
 import { mayHaveActed } from "../../src/core/calls/held-calls.ts";
 import {
   AT,

@@ -1,12 +1,11 @@
 /** The recovery table: the first rule that matches wins, every rule can fire, and none hides another. */
+import { nextCommands, fold } from "../../src/features/compose.ts";
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../src/core/event.ts";
 import { BOUNDS } from "../../src/core/limits.ts";
 import { RECOVERY, type Trouble, decideRecovery, tooManyDeaths } from "../../src/core/policy/recovery.ts";
 import type { RetryTerms } from "../../src/core/policy/outage.ts";
 import type { State } from "../../src/core/state.ts";
-import { nextCommands } from "../../src/core/outstanding.ts";
-import { fold } from "../../src/core/transition.ts";
 import { AT, FAILURE, IN_PHASE, compacted } from "../support/states/states-and-events.ts";
 
 const state = (change: Partial<State> = {}): State => ({ ...IN_PHASE.AwaitingLLM(), ...change });

@@ -1,9 +1,9 @@
 /** Which stretch of a transcript a summary may stand for, and what stays of it. */
+import { foldAll } from "../../src/features/compose.ts";
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../src/core/event.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import type { State } from "../../src/core/state.ts";
-import { foldAll } from "../../src/core/transition.ts";
 import { visibleMessages } from "../../src/core/policy/window.ts";
 import { isWorthCompacting, compactionRangeOf } from "../../src/features/compaction/range.ts";
 import {

@@ -1,9 +1,9 @@
 /** Calls on their way through the state: from proposed to settled, in any order, with answers and silences. */
+import { fold, foldAll } from "../../src/features/compose.ts";
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../src/core/event.ts";
 import { inline } from "../../src/core/message.ts";
 import type { State } from "../../src/core/state.ts";
-import { fold, foldAll } from "../../src/core/transition.ts";
 import {
   AT,
   IN_PHASE,

@@ -1,9 +1,9 @@
 /** Where each action of the recovery table leads from each phase. */
+import { fold } from "../../src/features/compose.ts";
 import { describe, expect, test } from "vitest";
 import { InvariantViolated } from "../../src/core/ensure.ts";
 import { PHASE_NAMES, isAside, isTerminal, mayFollow } from "../../src/core/phases.ts";
 import type { Action } from "../../src/core/event.ts";
-import { fold } from "../../src/core/transition.ts";
 import { AT, FAILURE, IN_PHASE, decided } from "../support/states/states-and-events.ts";
 
 describe.each(PHASE_NAMES)("in %s", (phase) => {

@@ -1,12 +1,12 @@
 /** Every pair of phase and event, and what each event does to the state and to the transcript. */
+import { accepts, fold, foldAll, transition } from "../../src/features/compose.ts";
 import { describe, expect, test } from "vitest";
 import type { Event, EventKind } from "../../src/core/event.ts";
 import type { State } from "../../src/core/state.ts";
 import { InvariantViolated } from "../../src/core/ensure.ts";
 import { inline, wordsOf } from "../../src/core/message.ts";
 import { PHASE_NAMES, type Phase, isAside, isTerminal, mayFollow, mayRedrive } from "../../src/core/phases.ts";
-import { ACCEPTS, accepts } from "../../src/core/accepts.ts";
-import { fold, foldAll, transition } from "../../src/core/transition.ts";
+import { KERNEL } from "../../src/features/compose.ts";
 import { deepFreeze } from "../support/walks/random-walks.ts";
 import {
   AT,
@@ -77,7 +77,7 @@ test("every event is accepted in some phase, and only a redrive after the end", 
     const after = PHASE_NAMES.filter((phase) => isTerminal(phase) && accepts(phase, kind));
     expect(after).toEqual(kind === "RunRedriven" ? ["Failed"] : []);
   }
-  expect(ACCEPTS.ToolInvoked).toEqual(["ExecutingTools"]);
+  expect(KERNEL.rows.ToolInvoked.in).toEqual(["ExecutingTools"]);
 });
 
 test("transition returns the state and its outstanding commands", () => {

@@ -3,12 +3,12 @@
  * needs a failed run, a purge one that has ended, and a fork a version at which nothing is open or decided. `docs/sagas.md`
  * has the table for people.
  */
+import { fold } from "../../src/features/compose.ts";
 import { describe, expect, test } from "vitest";
 import { isTerminal, PHASES } from "../../src/core/phases.ts";
 import { forkRefusal } from "../../src/features/fork/core.ts";
 import { redriveRefusal } from "../../src/features/redrive/core.ts";
 import type { State } from "../../src/core/state.ts";
-import { fold } from "../../src/core/transition.ts";
 import { type Row, decideRequest, hasEnded } from "../../src/protocol/row.ts";
 import { decideRedrive } from "../../src/protocol/row-redrive.ts";
 import { decidePurge } from "../../src/protocol/row-removal.ts";

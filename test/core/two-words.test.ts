@@ -2,8 +2,8 @@
  * Two words of operators, one after the other, in each phase: which one holds. `docs/sagas.md` has the table for
  * people. `two-words-ended.test.ts` has the words that need an end.
  */
+import { gateIn } from "../../src/core/calls/held-calls.ts";
 import { describe, expect, test } from "vitest";
-import { gateIn } from "../../src/features/approvals/core.ts";
 import { isTerminal } from "../../src/core/phases.ts";
 import type { State } from "../../src/core/state.ts";
 import { IN_PHASE, view } from "../support/states/states-and-events.ts";

@@ -1,8 +1,8 @@
 /** What the model sees of a transcript after a summary. */
+import { foldAll } from "../../src/features/compose.ts";
 import { expect, test } from "vitest";
 import { type Message, text } from "../../src/core/message.ts";
 import { SUMMARY, messagesOfRestart, messagesOfSection, visibleMessages } from "../../src/core/policy/window.ts";
-import { foldAll } from "../../src/core/transition.ts";
 import {
   stateAfter,
   compacted,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type ApiServer, SCOPES, type ServerOptions, createServer } from "../../src/embed/server.ts";
 import { createToken } from "../../src/operations/access/tokens.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { localWorld } from "../../src/adapters/local/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { open, temporaryDir } from "../process/fixtures/store.ts";
@@ -123,7 +124,7 @@ test("identifies callers by access tokens if that is what it was given", async (
   const server = await serverWith({ auth: "tokens" });
   expect((await ask(server, "/runs")).status).toBe(401);
   const store = open(join(server.dir, "store"));
-  const world = localWorld({ store, limits: limitsFor(3_000), telemetry: { record: () => undefined } });
+  const world = withKernel(localWorld({ store, limits: limitsFor(3_000), telemetry: { record: () => undefined } }));
   const { secret } = await createToken(world, {
     ...{ tenant: "local", by: "ann", scopes: ["runs:read"], name: null, lifeMs: null },
   });

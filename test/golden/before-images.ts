@@ -1,6 +1,6 @@
 /** Moments around a before-image: released with one, and probed with it. */
+import { foldAll } from "../../src/features/compose.ts";
 import type { Event } from "../../src/core/event.ts";
-import { foldAll } from "../../src/core/transition.ts";
 import { IN_PHASE, eventOf } from "../support/states/states-and-events.ts";
 import type { Moment } from "./moment.ts";
 

@@ -1,4 +1,5 @@
 /** Moments of runs with children that no phase shows by itself. */
+import { foldAll } from "../../src/features/compose.ts";
 import {
   abortDecided,
   stateAfter,
@@ -12,7 +13,6 @@ import {
   startedEvent,
 } from "../support/states/states-and-events.ts";
 import { childEvent, continued, dispatched, reported } from "../support/states/child-events.ts";
-import { foldAll } from "../../src/core/transition.ts";
 import type { Moment } from "./moment.ts";
 
 const waiting = IN_PHASE.AwaitingChildren;

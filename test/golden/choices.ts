@@ -1,5 +1,5 @@
 /** Moments of runs whose agent chooses what varies, which no phase shows by itself. */
-import { foldAll } from "../../src/core/transition.ts";
+import { foldAll } from "../../src/features/compose.ts";
 import { chose, leftOut, stopped } from "../support/states/choice-events.ts";
 import { replied, startedEvent, stateAfter, textPart } from "../support/states/states-and-events.ts";
 import type { Moment } from "./moment.ts";

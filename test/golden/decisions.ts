@@ -1,6 +1,6 @@
 /** Moments around decisions that came to nothing, and around arguments that did not fit; each with the events from there. */
+import { foldAll } from "../../src/features/compose.ts";
 import type { Event } from "../../src/core/event.ts";
-import { foldAll } from "../../src/core/transition.ts";
 import {
   IN_PHASE,
   abortDecided,

@@ -1,5 +1,5 @@
 /** Moments of runs whose asynchronous model works on a job, which no phase shows by itself. */
-import { foldAll } from "../../src/core/transition.ts";
+import { foldAll } from "../../src/features/compose.ts";
 import {
   callPart,
   decided,

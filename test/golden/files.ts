@@ -1,6 +1,6 @@
 /** Moments with files: of a task, a message, a call, the model and a result. */
+import { foldAll } from "../../src/features/compose.ts";
 import type { Event } from "../../src/core/event.ts";
-import { foldAll } from "../../src/core/transition.ts";
 import type { FileRef } from "../../src/core/file.ts";
 import {
   AT,

@@ -2,11 +2,13 @@
  * Golden files: what each format wrote is read for ever, and folds to the same states. `make.ts` made them; a file that
  * a release has written does not change any more.
  */
+import { withKernel } from "../../src/features/compose.ts";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { rowOf, withoutParts } from "../../src/adapters/local/store/row-text.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
+import { foldAll } from "../../src/features/compose.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import { readArchive } from "../../src/codec/archive.ts";
 import { canonical, sha256 } from "../../src/codec/canonical.ts";
@@ -15,12 +17,11 @@ import { decodeSnapshot, wholeState } from "../../src/codec/snapshot.ts";
 import { decodeSegment } from "../../src/codec/transcript.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { PHASE_NAMES } from "../../src/core/phases.ts";
-import { foldAll } from "../../src/core/transition.ts";
 import { FORMAT, type Row } from "../../src/protocol/row.ts";
 import { undamaged } from "../../src/codec/row.ts";
 import { SegmentCache, load } from "../../src/history/load.ts";
 import { ledger, show, timeline } from "../../src/operations/views.ts";
-import { verify } from "../../src/history/verify.ts";
+import { verify } from "../../src/features/seals/verify.ts";
 import { EVENT_KINDS } from "../support/states/states-and-events.ts";
 import {
   type GoldenArchive,
@@ -90,17 +91,19 @@ describe.each(FORMATS)("format %s", (format) => {
 
   test("reads a whole run at each of its versions, shows and verifies it", async () => {
     const { rows, objects, result } = read(format, "run.json") as GoldenRun;
-    const world = memoryWorld({
-      clock: virtualClock(rows.at(-1)?.lastCheckpointAt ?? 0),
-      limits: limitsFor(3_000),
-    });
+    const world = withKernel(
+      memoryWorld({
+        clock: virtualClock(rows.at(-1)?.lastCheckpointAt ?? 0),
+        limits: limitsFor(3_000),
+      }),
+    );
     for (const [key, bytes] of Object.entries(objects)) world.store.objects.set(key, unpacked(bytes));
     const stored = rows.map(({ run, text, journal }): Row => {
       const bytes = journal === null ? null : unpacked(journal);
       return undamaged(rowOf({ row: text, journal: bytes, parts: null }, run, withoutParts));
     });
     for (const row of stored) {
-      const { state } = await load(world.objects, row, new SegmentCache());
+      const { state } = await load(world, row, new SegmentCache());
       expect(state).toMatchObject({ phase: row.phase, spent: row.spent });
       world.store.rows.set(row.run, row);
       expect(await verify(world, { run: row.run })).toMatchObject({ findings: [] });

@@ -6,6 +6,7 @@
  * Files that are there are kept. `--replace` writes them anew: only in a commit that changes a stored form and says
  * which, and only until version 0.1.0 is cut. From then on what a release has written is never written again.
  */
+import { accepts, fold } from "../../src/features/compose.ts";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,9 +21,7 @@ import { encodeSegment } from "../../src/codec/transcript.ts";
 import type { Event, EventKind } from "../../src/core/event.ts";
 import { PHASE_NAMES, type Phase } from "../../src/core/phases.ts";
 import type { State } from "../../src/core/state.ts";
-import { accepts } from "../../src/core/accepts.ts";
 import { InvariantViolated } from "../../src/core/ensure.ts";
-import { fold } from "../../src/core/transition.ts";
 import { FINGERPRINT } from "../../src/protocol/fingerprint.ts";
 import { FORMAT } from "../../src/protocol/row.ts";
 import { playScene } from "../slow/crash/play.ts";

@@ -1,5 +1,5 @@
 /** Moments of runs that recall and learn, which no phase shows by itself. */
-import { foldAll } from "../../src/core/transition.ts";
+import { foldAll } from "../../src/features/compose.ts";
 import { replied, startedEvent, stateAfter, textPart } from "../support/states/states-and-events.ts";
 import { learned, recalled } from "../support/states/memory-events.ts";
 import type { Moment } from "./moment.ts";

@@ -1,7 +1,7 @@
 /** Moments of runs whose model was away, and of a run that failed of it and goes on, which no phase shows by itself. */
+import { fold, foldAll } from "../../src/features/compose.ts";
 import type { Event } from "../../src/core/event.ts";
 import type { State } from "../../src/core/state.ts";
-import { fold, foldAll } from "../../src/core/transition.ts";
 import {
   AT,
   FAILURE,

@@ -1,5 +1,5 @@
 /** Moments of runs whose results are too long to show and get a summary, which no phase shows by itself. */
-import { foldAll } from "../../src/core/transition.ts";
+import { foldAll } from "../../src/features/compose.ts";
 import { resultedLarge, summarised, unsummarisable } from "../support/states/result-summaries.ts";
 import { callPart, intended, invoked, replied, startedEvent, stateAfter } from "../support/states/states-and-events.ts";
 import type { Moment } from "./moment.ts";

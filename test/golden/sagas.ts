@@ -1,8 +1,8 @@
 /** Moments of a run that undoes what it did, each with the events that lead on from it. */
+import { foldAll } from "../../src/features/compose.ts";
 import type { Event } from "../../src/core/event.ts";
 import { inline } from "../../src/core/message.ts";
 import type { ParsedArgs } from "../../src/core/parsed-args.ts";
-import { foldAll } from "../../src/core/transition.ts";
 import {
   AT,
   FAILURE,

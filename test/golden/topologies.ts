@@ -1,6 +1,6 @@
 /** Moments of runs with a topology besides ReAct, and of runs that remember a first signal, which no phase shows. */
+import { fold, foldAll } from "../../src/features/compose.ts";
 import type { EventOf } from "../../src/core/event.ts";
-import { fold, foldAll } from "../../src/core/transition.ts";
 import {
   AT,
   FAILURE,

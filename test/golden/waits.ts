@@ -1,5 +1,5 @@
 /** Moments of runs with calls that wait, which no phase shows by itself. */
-import { foldAll } from "../../src/core/transition.ts";
+import { foldAll } from "../../src/features/compose.ts";
 import {
   callPart,
   intended,

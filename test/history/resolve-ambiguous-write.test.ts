@@ -5,6 +5,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { seededRandom, virtualClock } from "../../src/adapters/memory/clock.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
@@ -35,7 +36,7 @@ import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive
 import { recoveryRulesOf } from "../support/harness/chain-steps.ts";
 
 const inMemory = (): World =>
-  memoryWorld({ limits: limitsFor(3_000), clock: virtualClock(AT), random: seededRandom("certain") });
+  withKernel(memoryWorld({ limits: limitsFor(3_000), clock: virtualClock(AT), random: seededRandom("certain") }));
 
 function acting(act: () => unknown = () => "fine"): Agent {
   const model = scriptedModel({

@@ -8,6 +8,7 @@ import { parameterSecrets } from "../../src/adapters/aws/secrets.ts";
 import { openStore } from "../../src/adapters/local/store/database.ts";
 import { localSecrets } from "../../src/adapters/local/secrets.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import { defineAgent, scriptedModel } from "../../src/index.ts";
 import type { SecretLook, Secrets } from "../../src/ports/secrets.ts";
@@ -74,7 +75,7 @@ describe("an input", () => {
   test("is searched for a secret that was set a moment ago", async () => {
     let look: SecretLook = ABSENT;
     const secrets: Secrets = { get: async () => look, declare: async () => {}, declared: async () => ["TOKEN"] };
-    const world = memoryWorld({ limits: limitsFor(1_000), clock: virtualClock(0), secrets });
+    const world = withKernel(memoryWorld({ limits: limitsFor(1_000), clock: virtualClock(0), secrets }));
     expect((await start(world, "use first-value")).kind).toBe("started");
     look = { kind: "found", value: "first-value" };
     expect(await start(world, "use first-value")).toMatchObject({
@@ -87,7 +88,7 @@ describe("an input", () => {
     ["names that this process may not list", ABSENT, { ...ABSENT, kind: "unread" }],
   ] as const)("is not stored when there are %s", async (_, look, declared) => {
     const secrets: Secrets = { get: async () => look, declare: async () => {}, declared: async () => declared };
-    const world = memoryWorld({ limits: limitsFor(1_000), clock: virtualClock(0), secrets });
+    const world = withKernel(memoryWorld({ limits: limitsFor(1_000), clock: virtualClock(0), secrets }));
     await expect(start(world, "use first-value")).rejects.toMatchObject({
       ...{ code: "SecretUnread", message: expect.stringContaining("put it into the drawer") },
     });

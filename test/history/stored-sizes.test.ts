@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { type StoredSizes, FEW_BYTES, FEW_REQUESTS } from "../../src/ports/stored-sizes.ts";
 import { checkBoundary } from "../../src/history/check-boundary.ts";
-import { verify } from "../../src/history/verify.ts";
+import { verify } from "../../src/features/seals/verify.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 import { callsThenFinal, createHarness, scriptedAgent } from "../support/harness/harness.ts";
 

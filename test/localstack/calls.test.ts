@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ATTRIBUTES } from "../../src/adapters/aws/table/attributes.ts";
 import { awsClients } from "../../src/adapters/aws/clients.ts";
 import { type MeteredCall, meter } from "../../src/adapters/aws/meter.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import { FEW_REQUESTS } from "../../src/ports/stored-sizes.ts";
@@ -30,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => undeploy(deployment));
 
 const worldOf = (clients: Deployment["clients"]) =>
-  awsWorld({ ...deployment, clients, limits: limitsFor(60_000), telemetry: { record: () => undefined } });
+  withKernel(awsWorld({ ...deployment, clients, limits: limitsFor(60_000), telemetry: { record: () => undefined } }));
 
 /** A model call waits 100 ms for the log of deltas. On a loaded machine the answer, and so its cost, would come later. */
 const patient = (world: World): World => ({

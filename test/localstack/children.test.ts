@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { Agent } from "../../src/ports/agent.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
-import { verify } from "../../src/history/verify.ts";
+import { verify } from "../../src/features/seals/verify.ts";
 import { timeline } from "../../src/operations/views.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { team } from "./fixtures/team.ts";

@@ -7,11 +7,12 @@ import { promisify } from "node:util";
 import { DeleteObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nameStores } from "../../src/adapters/aws/table/store-id.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { StoreUnreachable, type TelemetryRecord, type World } from "../../src/ports/world.ts";
-import { exportRun } from "../../src/history/export.ts";
-import { verify } from "../../src/history/verify.ts";
+import { exportRun } from "../../src/features/archive/export.ts";
+import { verify } from "../../src/features/seals/verify.ts";
 import { attemptBeat, drive, runnerOf } from "../support/harness/drive.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
 import { caller, started } from "../support/aws/scene.ts";
@@ -25,10 +26,12 @@ beforeAll(async () => {
 afterAll(() => undeploy(deployment));
 
 const worldOf = (change: Partial<Deployment>, records: TelemetryRecord[] = []): World =>
-  awsWorld({
-    ...{ ...deployment, ...change, limits: limitsFor(60_000) },
-    telemetry: { record: (record) => void records.push(record) },
-  });
+  withKernel(
+    awsWorld({
+      ...{ ...deployment, ...change, limits: limitsFor(60_000) },
+      telemetry: { record: (record) => void records.push(record) },
+    }),
+  );
 
 describe("an invalid snapshot is refused with an alarm, and its run is left alone", () => {
   const bucket = () => ({ client: deployment.clients.bucket.repeating, Bucket: deployment.bucket });

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { awsClients } from "../../src/adapters/aws/clients.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
@@ -16,7 +17,7 @@ import { handOver } from "../../src/engine/context/executions.ts";
 import { deliver } from "../../src/engine/context/inbox.ts";
 import { timeline } from "../../src/operations/views.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
-import { verify } from "../../src/history/verify.ts";
+import { verify } from "../../src/features/seals/verify.ts";
 import { LIMITS } from "../support/gate/limits.ts";
 import { attemptBeat, runnerOf } from "../support/harness/drive.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
@@ -42,7 +43,7 @@ afterAll(async () => {
 });
 
 const worldOf = (clients: Deployment["clients"]): World =>
-  awsWorld({ ...deployment, clients, limits: BOUNDS, telemetry: { record: () => undefined } });
+  withKernel(awsWorld({ ...deployment, clients, limits: BOUNDS, telemetry: { record: () => undefined } }));
 
 const fresh = () => {
   runs += 1;

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { sha256 } from "../../src/codec/canonical.ts";
-import { readFile } from "../../src/features/files/stored.ts";
+import { readFile } from "../../src/history/files.ts";
 import { contentsOf } from "../../src/operations/files.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { ledger } from "../../src/operations/views.ts";

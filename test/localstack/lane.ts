@@ -16,6 +16,7 @@ import { dueAt } from "../../src/protocol/due.ts";
 import { ATTRIBUTES } from "../../src/adapters/aws/table/attributes.ts";
 import { type AwsClients, awsClients } from "../../src/adapters/aws/clients.ts";
 import { ROUTE_ERROR } from "../../src/adapters/aws/machine/machine-input.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 import type { FileContent } from "../../src/core/file.ts";
@@ -52,7 +53,11 @@ export function laneAt(stack: Stack): Lane {
   const { beatSeconds } = inject("stacks");
   const clients = awsClients();
   const limits = limitsFor(beatSeconds * 1_000, stack.limits);
-  return { stack, clients, world: awsWorld({ ...stack, limits, clients, telemetry: { record: () => {} } }) };
+  return {
+    stack,
+    clients,
+    world: withKernel(awsWorld({ ...stack, limits, clients, telemetry: { record: () => {} } })),
+  };
 }
 
 /** Waits until the assertion holds. */

@@ -1,5 +1,6 @@
 /** The checkpointer passes LangGraph's own suite on the AWS world, on the real interface of S3. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { withKernel } from "../../src/features/compose.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import type { ObjectStore } from "../../src/ports/object-store.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
@@ -22,11 +23,13 @@ const validation = validate([
     checkpointerName: "cairn on AWS",
     createCheckpointer: () => {
       savers += 1;
-      const { objects } = awsWorld({
-        ...deployment,
-        limits: limitsFor(60_000),
-        telemetry: { record: () => undefined },
-      });
+      const { objects } = withKernel(
+        awsWorld({
+          ...deployment,
+          limits: limitsFor(60_000),
+          telemetry: { record: () => undefined },
+        }),
+      );
       return saverOver(below(`saver-${savers}/`, objects));
     },
   },

@@ -4,6 +4,7 @@ import { FUNCTIONS, type FunctionName } from "../../infra/bundle.ts";
 import { type AwsClients, awsClients } from "../../src/adapters/aws/clients.ts";
 import { systemClock } from "../../src/adapters/aws/clock.ts";
 import { meter } from "../../src/adapters/aws/meter.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { World } from "../../src/ports/world.ts";
@@ -29,7 +30,7 @@ export function listened(deployment: Deployment, arns: Arns): Listened {
     const clock = { ...systemClock, now, earliest: now };
     // Short times, so that all waits end soon.
     const limits = limitsFor(60_000, { settleMs: 1, overdueMs: 1 });
-    return awsWorld({ ...deployment, clients, limits, clock, telemetry: { record: () => undefined } });
+    return withKernel(awsWorld({ ...deployment, clients, limits, clock, telemetry: { record: () => undefined } }));
   };
   return {
     ...{ deployment, needs },

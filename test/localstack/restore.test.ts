@@ -3,6 +3,7 @@ import { GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ROW_ITEM } from "../../src/adapters/aws/table/keys.ts";
 import { keyOf } from "../../src/adapters/aws/table/item.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { TelemetryRecord } from "../../src/ports/world.ts";
@@ -10,7 +11,7 @@ import { purge } from "../../src/operations/purge.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";
 import { checkStore, fenceRestored } from "../../src/operations/restored.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
-import { verify } from "../../src/history/verify.ts";
+import { verify } from "../../src/features/seals/verify.ts";
 import { ledger, show } from "../../src/operations/views.ts";
 import { assertSafety } from "../support/gate/safety.ts";
 import { attemptBeat, runnerOf } from "../support/harness/drive.ts";
@@ -26,10 +27,12 @@ afterAll(() => undeploy(deployment));
 
 test("a run whose row is older than its objects is refused until it is fenced; then it continues and can be purged", async () => {
   const records: TelemetryRecord[] = [];
-  const world = awsWorld({
-    ...{ ...deployment, limits: limitsFor(60_000) },
-    telemetry: { record: (record) => void records.push(record) },
-  });
+  const world = withKernel(
+    awsWorld({
+      ...{ ...deployment, limits: limitsFor(60_000) },
+      telemetry: { record: (record) => void records.push(record) },
+    }),
+  );
   const keys: string[] = [];
   const agent = caller(3, (key) => keys.push(key));
   const runner = () => runnerOf(world, agent);
@@ -83,7 +86,9 @@ test.each([
   ["settle a call with the same key and arguments, and nobody is asked", "pay", 0],
   ["settle no call with other arguments, so a human is asked", "please pay", 1],
 ] as const)("objects in the bucket that are newer than a restored row %s", async (_, later, questions) => {
-  const world = awsWorld({ ...{ ...deployment, limits: limitsFor(60_000) }, telemetry: { record: () => {} } });
+  const world = withKernel(
+    awsWorld({ ...{ ...deployment, limits: limitsFor(60_000) }, telemetry: { record: () => {} } }),
+  );
   // Another test may have restored this store: then a keyed start would wait.
   await checkStore(world, { by: "ann", confirmed: true });
   const done: string[] = [];

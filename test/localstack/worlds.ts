@@ -3,6 +3,7 @@ import { DeleteItemCommand, GetItemCommand, ScanCommand, UpdateItemCommand } fro
 import { DescribeExecutionCommand, StopExecutionCommand } from "@aws-sdk/client-sfn";
 import { ATTRIBUTES } from "../../src/adapters/aws/table/attributes.ts";
 import { recordItem, recordPartition } from "../../src/adapters/aws/table/keys.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { memoryOf } from "../../src/features/memory/stored.ts";
 import type { RecordKey } from "../../src/ports/records.ts";
@@ -33,12 +34,14 @@ export function worldsOf(deployment: () => Deployment): Worlds {
   const fresh = () => {
     cases += 1;
     const of = deployment();
-    const world = awsWorld({
-      ...of,
-      limits: limitsFor(60_000),
-      telemetry: { record: () => undefined },
-      statusShards: 4,
-    });
+    const world = withKernel(
+      awsWorld({
+        ...of,
+        limits: limitsFor(60_000),
+        telemetry: { record: () => undefined },
+        statusShards: 4,
+      }),
+    );
     return { of, world, tenant: `c${of.round}${cases}` };
   };
   return {

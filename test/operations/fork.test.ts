@@ -1,10 +1,10 @@
 /** Forks: what they inherit, what they do anew, what they do not share, and that they need nothing of their run. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { recordingIn, recordingOf, wrongWithFile } from "../../src/history/recording.ts";
-import { exportRun } from "../../src/history/export.ts";
-import { replay } from "../../src/history/replay.ts";
+import { recordingIn, recordingOf, wrongWithFile } from "../../src/features/archive/recording.ts";
+import { exportRun } from "../../src/features/archive/export.ts";
+import { replay } from "../../src/features/archive/replay.ts";
 import { stateAt } from "../../src/history/state-at.ts";
-import { verify } from "../../src/history/verify.ts";
+import { verify } from "../../src/features/seals/verify.ts";
 import { fileContent } from "../../src/codec/file.ts";
 import { readArchive } from "../../src/codec/archive.ts";
 import { plain } from "../../src/render/paint.ts";

@@ -1,11 +1,11 @@
 /** The one way out of an end: which ends have it, where a redriven run stands, and what the row says of it. */
-import { gateIn } from "../../src/features/approvals/core.ts";
+import { nextCommands, fold, foldAll } from "../../src/features/compose.ts";
+import { failedFrom } from "../../src/core/policy/infrastructure.ts";
+import { gateIn } from "../../src/core/calls/held-calls.ts";
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../src/core/event.ts";
-import { nextCommands } from "../../src/core/outstanding.ts";
-import { failedFrom, redriveRefusal } from "../../src/features/redrive/core.ts";
+import { redriveRefusal } from "../../src/features/redrive/core.ts";
 import type { State } from "../../src/core/state.ts";
-import { fold, foldAll } from "../../src/core/transition.ts";
 import { decideRedrive as redrivenRow } from "../../src/protocol/row-redrive.ts";
 import {
   AT,

@@ -6,7 +6,7 @@
 import { expect, test } from "vitest";
 import { startExecution } from "../../src/engine/context/executions.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
-import { verify } from "../../src/history/verify.ts";
+import { verify } from "../../src/features/seals/verify.ts";
 import { checkRun } from "../../src/operations/checked.ts";
 import { decide } from "../../src/operations/decide.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";

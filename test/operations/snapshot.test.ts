@@ -1,8 +1,8 @@
 /** The state of a run at one of its versions equals what its events give, between snapshots as well. */
 import { describe, expect, test } from "vitest";
 import { stateAt } from "../../src/history/state-at.ts";
-import { recordingIn } from "../../src/history/recording.ts";
-import { replay } from "../../src/history/replay.ts";
+import { recordingIn } from "../../src/features/archive/recording.ts";
+import { replay } from "../../src/features/archive/replay.ts";
 import { showSnapshot } from "../../src/operations/snapshot.ts";
 import { drive, runnerOf } from "../support/harness/drive.ts";
 import { callsThenFinal, createHarness, rowOf, scriptedAgent } from "../support/harness/harness.ts";

@@ -7,8 +7,9 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { openStore } from "../../src/adapters/local/store/database.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { localWorld } from "../../src/adapters/local/world.ts";
-import { verify } from "../../src/history/verify.ts";
+import { verify } from "../../src/features/seals/verify.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Row } from "../../src/protocol/row.ts";
@@ -70,7 +71,7 @@ it.each(CASES)(
     const at = createCliFolder(LONG_TIMEOUTS);
     writeFileSync(join(at.dir, "clerk.ts"), agentText(breaks, isLate));
     const store = openStore({ dir: at.store, create: true });
-    const world = localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => {} } });
+    const world = withKernel(localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => {} } }));
     const runs: string[] = [];
     for (let index = 0; index <= NEIGHBOURS; index += 1) {
       const agent = { ...scriptedAgent({}), name: "mixed", task: z.object({ ruins: z.boolean() }) };

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { openStore } from "../../src/adapters/local/store/database.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { localWorld } from "../../src/adapters/local/world.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
@@ -41,7 +42,7 @@ ${Array.from({ length: AGENTS }, (_, index) => `export const agent${index} = cro
 /** Starts three runs of each agent, as `cairn start` does, without a process for each. */
 async function startRuns(dir: string): Promise<void> {
   const store = openStore({ dir, create: true });
-  const world = localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => {} } });
+  const world = withKernel(localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => {} } }));
   for (let agent = 0; agent < AGENTS; agent += 1) {
     const crowd = { ...scriptedAgent({}), name: `agent-${agent}`, task: z.object({ n: z.int() }) };
     for (let n = 0; n < RUNS_PER_AGENT; n += 1) {

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { openStore } from "../../src/adapters/local/store/database.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { localWorld } from "../../src/adapters/local/world.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
@@ -50,7 +51,9 @@ async function play(harm: string, beatSeconds: number) {
   const at = createCliFolder({ CAIRN_BEAT_SECONDS: String(beatSeconds) });
   writeFileSync(join(at.dir, "clerk.ts"), agentText(harm));
   const store = openStore({ dir: at.store, create: true });
-  const world = localWorld({ store, limits: limitsFor(beatSeconds * 1_000), telemetry: { record: () => {} } });
+  const world = withKernel(
+    localWorld({ store, limits: limitsFor(beatSeconds * 1_000), telemetry: { record: () => {} } }),
+  );
   const agent = { ...scriptedAgent({}), name: "mixed", task: z.object({ harms: z.boolean() }) };
   const runs: string[] = [];
   for (let index = 0; index <= NEIGHBOURS; index += 1) {

@@ -4,8 +4,11 @@
  * is one about a seed that reaches it.
  * More than 400 lines: the laws share their walks.
  */
-import { waitIn } from "../../src/features/waits/core.ts";
-import { gateIn } from "../../src/features/approvals/core.ts";
+import { nextCommands, fold, foldAll, transition } from "../../src/features/compose.ts";
+import { isLacking } from "../../src/core/policy/holds.ts";
+import type { Command } from "../../src/core/commands.ts";
+import { expiresAt } from "../../src/core/policy/ending.ts";
+import { waitIn, gateIn } from "../../src/core/calls/held-calls.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodeJournal, encodeJournal } from "../../src/codec/journal.ts";
@@ -17,14 +20,11 @@ import { type Spent, NOTHING_SPENT, add } from "../../src/core/policy/budget.ts"
 import type { CommitRecord, Event, EventKind } from "../../src/core/event.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import { FEW_BYTES } from "../../src/ports/stored-sizes.ts";
-import { expiresAt } from "../../src/features/deadlines/core.ts";
 import { isModelOut } from "../../src/core/policy/model-out.ts";
-import { type Command, type View, nextCommands } from "../../src/core/outstanding.ts";
+import { type View } from "../../src/core/outstanding.ts";
 import { PHASE_NAMES, isTerminal } from "../../src/core/phases.ts";
 import { redriveOf } from "../support/walks/redrives.ts";
 import type { State } from "../../src/core/state.ts";
-import { fold, foldAll, transition } from "../../src/core/transition.ts";
-import { isLacking } from "../../src/features/upgrades/core.ts";
 import { type Walk, deepFreeze, walks, walksFrom } from "../support/walks/random-walks.ts";
 import {
   EVENT_KINDS,

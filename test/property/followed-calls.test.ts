@@ -2,6 +2,8 @@
  * A reader that follows the events of a run knows which of its calls are open, what they wait for, and how they were
  * settled, as `transition.ts` does: over random valid runs.
  */
+import { fold } from "../../src/features/compose.ts";
+import { heldWait } from "../../src/core/calls/held-calls.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -12,8 +14,6 @@ import {
   waitsForHuman,
 } from "../../src/core/calls/followed-calls.ts";
 import type { Event } from "../../src/core/event.ts";
-import { heldWait } from "../../src/features/waits/core.ts";
-import { fold } from "../../src/core/transition.ts";
 import type { OpenCall, State } from "../../src/core/state.ts";
 import { childEvent, dispatched, reported } from "../support/states/child-events.ts";
 import { AT, abortDecided, callPart, intended, replied, startedEvent } from "../support/states/states-and-events.ts";

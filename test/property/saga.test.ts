@@ -1,12 +1,11 @@
 /** The laws of sagas over random valid runs. */
+import { nextCommands, fold, foldAll } from "../../src/features/compose.ts";
+import { nextCompensationStep } from "../../src/core/policy/ending.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Event } from "../../src/core/event.ts";
 import { argsOf } from "../../src/core/calls/ledger.ts";
-import { nextCommands } from "../../src/core/outstanding.ts";
-import { nextCompensationStep } from "../../src/features/saga/core.ts";
 import { visibleMessages } from "../../src/core/policy/window.ts";
-import { fold, foldAll } from "../../src/core/transition.ts";
 import { type Walk, walksFrom } from "../support/walks/random-walks.ts";
 import {
   AT,

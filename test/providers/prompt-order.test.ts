@@ -1,7 +1,7 @@
 /** The order in which a model reads its transcript when user messages arrive in the middle of it. */
+import { foldAll } from "../../src/features/compose.ts";
 import { expect, test } from "vitest";
 import { promptOf } from "../../src/engine/model/prompt.ts";
-import { foldAll } from "../../src/core/transition.ts";
 import {
   stateAfter,
   callPart,

@@ -9,6 +9,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openStore } from "../../src/adapters/local/store/database.ts";
 import { localSecrets } from "../../src/adapters/local/secrets.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { localWorld } from "../../src/adapters/local/world.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { memorySecrets } from "../../src/adapters/memory/secrets.ts";
@@ -39,7 +40,10 @@ function local(): Folder {
   const secrets = localSecrets({ store, env: { AIRLINE_TOKEN: TOKEN }, file: join(dir, "no.env") });
   const telemetry = { record: (record: TelemetryRecord) => void records.push(record) };
   return {
-    ...{ world: localWorld({ store, clock: virtualClock(Date.now()), limits, telemetry, secrets }), records },
+    ...{
+      world: withKernel(localWorld({ store, clock: virtualClock(Date.now()), limits, telemetry, secrets })),
+      records,
+    },
     stored: () => ({ ...filesIn(dir), ...cellsIn(join(dir, "cairn.sqlite")) }),
   };
 }
@@ -70,7 +74,7 @@ function memory(): Folder {
   const records: TelemetryRecord[] = [];
   const telemetry = { record: (record: TelemetryRecord) => void records.push(record) };
   const secrets = memorySecrets({ AIRLINE_TOKEN: TOKEN });
-  const world = memoryWorld({ limits, clock: virtualClock(AT), telemetry, secrets });
+  const world = withKernel(memoryWorld({ limits, clock: virtualClock(AT), telemetry, secrets }));
   const { rows, messages, objects, turns } = world.store;
   const stored = (): Readonly<Record<string, Uint8Array>> => ({
     ...Object.fromEntries(objects),

@@ -1,7 +1,7 @@
 /** An answer about an unknown outcome, and another word of an operator behind it. */
 import { expect, test } from "vitest";
 import { sendRequest } from "../../src/engine/loop/request.ts";
-import { verify } from "../../src/history/verify.ts";
+import { verify } from "../../src/features/seals/verify.ts";
 import { requestCompensation } from "../../src/operations/compensate.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";
 import { ledger, show } from "../../src/operations/views.ts";

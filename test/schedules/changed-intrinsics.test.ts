@@ -52,7 +52,7 @@ test("schedule 227: a tool changes a function of the language: nothing is writte
     expect(broken).toMatchObject({ epoch: 1, status: "running" });
     expect(row).toMatchObject({ status: "completed", deaths: 0 });
   });
-  const { state } = await load(harness.world.objects, row, new SegmentCache());
+  const { state } = await load(harness.world, row, new SegmentCache());
   expect(state.changedIntrinsics).toEqual([{ intrinsic: "TextDecoder.prototype.decode", tool: "act", epoch: 1 }]);
 });
 
@@ -67,7 +67,7 @@ test("schedule 228: a tool changes it again in the next process: its run is bloc
   }
   const row = rowOf(harness, run);
   expect(row).toMatchObject({ status: "blocked", phase: "AwaitingAgent", deaths: 0 });
-  const { state } = await load(harness.world.objects, row, new SegmentCache());
+  const { state } = await load(harness.world, row, new SegmentCache());
   expect(state.upgrades?.lack).toMatchObject({
     kind: "operator",
     mends: "code",

@@ -1,6 +1,6 @@
 /** The ends of runs with children: what waits for what, what is charged, and whose answer counts. */
+import { reservedBy } from "../../src/core/policy/spending.ts";
 import { expect, test } from "vitest";
-import { reservedBy } from "../../src/features/children/core.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { requestCompensation } from "../../src/operations/compensate.ts";
 import { purge } from "../../src/operations/purge.ts";

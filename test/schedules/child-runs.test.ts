@@ -1,6 +1,6 @@
 /** Child runs: what a dispatch, a creation and a report must hold against deaths, frozen processes and late answers. */
+import { reservedBy } from "../../src/core/policy/spending.ts";
 import { expect, test } from "vitest";
-import { reservedBy } from "../../src/features/children/core.ts";
 import { childEndId, childRunId } from "../../src/protocol/ids.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { deliver } from "../../src/engine/context/inbox.ts";

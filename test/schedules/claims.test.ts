@@ -1,5 +1,5 @@
 /** Who may drive a run: of all attempts that ever left, one; and of all incarnations of a name, the one that is there. */
-import { gateIn } from "../../src/features/approvals/core.ts";
+import { gateIn } from "../../src/core/calls/held-calls.ts";
 import { expect, test } from "vitest";
 import { cleanUp } from "../../src/history/clean-up.ts";
 import { decide } from "../../src/operations/decide.ts";
@@ -121,7 +121,7 @@ test("schedule 23: clocks differ by more than the margin, and every rule without
   const { run } = await beginRun(harness.world, agent, {});
   await runUntilIdle(harness, agent);
   expect(keys).toEqual([]);
-  const [call] = (await load(harness.world.objects, rowOf(harness, run), new SegmentCache())).state.open;
+  const [call] = (await load(harness.world, rowOf(harness, run), new SegmentCache())).state.open;
   const gate = (call && gateIn(call)?.gate) ?? "";
   const said = { run, gate, as: "approve", args: null, by: "ann", note: null } as const;
   expect(await decide(harness.world, said)).toMatchObject({ kind: "accepted" });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { sha256 } from "../../src/codec/canonical.ts";
 import { TIMES } from "../../src/protocol/limits.ts";
-import { verify } from "../../src/history/verify.ts";
+import { verify } from "../../src/features/seals/verify.ts";
 import { fileKey } from "../../src/history/object-keys.ts";
 import { toolFile } from "../../src/index.ts";
 import { collectOrphans } from "../../src/maintenance/orphans.ts";

@@ -3,7 +3,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { sqliteRunTable } from "../../src/adapters/local/store/run-table.ts";
 import { appendToJournal, decodeJournal } from "../../src/codec/journal.ts";
-import { verify } from "../../src/history/verify.ts";
+import { verify } from "../../src/features/seals/verify.ts";
 import { transcript } from "../../src/operations/views.ts";
 import { FEW_BYTES } from "../../src/ports/stored-sizes.ts";
 import { NOW, RUN, claim, commit, creation, open, temporaryStore } from "../process/fixtures/store.ts";

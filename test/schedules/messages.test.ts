@@ -1,7 +1,7 @@
 /**
  * Messages, wishes and decisions: each is taken in once and none is lost, wherever the run and its senders are.
  */
-import { gateIn } from "../../src/features/approvals/core.ts";
+import { gateIn } from "../../src/core/calls/held-calls.ts";
 import { expect, test } from "vitest";
 import type { Answer, Decision } from "../../src/core/event.ts";
 import { gateId } from "../../src/protocol/ids.ts";
@@ -73,7 +73,7 @@ async function gated(harness: Harness) {
   const agent = scriptedAgent({ approval: "always", run: () => (runs += 1) });
   const { run, born } = await beginRun(harness.world, agent, {});
   await runUntilIdle(harness, agent);
-  const { state } = await load(harness.world.objects, rowOf(harness, run), new SegmentCache());
+  const { state } = await load(harness.world, rowOf(harness, run), new SegmentCache());
   const gate = state.open[0] && gateIn(state.open[0]);
   if (!gate) throw new Error("it waits at no gate");
   const decideAs = (as: Decision["as"], id = gate.gate) =>
@@ -181,7 +181,7 @@ test("schedule 27: a message is absorbed, its item deleted and its ID dropped; i
   expect(await send(harness.world, words(run))).toEqual({ kind: "delivered" });
   await runAttempt(harness, agent);
   await runAttempt(harness, agent);
-  const { state } = await load(harness.world.objects, rowOf(harness, run), new SegmentCache());
+  const { state } = await load(harness.world, rowOf(harness, run), new SegmentCache());
   expect(state.absorbed).toEqual([]);
   expect(await harness.world.inbox.unread({ run, born, now: harness.clock.now(), limit: 9 })).toEqual([]);
   expect(await send(harness.world, words(run))).toEqual({ kind: "duplicate" });
@@ -245,7 +245,7 @@ test("schedule 49: an operator reads a gate, it expires, and then the approval i
   const agent = scriptedAgent({ approval: "always", run: neverSettles, reply: callsThenFinal(2) });
   const { run } = await beginRun(harness.world, agent, {});
   await runUntilIdle(harness, agent);
-  const { state } = await load(harness.world.objects, rowOf(harness, run), new SegmentCache());
+  const { state } = await load(harness.world, rowOf(harness, run), new SegmentCache());
   const gate = state.open[0] && gateIn(state.open[0]);
   const slow = freezeBeforeCall(harness.world, "deliver");
   const said = { run, gate: gate?.gate ?? "", as: "approve", args: null, by: "ann", note: null } as const;

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { startExecution } from "../../src/engine/context/executions.ts";
-import { verify } from "../../src/history/verify.ts";
+import { verify } from "../../src/features/seals/verify.ts";
 import { defineAgent, scriptedModel, tool } from "../../src/index.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";
 import { fenceRestored } from "../../src/operations/restored.ts";

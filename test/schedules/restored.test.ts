@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { startExecution } from "../../src/engine/context/executions.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { snapshotAt } from "../../src/history/object-keys.ts";
-import { verify } from "../../src/history/verify.ts";
+import { verify } from "../../src/features/seals/verify.ts";
 import { decide } from "../../src/operations/decide.ts";
 import { listGates } from "../../src/operations/approvals.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";

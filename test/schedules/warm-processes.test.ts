@@ -1,6 +1,6 @@
 /** A process that kept a state in memory: it goes on with it only while the store names the bytes that it wrote. */
 import { expect, test } from "vitest";
-import { verify } from "../../src/history/verify.ts";
+import { verify } from "../../src/features/seals/verify.ts";
 import { transcript } from "../../src/operations/views.ts";
 import { storeOutage } from "../support/faults/store-outages.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";

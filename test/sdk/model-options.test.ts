@@ -6,8 +6,8 @@ import { type ModelOptions, type ResultOf, defineAgent, scriptedModel, tool } fr
 import { AgentInvalid } from "../../src/ports/agent-invalid.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import { RequestComparison } from "../../src/operations/replay-against.ts";
-import { replay } from "../../src/history/replay.ts";
-import { recordingIn } from "../../src/history/recording.ts";
+import { replay } from "../../src/features/archive/replay.ts";
+import { recordingIn } from "../../src/features/archive/recording.ts";
 import { show, timeline, transcript } from "../../src/operations/views.ts";
 import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 import { type Harness, advanceUntilSettled, createHarness } from "../support/harness/harness.ts";

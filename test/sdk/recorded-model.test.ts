@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Agent } from "../../src/ports/agent.ts";
 import { recordedModel } from "../../src/index.ts";
 import type { World } from "../../src/ports/world.ts";
-import { exportRun } from "../../src/history/export.ts";
+import { exportRun } from "../../src/features/archive/export.ts";
 import { show, timeline } from "../../src/operations/views.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 import {

@@ -4,6 +4,7 @@
  * a scheduler lets each call of a store go on in any order. What a history must hold is in `family-checkers.ts`.
  */
 import { seededRandom, virtualClock } from "../../src/adapters/memory/clock.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
 import { LEVEL } from "../../src/core/levels.ts";
 import type { Agent } from "../../src/ports/agent.ts";
@@ -81,12 +82,14 @@ class Family {
     this.service = new FamilyService(this.plan.effect);
     const bounds = { settleMs: 300, skewMs: 200, rescueMs: 1_000, overdueMs: 5_000, backoffMsMax: 4_000 };
     const limits = limitsFor(BEAT_MS, { ...bounds, entryAttemptsMax: 6 });
-    const world = memoryWorld({
-      clock: this.clock,
-      limits,
-      random: seededRandom(seed),
-      sizes: sizesOf(this.chance.child("sizes")),
-    });
+    const world = withKernel(
+      memoryWorld({
+        clock: this.clock,
+        limits,
+        random: seededRandom(seed),
+        sizes: sizesOf(this.chance.child("sizes")),
+      }),
+    );
     this.world = withJudgedFences(world, { planted: this.plan.planted ?? null, mistakes: this.mistakes });
     ({ births: this.births, stored: this.stored } = recordRows(this.world, () => this.step));
   }

@@ -1,5 +1,5 @@
 /** What must hold of any history of a family. Each checker returns the violations that it finds, in words. */
-import { verify } from "../../src/history/verify.ts";
+import { verify } from "../../src/features/seals/verify.ts";
 import { conserved, dispatchesIn, withinGrants } from "./family-accounts.ts";
 import { fencedAsDecided } from "./family-fences.ts";
 import { actsOnce, asksAboutUnknown } from "./family-service.ts";

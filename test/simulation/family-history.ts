@@ -66,7 +66,7 @@ export function told(history: FamilyRecord): Promise<readonly Told[]> {
   return Promise.all(
     [...world.store.rows.values()].map(async (row) => {
       const events = (await timeline(world, { run: row.run, after: 0 })) ?? [];
-      const { state } = await load(world.objects, row, new SegmentCache());
+      const { state } = await load(world, row, new SegmentCache());
       return { history, row, state, events, isForced: events.some(isForce) };
     }),
   );

@@ -54,7 +54,7 @@ async function chosen(sim: Sim, of: Deciding & { readonly world: World }): Promi
   const { world, run, mayErr } = of;
   const row = await world.table.read(run, world.clock.now());
   if (row === null || hasEnded(row)) return null;
-  const { state } = await load(world.objects, row, new SegmentCache());
+  const { state } = await load(world, row, new SegmentCache());
   const open = state.open.flatMap(({ call, heldBy }) =>
     heldBy?.by === "gate" && heldBy.decision === null ? [{ call, asks: heldBy.gate }] : [],
   );

@@ -6,6 +6,7 @@
  * An operator who reconciles reports what is true at that moment. Some look too early. Some look once and send the same
  * answer again and again. Two of them may be asked the same.
  */
+import { upgradesOf } from "../../src/core/policy/holds.ts";
 import { type Started, startRun } from "../../src/operations/start.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { send } from "../../src/operations/steer.ts";
@@ -13,7 +14,6 @@ import { retryUntilAcknowledged } from "./operator-attempts.ts";
 import { requestUndo } from "./sagas.ts";
 import type { Sim } from "./sim.ts";
 import type { Answer } from "../../src/core/event.ts";
-import { upgradesOf } from "../../src/features/upgrades/core.ts";
 import type { OpenCall } from "../../src/core/state.ts";
 import { type Row, hasEnded } from "../../src/protocol/row.ts";
 import type { World } from "../../src/ports/world.ts";
@@ -162,7 +162,7 @@ async function readOpenCall(of: OperatorView): Promise<ReconcileDraft | null> {
   const { sim, world, actor, run } = of;
   const row = await world.table.read(run, world.clock.now());
   if (row === null || hasEnded(row)) return null;
-  const { state } = await load(world.objects, row, new SegmentCache());
+  const { state } = await load(world, row, new SegmentCache());
   const unknown = state.open.filter((call) => call.status === "unknown" && call.answer === null);
   const open = unknown[sim.chances.people.below(unknown.length)];
   if (open === undefined) return null;
@@ -256,7 +256,7 @@ const resumed = new WeakMap<Sim, number>();
 
 /** Somebody mends what the provider refuses, and resumes the run; they give up one that it does not help. */
 async function mendModel(sim: Sim, row: Row): Promise<void> {
-  const { state } = await load(sim.world.objects, row, new SegmentCache());
+  const { state } = await load(sim.world, row, new SegmentCache());
   if (upgradesOf(state).lack?.kind !== "operator") return;
   const before = resumed.get(sim) ?? 0;
   resumed.set(sim, before + 1);

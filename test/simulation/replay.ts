@@ -1,11 +1,11 @@
 /** The committed history of a run, read from what its store holds in the end. */
+import { foldAll } from "../../src/features/compose.ts";
 import { canonical } from "../../src/codec/canonical.ts";
 import { decodeJournal } from "../../src/codec/journal.ts";
 import { decodeSnapshot, wholeState } from "../../src/codec/snapshot.ts";
 import { type Segment, decodeSegment } from "../../src/codec/transcript.ts";
 import type { CommitRecord, Event, EventKind, EventOf } from "../../src/core/event.ts";
 import type { State } from "../../src/core/state.ts";
-import { foldAll } from "../../src/core/transition.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { segmentKey } from "../../src/history/object-keys.ts";
 import type { History } from "./history.ts";

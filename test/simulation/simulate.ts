@@ -4,6 +4,7 @@
  * can, and faults. Nothing here knows what is right; `checkers.ts` does.
  */
 import { seededRandom, virtualClock } from "../../src/adapters/memory/clock.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import type { Execution } from "../../src/protocol/execution.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
@@ -115,13 +116,15 @@ function simOf(seed: string, { mode, isPlain }: Required<SimulateOptions>): Sim 
   const change = { ...bounds, beatsPerInvocation, chainClaimsMax, openParkMs };
   const sizes = sizesOf(chance.child("sizes"));
   const limits = limitsFor(BEAT_MS, change);
-  const world = memoryWorld({
-    clock: withClockOffset(clock, chainOffsetMs),
-    limits,
-    random: seededRandom(seed),
-    sizes,
-    ...(plan.features.webhooks === null ? {} : { secrets: endpointSecrets() }),
-  });
+  const world = withKernel(
+    memoryWorld({
+      clock: withClockOffset(clock, chainOffsetMs),
+      limits,
+      random: seededRandom(seed),
+      sizes,
+      ...(plan.features.webhooks === null ? {} : { secrets: endpointSecrets() }),
+    }),
+  );
   watchRows(world, (row, isKeyless) => record.row(row, isKeyless));
   const features = emptyLog();
   const sim: Sim = {

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { expect, test } from "vitest";
 import { seededRandom, virtualClock } from "../../src/adapters/memory/clock.ts";
+import { withKernel } from "../../src/features/compose.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import { defineAgent } from "../../src/index.ts";
 import { startRun } from "../../src/operations/start.ts";
@@ -46,7 +47,7 @@ test("a model call after the slow list of a server does not time out", async () 
   let real = 0;
   let asked = 0;
   const clock = virtualClock(START);
-  const world = memoryWorld({ clock, limits: limitsFor(60_000), random: seededRandom("slow list") });
+  const world = withKernel(memoryWorld({ clock, limits: limitsFor(60_000), random: seededRandom("slow list") }));
   const list = async () => {
     real += PATIENCE_MS + 1;
     return {};

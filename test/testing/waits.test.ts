@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { expect, test } from "vitest";
 import { askHuman, defineAgent, scriptedModel, sleep, tool, waitFor } from "../../src/index.ts";
-import { exportRun } from "../../src/history/export.ts";
+import { exportRun } from "../../src/features/archive/export.ts";
 import { everyFaultPoint, expectPinned, fakeService, recordedRun, runAgent } from "../../src/testing/kit/index.ts";
 import { LIMIT_MS, answerCall, callsOnce, signalEvent, waitingAgent } from "../support/agents/waiting-agent.ts";
 import { runUntilIdle, startKeyedRun } from "../support/harness/chain-steps.ts";

@@ -8,7 +8,7 @@ import { FEW_REQUESTS } from "../../ports/stored-sizes.ts";
 import type { Limits } from "../../protocol/limits.ts";
 import { NO_SEAL_KEYS, type SealKeys } from "../../ports/seal-keys.ts";
 import { NO_SECRETS, type Secrets } from "../../ports/secrets.ts";
-import type { Clock, Random, Telemetry, World } from "../../ports/world.ts";
+import type { Clock, Random, Telemetry, Stores } from "../../ports/world.ts";
 import { stepFunctionsChain } from "./machine/chain.ts";
 import { type AwsClients, awsClients } from "./clients.ts";
 import { clockBesideAws } from "./clock.ts";
@@ -41,7 +41,7 @@ export function awsWorld(of: {
   readonly clients?: AwsClients;
   readonly clock?: Clock;
   readonly random?: Random;
-}): World {
+}): Stores {
   const { table, bucket, machine, limits, telemetry, clients = awsClients() } = of;
   const clock = of.clock ?? clockBesideAws([clients.table.once, clients.table.repeating]);
   const dynamo = new Dynamo({ clients: clients.table, table, clock });

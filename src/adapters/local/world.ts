@@ -10,7 +10,7 @@ import { FEW_BYTES } from "../../ports/stored-sizes.ts";
 import type { Limits } from "../../protocol/limits.ts";
 import { NO_SEAL_KEYS, type SealKeys } from "../../ports/seal-keys.ts";
 import { NO_SECRETS, type Secrets } from "../../ports/secrets.ts";
-import type { Clock, Telemetry, World } from "../../ports/world.ts";
+import type { Clock, Telemetry, Stores } from "../../ports/world.ts";
 import { sqliteChain } from "./chain.ts";
 import { storeClock } from "./clock.ts";
 import { randomHex } from "./random.ts";
@@ -28,7 +28,7 @@ export function localWorld(of: {
   readonly telemetry: Telemetry;
   readonly secrets?: Secrets;
   readonly sealKeys?: SealKeys;
-}): World {
+}): Stores {
   const { store, limits, telemetry, secrets = NO_SECRETS, sealKeys = NO_SEAL_KEYS } = of;
   const { clock = storeClock(store) } = of;
   return {

@@ -19,7 +19,7 @@ import type { Limits } from "../../protocol/limits.ts";
 import type { Chain } from "../../ports/chain.ts";
 import { NO_SEAL_KEYS, type SealKeys } from "../../ports/seal-keys.ts";
 import { NO_SECRETS, type Secrets } from "../../ports/secrets.ts";
-import type { Clock, Random, Telemetry, World } from "../../ports/world.ts";
+import type { Clock, Random, Stores, Telemetry, World } from "../../ports/world.ts";
 import { memoryDeltaLog } from "./delta-log.ts";
 import { memoryRecords } from "./records.ts";
 import {
@@ -47,10 +47,13 @@ export interface MemoryChain extends Chain {
   end(name: string, attempt: number, answer: Answer | null, isDeath?: boolean): void;
 }
 
-export interface MemoryWorld extends World {
+export interface MemoryStores extends Stores {
   readonly store: MemoryStore;
   readonly chain: MemoryChain;
 }
+
+/** The same with the rules of a run. */
+export type MemoryWorld = MemoryStores & World;
 
 /** An in-memory world. Worlds that share a `store` see the same runs. */
 export function memoryWorld(of: {
@@ -63,7 +66,7 @@ export function memoryWorld(of: {
   readonly store?: MemoryStore;
   /** The default keeps the state of each beat as an object. */
   readonly sizes?: StoredSizes;
-}): MemoryWorld {
+}): MemoryStores {
   const { limits, clock, store = memoryStore() } = of;
   const random = of.random ?? { hex: () => randomBytes(32).toString("hex") };
   return {

@@ -2,8 +2,8 @@
  * `cairn approvals`, `approve` and `deny`: a human decides about calls that wait at a gate, and about requests for more
  * budget. The list also has the questions to answer and the calls to reconcile.
  */
+import { BUDGET } from "../../core/policy/extension.ts";
 import type { Grant } from "../../core/policy/budget.ts";
-import { BUDGET } from "../../features/budget-extension/core.ts";
 import type { Json } from "../../core/json.ts";
 import type { Agent } from "../../ports/agent.ts";
 import { registerResolution } from "../../sdk/resolution.ts";

@@ -7,7 +7,7 @@ import { open, rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { member } from "../../codec/archive-bytes.ts";
 import { Unreadable } from "../../codec/canonical.ts";
-import type { Exported } from "../../history/export.ts";
+import type { Exported } from "../../features/archive/export.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
 import { isShortage } from "../errors.ts";
 import { unlessGone } from "../perform.ts";

@@ -5,8 +5,8 @@
  * A file that `cairn export` wrote is checked without a store. Exits 1 if anything was altered.
  */
 import type { Archive } from "../../codec/archive.ts";
-import { wrongWithFile } from "../../history/recording.ts";
-import { replay } from "../../history/replay.ts";
+import { wrongWithFile } from "../../features/archive/recording.ts";
+import { replay } from "../../features/archive/replay.ts";
 import type { SealVerdict } from "../../features/seals/verify-seals.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { SealKeys } from "../../ports/seal-keys.ts";

@@ -11,7 +11,7 @@ import { CairnError } from "../../client/errors.ts";
 import { type GivenInput, performAt } from "../../client/perform.ts";
 import type { Endpoint } from "../../client/request.ts";
 import { ensure } from "../../core/ensure.ts";
-import type { Exported } from "../../history/export.ts";
+import type { Exported } from "../../features/archive/export.ts";
 import { LISTED_MAX } from "../../operations/list.ts";
 import { ROWS, type OperationName } from "../../operations/table.ts";
 import type { InputTo, OutcomeOf } from "../../operations/caller-outcome.ts";

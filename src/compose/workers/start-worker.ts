@@ -21,6 +21,7 @@ import { SEAL_VARIABLES, environmentSealKeys } from "../../adapters/local/seal-k
 import { localSecrets } from "../../adapters/local/secrets.ts";
 import { type GoOn, type Served, serveTasks } from "../../workers/serve.ts";
 import { otlpSpans } from "../../adapters/otlp/exporter.ts";
+import { withKernel } from "../../features/compose.ts";
 import { localWorld } from "../../adapters/local/world.ts";
 import { canonical, sha256 } from "../../codec/canonical.ts";
 import { checkAgent } from "../../sdk/check.ts";
@@ -84,7 +85,7 @@ export function startWorker({ settings, env, inject, given }: WorkerStart): void
   for (const name of SEAL_VARIABLES) Reflect.deleteProperty(env, name);
   const spans = otlpSpans(env);
   const traced = spans === undefined ? PRINTED_TELEMETRY : { ...PRINTED_TELEMETRY, spans };
-  const stores = patientPorts(localWorld({ store, limits, telemetry: traced, secrets, sealKeys }));
+  const stores = patientPorts(withKernel(localWorld({ store, limits, telemetry: traced, secrets, sealKeys })));
   const { world: bare, flush } = withWebhooks(stores, settings.webhooks ?? []);
   /** Fault points are per run, so a process with any has one task at a time. */
   let inHand = "";

@@ -4,6 +4,7 @@
  *
  * Everything that talks to AWS is imported on use, so a command of another world does not wait for it.
  */
+import { withKernel } from "../../features/compose.ts";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { AWS_PACKAGES, awsPackagesMissing } from "../../ports/aws-packages.ts";
@@ -132,7 +133,7 @@ async function openedDeployment(names: Names, { limits, sealKeys }: OpenWorldOpt
   const { parameterSecrets } = await import("../../adapters/aws/secrets.ts");
   const secrets = parameterSecrets({ deployment: deploymentOf(names.machine), names: null });
   const ports = { limits, telemetry: PRINTED_TELEMETRY, secrets, sealKeys };
-  const world = awsWorld({ ...names, ...ports, statusShards: null, places: placesIn });
+  const world = withKernel(awsWorld({ ...names, ...ports, statusShards: null, places: placesIn }));
   const [operator] = await Promise.all([callerArn(), refuseForeign(world)]);
   return {
     world,

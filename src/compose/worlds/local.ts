@@ -33,6 +33,7 @@ import { environmentSealKeys } from "../../adapters/local/seal-keys.ts";
 import { localSecrets, lookFor, unreadSecrets } from "../../adapters/local/secrets.ts";
 import { startSupervisor } from "../../workers/supervisor.ts";
 import { assertSystem } from "../../adapters/local/system.ts";
+import { withKernel } from "../../features/compose.ts";
 import { localWorld } from "../../adapters/local/world.ts";
 import { PRINTED_TELEMETRY } from "../workers/telemetry-line.ts";
 
@@ -128,7 +129,7 @@ function openedWorld(
   const start: Supervision["start"] = (options) =>
     (started = startSupervisor({ ...options, store: drivenStore(store), limits }));
   return {
-    world: localWorld({ store, limits, telemetry: PRINTED_TELEMETRY, secrets, sealKeys }),
+    world: withKernel(localWorld({ store, limits, telemetry: PRINTED_TELEMETRY, secrets, sealKeys })),
     operator: null,
     pollMs: 100,
     attendant: () => processNamed(current()),

@@ -8,6 +8,7 @@ import type { ConfiguredWorld, OpenedWorld, WorldProvider } from "../../ports/wo
 import type { Limits } from "../../protocol/limits.ts";
 import { memorySecrets } from "../../adapters/memory/secrets.ts";
 import { memoryStore } from "../../adapters/memory/tables.ts";
+import { withKernel } from "../../features/compose.ts";
 import { memoryWorld } from "../../adapters/memory/world.ts";
 
 /** A provider of one in-memory world, which takes the time from `clock`. */
@@ -15,7 +16,7 @@ export function memoryProvider(clock: Clock): WorldProvider {
   const store = memoryStore();
   const secrets = memorySecrets({});
   const opened = (limits: Limits): OpenedWorld => ({
-    world: memoryWorld({ store, secrets, clock, limits }),
+    world: withKernel(memoryWorld({ store, secrets, clock, limits })),
     operator: null,
     pollMs: 1,
     attendant: () => null,

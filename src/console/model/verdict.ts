@@ -1,6 +1,6 @@
 /** What a run is doing in one sentence, and the one action that unblocks it. */
+import { BUDGET } from "../../core/policy/extension.ts";
 import { MENDS } from "../../core/policy/mends.ts";
-import { BUDGET } from "../../features/budget-extension/core.ts";
 import { PHASES } from "../../core/phases.ts";
 import { UNDRIVEN, labelWords, undrivenSince } from "../../render/outage.ts";
 import { count, dollars, momentWords, relative, short } from "../../render/words.ts";

@@ -1,7 +1,7 @@
 /** An approval: the arguments exactly as they will run, and approve, change or deny. */
+import { BUDGET } from "../../core/policy/extension.ts";
 import { useSignal } from "@preact/signals";
 import { visible } from "../../render/words.ts";
-import { BUDGET } from "../../features/budget-extension/core.ts";
 import type { Json } from "../../core/json.ts";
 import type { WaitingGate } from "../../operations/approvals.ts";
 import { type Action, requestOf } from "../model/commands.ts";

@@ -3,11 +3,11 @@
  * which event settles it. The one reader for everything that shows calls. A table has a row for each kind of event, so
  * the compiler asks what a new kind does to calls. A property compares it with `transition.ts` over random runs.
  */
+import { BUDGET } from "../policy/extension.ts";
 import type { ChildEnd } from "../child.ts";
 import type { Action, Event, EventKind, EventOf, MessageBody, OnUnknown } from "../event.ts";
 import { type CallOutcome, type Value, inline } from "../message.ts";
 import type { OutsideWork } from "../outside.ts";
-import { BUDGET } from "../../features/budget-extension/core.ts";
 import type { WaitKind } from "../wait.ts";
 import { NEXT_MESSAGE } from "./next-message.ts";
 import { joinedWork, unknownWork } from "./outside.ts";

@@ -127,3 +127,27 @@ function waitAgain(wait: Wait, at: number): Wait {
   const { from, until } = again;
   return until === null || until > at ? again : { ...again, from: at, until: at + (until - from) };
 }
+
+/** The gate that holds the call; null if none does. */
+export const gateIn = ({ heldBy }: Pick<OpenCall, "heldBy">): HeldAs<"gate"> | null =>
+  heldBy?.by === "gate" ? heldBy : null;
+
+/** What the call knows about its newest child; undefined if it dispatched none. */
+export const childIn = ({ heldBy }: Pick<OpenCall, "heldBy">): HeldAs<"child"> | undefined =>
+  heldBy?.by === "child" ? heldBy : undefined;
+
+/** What the call knows about its wait; undefined if it began none. */
+export const waitIn = ({ heldBy }: Pick<OpenCall, "heldBy">): HeldAs<"wait"> | undefined =>
+  heldBy?.by === "wait" ? heldBy : undefined;
+
+/** What holds the call, if it waits now. */
+export const heldWait = (call: OpenCall): HeldAs<"wait"> | undefined => (isHeld(call) ? waitIn(call) : undefined);
+
+/**
+ * The call waits for a time and nothing else. Schedule 234: a clock is set back by an hour. By `earliest` such a wait would
+ * last an hour longer, and there is nothing that its end could lose.
+ */
+export const isForTime = (call: OpenCall): boolean => heldWait(call)?.for === "time";
+
+/** The call waits for a child that has not reported. */
+export const waitsForChild = (call: OpenCall): boolean => childIn(call) !== undefined && isHeld(call);

@@ -2,9 +2,9 @@
  * Where a run may call its model. An invocation that claims the run in such a phase leaves a mark (`Row.marksAtClaim`).
  * If the process dies before its next commit, it may have made one model call that is recorded nowhere else.
  */
+import { wantsRestart } from "../policy/ending.ts";
 import type { Phase } from "../phases.ts";
 import { isModelOut } from "../policy/model-out.ts";
-import { wantsRestart } from "../../features/saga/core.ts";
 import type { State } from "../state.ts";
 
 /** The phases in which an invocation may call the model without a commit in between. */

@@ -3,8 +3,8 @@
  * ordinary call that waits for an event, so parking, deadlines and crashes need no rule of their own. cairn adds the call
  * to a reply that has none, and the user's message settles it. The model sees neither the call nor its result.
  */
+import { waitIn } from "./held-calls.ts";
 import type { EventOf, ReplyPart } from "../event.ts";
-import { waitIn } from "../../features/waits/core.ts";
 import { type Message, type Part, inline, textOf, wordsOf } from "../message.ts";
 import type { OpenCall, State } from "../state.ts";
 

@@ -2,13 +2,12 @@
  * Open calls, from proposed to settled, as changes of the state, and the transcript that receives their results. Used
  * by `transition.ts`, which maps each event to its change.
  */
-import type { EventOf, MessageBody, ReplyPart } from "../event.ts";
+import type { EventOf, ReplyPart } from "../event.ts";
 import { ensure } from "../ensure.ts";
 import { type FileRef, type WithFiles, withFiles } from "../file.ts";
 import { type CallOutcome, type Message, type Part, type Value, text } from "../message.ts";
 import { PHASES, type Phase, type Status } from "../phases.ts";
 import type { OpenCall, State } from "../state.ts";
-import { acceptUpgradeIn } from "../../features/upgrades/core.ts";
 import { isHeld, phaseOfHeld } from "./held-calls.ts";
 import { settleRepeat, undoneNext } from "./repeats.ts";
 import { addSettled, markUndone, workOfResult, workStands } from "./outside.ts";
@@ -73,42 +72,6 @@ export function updateCall(state: State, call: string, change: (open: OpenCall) 
   return withOpen(state, (each) => each.call === call, change);
 }
 
-/**
- * Keeps the content of a message until the run may apply it. A message that names nothing open changes nothing: the API
- * and CLI refuse it before any write (schedule 29). The first decision about a gate counts.
- */
-export function applyAnswer(
-  state: State,
-  body: Exclude<MessageBody, { readonly kind: "user" | "userFiles" | "child" | "answer" | "signal" }>,
-): State {
-  switch (body.kind) {
-    case "reconcile":
-      return withOpen(
-        state,
-        (each) => each.call === body.call && each.status === "unknown" && each.timesUnknown === body.question,
-        (each) => ({ ...each, answer: body.answer }),
-      );
-    case "decision":
-      return withOpen(
-        withBudgetDecision(state, body),
-        ({ heldBy }) => heldBy?.by === "gate" && heldBy.gate === body.gate && heldBy.decision === null,
-        (each) =>
-          each.heldBy?.by === "gate" ? { ...each, heldBy: { ...each.heldBy, decision: body.decision } } : each,
-      );
-    case "compensate": {
-      const { kind: _, ...compensate } = body;
-      // An earlier request to cancel and undo was acknowledged, so a later request to restart does not override it.
-      return state.compensate?.next === "cancel" ? state : { ...state, compensate };
-    }
-    case "upgrade":
-      return acceptUpgradeIn(state, body);
-    case "assign": {
-      const { kind: _, ...assigned } = body;
-      return assigned.number > (state.assigned?.number ?? 0) ? { ...state, assigned } : state;
-    }
-  }
-}
-
 /** A user's text follows what is committed. A run that was about to complete goes on with the text. */
 export function appendUserMessage(
   state: State,
@@ -122,14 +85,8 @@ export function appendUserMessage(
   return { ...state, phase: notDone(state.phase), pausedFrom, messages: [...state.messages, said] };
 }
 
-function withBudgetDecision(state: State, of: Extract<MessageBody, { readonly kind: "decision" }>): State {
-  const { extension } = state;
-  const gate = extension?.gate ?? null;
-  if (extension === undefined || gate?.gate !== of.gate || gate.decision !== null) return state;
-  return { ...state, extension: { ...extension, gate: { ...gate, decision: of.decision } } };
-}
-
-function withOpen(state: State, is: (open: OpenCall) => boolean, change: (open: OpenCall) => OpenCall): State {
+/** Changes the open calls for which `is` holds. */
+export function withOpen(state: State, is: (open: OpenCall) => boolean, change: (open: OpenCall) => OpenCall): State {
   return { ...state, open: state.open.map((each) => (is(each) ? change(each) : each)) };
 }
 

@@ -73,3 +73,12 @@ export function addGrant(one: Grant, other: Grant): Grant {
   const sums = METERS.map((meter) => [meter, (one[meter] ?? 0) + (other[meter] ?? 0)] as const);
   return { ...one, ...Object.fromEntries(sums.filter(([, sum]) => sum > 0)) };
 }
+
+/** The limits without what is reserved for children. */
+export function withoutReserved(limits: Limits, reserved: Grant): Limits {
+  const rest = METERS.map((meter) => {
+    const limit = limits[meter];
+    return [meter, limit === null ? null : Math.max(0, limit - (reserved[meter] ?? 0))];
+  });
+  return Object.fromEntries(rest) as Limits;
+}

@@ -4,6 +4,8 @@
  * (`saga.onOutage`), and an operator may redrive it. This is the only list of these codes.
  */
 import type { Failure } from "../event.ts";
+import type { FailedFrom } from "../failed-from.ts";
+import type { State } from "../state.ts";
 
 export const INFRASTRUCTURE: readonly string[] = [
   /** No model answered for the maximum duration of an outage. */
@@ -18,3 +20,11 @@ export const INFRASTRUCTURE: readonly string[] = [
 ];
 
 export const isInfrastructureFailure = ({ code }: Failure): boolean => INFRASTRUCTURE.includes(code);
+
+/** What the event of the end records for a redrive; null if the run may not be redriven. */
+export function failedFrom(state: State): FailedFrom | null {
+  const { ending, saga, open } = state;
+  if (ending?.kind !== "failed" || !isInfrastructureFailure(ending.failure) || saga !== undefined) return null;
+  const started = open.flatMap(({ call, status }) => (status === "started" ? [call] : []));
+  return { phase: state.pausedFrom ?? state.phase, started };
+}

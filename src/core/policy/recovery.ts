@@ -2,9 +2,8 @@
  * The recovery table: the first rule that matches wins, so the order of the rules is the policy. Every
  * decision is an event that names its rule.
  */
+import { waitsForChildren, nextCompensationStep } from "./ending.ts";
 import type { EventOf, Failure, Action } from "../event.ts";
-import { mayTryAgain, messagesOfOthers, waitsForChildren } from "../../features/children/core.ts";
-import { nextCompensationStep } from "../../features/saga/core.ts";
 import { ensure } from "../ensure.ts";
 import type { FailedSummaries } from "../failed-summaries.ts";
 import { BOUNDS } from "../limits.ts";
@@ -19,6 +18,7 @@ import {
   modelUnavailable,
 } from "./outage.ts";
 import { isModelOut } from "./model-out.ts";
+import { mayTryAgain, messagesOfOthers } from "./expected-answer.ts";
 import { mayFollow } from "../phases.ts";
 import type { State } from "../state.ts";
 

@@ -1,5 +1,6 @@
 /** What is left of a budget, and the text for an exhausted limit. */
-import { type Grant, type Limits, METERS, type Meter, type Spent } from "./budget.ts";
+import type { State } from "../state.ts";
+import { type Grant, type Limits, METERS, type Meter, type Spent, addGrant } from "./budget.ts";
 
 /** The limits plus the grants. A meter without a limit stays without one. */
 export function withGrants(limits: Limits, { granted }: { readonly granted: Grant }): Limits {
@@ -63,3 +64,7 @@ export function usd(microUsd: number): string {
   const isWholeCents = microUsd % 10_000 === 0;
   return isWholeCents ? (microUsd / 1e6).toFixed(2) : (microUsd / 1e6).toFixed(6).replace(/0+$/, "");
 }
+
+/** C1: what the standing entries reserve. A child that is left alone has spent its grant already. */
+export const reservedBy = ({ children }: Pick<State, "children">): Grant =>
+  children.filter(({ left }) => left !== true).reduce<Grant>((sum, { grant }) => addGrant(sum, grant), {});

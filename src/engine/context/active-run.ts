@@ -3,12 +3,13 @@
  * Each part has one owning class that keeps its fields private. This class combines the parts for the steps of the
  * loop.
  */
+import type { Command } from "../../core/commands.ts";
 import type { Event } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
 import { SIZES } from "../../codec/limits.ts";
 import type { Value } from "../../core/message.ts";
 import { isModelOut } from "../../core/policy/model-out.ts";
-import { type Command, type View, nextCommands } from "../../core/outstanding.ts";
+import type { View } from "../../core/outstanding.ts";
 import type { Row } from "../../protocol/row.ts";
 import type { State } from "../../core/state.ts";
 import type { Invocation } from "../../ports/tasks.ts";
@@ -115,7 +116,7 @@ export class ActiveRun implements RunParts {
    * The commands that are due now, in the order in which they have to run. The list is empty when the run has ended.
    */
   owed(): readonly Command[] {
-    return nextCommands(this.state, this.view());
+    return this.world.kernel.nextCommands(this.state, this.view());
   }
 
   /** Applies an event to the state and keeps it pending until a commit. Secrets in the event are replaced first. */

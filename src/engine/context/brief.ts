@@ -1,8 +1,7 @@
 /** What a commit or a creation copies from the state into the row, for lists (`protocol/row-brief.ts`). */
+import { waitIn } from "../../core/calls/held-calls.ts";
+import { openGatesIn, limitsInAll } from "../../core/policy/extension.ts";
 import { type Limits, limitedIn } from "../../core/policy/budget.ts";
-import { openGatesIn } from "../../features/approvals/core-ignored-decisions.ts";
-import { waitIn } from "../../features/waits/core.ts";
-import { limitsInAll } from "../../features/budget-extension/core.ts";
 import type { State } from "../../core/state.ts";
 import type { RowBrief } from "../../protocol/row-brief.ts";
 

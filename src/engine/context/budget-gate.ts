@@ -2,20 +2,19 @@
  * Checks whether the budget has room for the next cost. If it has none, the run ends or asks a human for more at a
  * gate. That gate works like any other: it is frozen, decided once, and denied when it expires.
  */
+import { BUDGET, extensionOf, limitsInAll } from "../../core/policy/extension.ts";
 import type { Agent } from "../../ports/agent.ts";
 import { digestOf } from "../../codec/canonical.ts";
-import { exhaustedMeter, withGrants, exhaustedMeters } from "../../core/policy/spending.ts";
-import type { Grant, Limits } from "../../core/policy/budget.ts";
-import { reservedBy, withoutReserved } from "../../features/children/core.ts";
+import { exhaustedMeter, withGrants, exhaustedMeters, reservedBy } from "../../core/policy/spending.ts";
+import { type Grant, type Limits, withoutReserved } from "../../core/policy/budget.ts";
 import type { Decision, EventOf } from "../../core/event.ts";
-import { BUDGET, extensionOf, limitsInAll } from "../../features/budget-extension/core.ts";
 import { gateId } from "../../protocol/ids.ts";
 import { SIZES } from "../../codec/limits.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import type { BudgetGate, State } from "../../core/state.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { debitTime } from "./debits.ts";
-import { gateTerms } from "../../features/approvals/gate-terms.ts";
+import { gateTerms } from "./gate-terms.ts";
 
 /**
  * Whether the budget has room for another model call or, with `calls`, for releasing that many tool calls. If it

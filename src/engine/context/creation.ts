@@ -24,7 +24,7 @@ import { type Creation, type Incarnation, newRow } from "../../protocol/row.ts";
 import type { State } from "../../core/state.ts";
 import type { World } from "../../ports/world.ts";
 import { signIn } from "../../history/vouch.ts";
-import { putFiles } from "../../features/files/stored.ts";
+import { putFiles } from "../../history/files.ts";
 import { keepValue, putSegments, putSnapshot } from "../../history/write-objects.ts";
 import { snapshotKey } from "../../history/object-keys.ts";
 import { redactionIn } from "../../history/secrets.ts";

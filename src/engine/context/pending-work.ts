@@ -5,7 +5,6 @@
 import { ensure } from "../../core/ensure.ts";
 import type { Event } from "../../core/event.ts";
 import type { State } from "../../core/state.ts";
-import { fold } from "../../core/transition.ts";
 import type { World } from "../../ports/world.ts";
 import { asStored } from "../../codec/canonical.ts";
 import { redactionIn } from "../../history/secrets.ts";
@@ -66,7 +65,7 @@ export class PendingWork {
    */
   record(given: Event): void {
     const event = asStored(redactionIn(this.#world).event(given));
-    this.#state = fold(this.#state, event);
+    this.#state = this.#world.kernel.fold(this.#state, event);
     this.#events = [...this.#events, event];
     noteEvent(this.#world, { row: this.#committed.row, event, phase: this.#state.phase });
   }

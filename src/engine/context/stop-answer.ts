@@ -2,10 +2,8 @@
  * Ends the answer under way of a conversation: the calls of its last reply that did not begin are settled, those that began
  * are awaited, and then a reply of cairn takes the place of the rest (`loop/step.ts`).
  */
-import { gateIn } from "../../features/approvals/core.ts";
-import { isHeld, isReleasedBy } from "../../core/calls/held-calls.ts";
+import { isHeld, isReleasedBy, gateIn, waitIn } from "../../core/calls/held-calls.ts";
 import { NEXT_MESSAGE } from "../../core/calls/next-message.ts";
-import { waitIn } from "../../features/waits/core.ts";
 import { inline } from "../../core/message.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "./active-run.ts";

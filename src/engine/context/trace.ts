@@ -7,7 +7,7 @@ import type { TraceHeaders } from "../../codec/caller-trace.ts";
 import type { Event, EventOf } from "../../core/event.ts";
 import type { Hash } from "../../core/ids.ts";
 import type { OpenCall, State } from "../../core/state.ts";
-import { fold } from "../../core/transition.ts";
+import type { Kernel } from "../../core/transition.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import type { ClaimOutcome } from "../../protocol/row-claim.ts";
 import { redactionIn } from "../../history/secrets.ts";
@@ -36,17 +36,18 @@ type Piece = Pick<Span, "name" | "kind" | "from" | "to" | "attributes" | "error"
 
 /** The trace of a claimed run; null while nobody traces the runs, and for a run in a trace that is not recorded. */
 export function traceOf(
-  { hash, telemetry: { spans } }: Pick<World, "hash" | "telemetry">,
+  { hash, kernel, telemetry: { spans } }: Pick<World, "hash" | "kernel" | "telemetry">,
   { row, overtook }: Extract<ClaimOutcome, { readonly kind: "granted" }>,
   since: number,
 ): InvocationTrace | null {
   if (spans === undefined || joinedBy(row)?.isSampled === false) return null;
-  return new InvocationTrace({ hash, spans }, { row, since, overtook: overtook !== null });
+  return new InvocationTrace({ hash, kernel, spans }, { row, since, overtook: overtook !== null });
 }
 
 /** The trace of a run, as its invocation of `row.epoch` continues it. */
 export class InvocationTrace {
   readonly #hash: Hash;
+  readonly #kernel: Kernel;
   readonly #spans: Spans;
   /** The row as it was claimed. */
   readonly #row: Row;
@@ -57,10 +58,11 @@ export class InvocationTrace {
 
   /** `since`: when the invocation began, in epoch milliseconds. `overtook`: it went on after one that did not end. */
   constructor(
-    { hash, spans }: { readonly hash: Hash; readonly spans: Spans },
+    { hash, kernel, spans }: { readonly hash: Hash; readonly kernel: Kernel; readonly spans: Spans },
     of: { readonly row: Row; readonly since: number; readonly overtook: boolean },
   ) {
     this.#hash = hash;
+    this.#kernel = kernel;
     this.#spans = spans;
     this.#row = of.row;
     this.#since = of.since;
@@ -76,7 +78,7 @@ export class InvocationTrace {
       const piece = this.#pieceOf(event, state);
       const ownId = this.#id(`${row.version} ${index}`);
       if (piece !== null) made.push(this.#span({ id: ownId, ...piece, parent: this.#invocation(row.epoch) }));
-      state = fold(state, event);
+      state = this.#kernel.fold(state, event);
     }
     if (hasEnded(row)) made.push(this.#wholeRun(row, state));
     this.#spans.add(made);

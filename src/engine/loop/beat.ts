@@ -2,18 +2,19 @@
  * One beat: claim the run, load its committed state, run the due commands, commit, release, and tell the chain what to
  * do next. An invocation that finds a run in the middle of a beat takes the same steps: there is no recovery mode.
  */
+import { waitsForChildren } from "../../core/policy/ending.ts";
+import type { Command } from "../../core/commands.ts";
 import { Unreadable } from "../../codec/canonical.ts";
 import { RowNewer } from "../../codec/row.ts";
 import { bounded } from "../../codec/value.ts";
 import { StateTooLarge } from "../../codec/snapshot.ts";
 import type { Attempt, Payload, TaskResult } from "../../protocol/chain.ts";
 import { TIMES } from "../../protocol/limits.ts";
-import { type Command, waitsForCode } from "../../core/outstanding.ts";
+import { waitsForCode } from "../../core/outstanding.ts";
 import { LEVEL } from "../../core/levels.ts";
 import { PHASES } from "../../core/phases.ts";
 import { decideRecovery, forceEnd, tooManyDeaths } from "../../core/policy/recovery.ts";
-import { waitsForChild, waitsForChildren } from "../../features/children/core.ts";
-import { wakesFromOutside } from "../../core/calls/held-calls.ts";
+import { wakesFromOutside, waitsForChild } from "../../core/calls/held-calls.ts";
 import { statusOf } from "../../core/calls/open-calls.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import { type ClaimOutcome, CLAIM } from "../../protocol/row-claim.ts";

@@ -2,14 +2,14 @@
  * The definition of done. When the model says that it is done, the run completes only if all checks of its agent hold.
  * Otherwise the model is told what is missing.
  */
+import { waitsForChildren } from "../../core/policy/ending.ts";
 import type { Agent, Check, RunView } from "../../ports/agent.ts";
 import { asJson, bounded, sentenceOf } from "../../codec/value.ts";
-import { waitsForChildren } from "../../features/children/core.ts";
 import type { Failure } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
 import { ensure } from "../../core/ensure.ts";
 import { withFiles } from "../../core/file.ts";
-import { filesOfResult } from "../../features/files/core.ts";
+import { filesOfResult } from "../../core/files-in.ts";
 import { textOf } from "../../core/message.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import type { ActiveRun } from "../context/active-run.ts";

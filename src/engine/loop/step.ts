@@ -2,8 +2,8 @@
  * Maps each command of a beat to the function that carries it out: a step of plan, act and observe, or a request of an
  * operator.
  */
+import type { Command } from "../../core/commands.ts";
 import { ensure } from "../../core/ensure.ts";
-import type { Command } from "../../core/outstanding.ts";
 import { NEXT_MESSAGE, isAnswerStopped, stoppedAnswer } from "../../core/calls/next-message.ts";
 import { isModelOut } from "../../core/policy/model-out.ts";
 import type { LargeResult } from "../../features/result-summaries/core.ts";

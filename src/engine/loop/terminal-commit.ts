@@ -1,4 +1,5 @@
 /** How a run ends: one terminal commit that cannot pass over a message, then deliveries that can be repeated. */
+import { failedFrom } from "../../core/policy/infrastructure.ts";
 import { mayHaveActed } from "../../core/calls/held-calls.ts";
 import type { ChildReport } from "../../core/child.ts";
 import type { WithFiles } from "../../core/file.ts";
@@ -9,7 +10,6 @@ import { childEndId } from "../../protocol/ids.ts";
 import type { Json } from "../../core/json.ts";
 import { SIZES } from "../../codec/limits.ts";
 import type { Value } from "../../core/message.ts";
-import { failedFrom } from "../../features/redrive/core.ts";
 import { hotMsOf } from "../../protocol/limits.ts";
 import type { Ending, State } from "../../core/state.ts";
 import { type Changed, type Incarnation, type Refused, type Row, hasEnded } from "../../protocol/row.ts";

@@ -10,7 +10,7 @@ import { isCutTooOften } from "../../core/policy/cuts-in-a-row.ts";
 import { heldTexts, isModelOut } from "../../core/policy/model-out.ts";
 import { type Trouble, decideRecovery } from "../../core/policy/recovery.ts";
 import { messagesOfSection } from "../../core/policy/window.ts";
-import { putFiles } from "../../features/files/stored.ts";
+import { putFiles } from "../../history/files.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { type Heard, requestModel, debitReply } from "./model-request.ts";
 import { signalCrack } from "../context/signal-crack.ts";

@@ -16,7 +16,7 @@ import { prefixMemo } from "../../codec/prefix-memo.ts";
 import { type FileRef, shortName } from "../../core/file.ts";
 import { type LargeValue, READ_RESULT, shortDigest } from "../../core/calls/stored-values.ts";
 import { isHidden } from "../../core/calls/next-message.ts";
-import { filesOfPart } from "../../features/files/core.ts";
+import { filesOfPart } from "../../core/files-in.ts";
 import type { Json } from "../../core/json.ts";
 import { type CallOutcome, type Message, type Part, type Value, inline } from "../../core/message.ts";
 

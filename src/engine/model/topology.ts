@@ -6,13 +6,13 @@
  * A move is recorded before the next model call. An invocation that dies before the commit observes the same state
  * again. A new section is committed before its first model call, so that no reply is paid for twice on its account.
  */
+import { childIn, waitsForChild } from "../../core/calls/held-calls.ts";
 import type { Agent, Topology } from "../../ports/agent.ts";
 import { digestOf } from "../../codec/canonical.ts";
 import { bounded } from "../../codec/value.ts";
 import { workInWords } from "../../core/calls/outside.ts";
 import { EFFECTS, STRICTEST } from "../../core/calls/effects.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
-import { childIn, waitsForChild } from "../../features/children/core.ts";
 import { isRefusal } from "../../core/calls/refusals.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import { messagesOfRestart, messagesOfSection, sectionStart } from "../../core/policy/window.ts";
@@ -21,7 +21,7 @@ import type { EventOf } from "../../core/event.ts";
 import { type Message, type Part, type Value, textOf, wordsOf } from "../../core/message.ts";
 import type { Json } from "../../core/json.ts";
 import type { State } from "../../core/state.ts";
-import { topologyNamed } from "../../core/topologies/table.ts";
+import { topologyNamed } from "../../features/topologies/table.ts";
 import type { Context, HandOff, Move, Observation, Symptom, TopologyModule } from "../../core/topologies/topology.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { limitsOf } from "../context/budget-gate.ts";

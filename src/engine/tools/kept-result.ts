@@ -5,9 +5,9 @@
 import type { Tool } from "../../ports/agent.ts";
 import type { Value } from "../../core/message.ts";
 import { type WithFiles, withFiles } from "../../core/file.ts";
-import { filesOf } from "../../features/files/core.ts";
+import { filesOf } from "../../core/files-in.ts";
 import { SIZES } from "../../codec/limits.ts";
-import { putFiles } from "../../features/files/stored.ts";
+import { putFiles } from "../../history/files.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { recordable } from "./recordable.ts";
 import { type ReadResult, type ToolResult, readResult } from "./tool-result.ts";

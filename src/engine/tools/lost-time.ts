@@ -10,8 +10,8 @@
  * A tool with a before-image asks too: the image would be taken now, after what may have happened, so that its probe
  * would see no difference.
  */
+import { gateIn } from "../../core/calls/held-calls.ts";
 import type { Tool } from "../../ports/agent.ts";
-import { gateIn } from "../../features/approvals/core.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
 import { asDeclared, effectOf } from "../../core/calls/ledger.ts";
 import { isAside } from "../../core/phases.ts";

@@ -26,7 +26,7 @@ import { type BeforeImage, takeImages, timeWithImage } from "./before-image.ts";
 import { keyOf } from "./call-key.ts";
 import { dispatchFirst, taskOfChild } from "../../features/children/dispatch.ts";
 import { type AsksFirst, askFirst, asksAboutUndone, asksFirst } from "./lost-time.ts";
-import { gateTerms } from "../../features/approvals/gate-terms.ts";
+import { gateTerms } from "../context/gate-terms.ts";
 import { hasBudget } from "../context/budget-gate.ts";
 import type { Next } from "../context/next.ts";
 import { recordResult } from "./record-result.ts";

@@ -3,16 +3,10 @@
  * changes nothing. Its author was told that it was delivered. So the run records that it was ignored, and why
  * (schedule 84).
  */
+import { wantsRestart } from "../../core/policy/ending.ts";
+import { BUDGET, openGatesIn } from "../../core/policy/extension.ts";
 import type { Decision } from "../../core/event.ts";
-import { BUDGET, extensionOf } from "../budget-extension/core.ts";
-import { gateIn } from "./core.ts";
-import { wantsRestart } from "../saga/core.ts";
-import type { Gate } from "../../core/held-by.ts";
 import type { State } from "../../core/state.ts";
-
-/** The open gates of the state: those of calls, and that of the budget. */
-export const openGatesIn = (state: State): readonly Gate[] =>
-  [...state.open.map(gateIn), extensionOf(state).gate].filter((gate) => gate !== null);
 
 /** Decisions that the run absorbed and has not applied. */
 export const unappliedDecisions = (state: State): readonly { readonly gate: string; readonly decision: Decision }[] =>

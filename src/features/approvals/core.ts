@@ -2,25 +2,19 @@
  * Gates of calls as changes of the state: a human decides about a call before its release. The gate of the budget is in
  * `policy/extension.ts`. Used by `transition.ts`, which maps each event to its change.
  */
+import { withOpen } from "../../core/calls/open-calls.ts";
+import type { EventRows } from "../../core/features.ts";
+import type { ApprovalEvents, MessageBody } from "../../core/event.ts";
+import type { GateCommand } from "../../core/commands.ts";
+import { BUDGET, extensionOf } from "../../core/policy/extension.ts";
 import { ensure } from "../../core/ensure.ts";
 import type { EventOf } from "../../core/event.ts";
-import type { Gate, HeldAs } from "../../core/held-by.ts";
+import type { Gate } from "../../core/held-by.ts";
 import { inline } from "../../core/message.ts";
-import { BUDGET, applyBudgetDecision, extensionOf, openBudgetGate } from "../budget-extension/core.ts";
-import type { OpenCall, State } from "../../core/state.ts";
-import { isHeld, withoutHold } from "../../core/calls/held-calls.ts";
+import { applyBudgetDecision, openBudgetGate } from "../budget-extension/core.ts";
+import type { State } from "../../core/state.ts";
+import { isHeld, withoutHold, gateIn } from "../../core/calls/held-calls.ts";
 import { afterCalls, settleCall, updateCall } from "../../core/calls/open-calls.ts";
-
-/** What the gates of the run need now. */
-export type GateCommand =
-  /** Apply a human's decision about a gate. */
-  | { readonly kind: "decide"; readonly call: string }
-  /** The gate expired without a decision: deny it, unless a decision is in the inbox. */
-  | { readonly kind: "expireGate"; readonly call: string };
-
-/** The gate that holds the call; null if none does. */
-export const gateIn = ({ heldBy }: Pick<OpenCall, "heldBy">): HeldAs<"gate"> | null =>
-  heldBy?.by === "gate" ? heldBy : null;
 
 /** The gate of this call, or of the budget; null if there is none. */
 export function gateNamed(state: State, call: string): Gate | null {
@@ -42,7 +36,7 @@ export function gatesOwed(state: State, earliest: number): readonly GateCommand[
   return expired === undefined ? [] : [{ kind: "expireGate", call: expired.call }];
 }
 
-export function openGate(state: State, event: EventOf<"ApprovalRequested">): State {
+function openGate(state: State, event: EventOf<"ApprovalRequested">): State {
   const { gate, call, planHash, argsHash, reason, expiresAt, asksAgainMs, timesReopened, restored } = event;
   if (call === BUDGET) return openBudgetGate(state, event);
   return afterCalls(
@@ -57,7 +51,7 @@ export function openGate(state: State, event: EventOf<"ApprovalRequested">): Sta
   );
 }
 
-export function closeGate(state: State, { gate, call, decision, at }: EventOf<"HumanApprovalReceived">): State {
+function closeGate(state: State, { gate, call, decision, at }: EventOf<"HumanApprovalReceived">): State {
   const { as, args, by, note } = decision;
   ensure(gateNamed(state, call)?.gate === gate, `call ${call} does not wait at gate ${gate}`);
   if (call === BUDGET) return applyBudgetDecision(state, decision);
@@ -90,4 +84,34 @@ export function reopenGate(
       timesReopened: (each.timesReopened ?? 0) + 1,
     })),
   );
+}
+
+/** The events of this feature: in which phases each may happen, and what it changes. */
+export const APPROVAL_EVENTS: EventRows<keyof ApprovalEvents> = {
+  // Also where the run waits: the intent of a call that runs alone may leave it nothing to do but to wait for others.
+  ApprovalRequested: {
+    in: ["ExecutingTools", "AwaitingApproval", "AwaitingChildren", "AwaitingLLM", "RetryingLLM", "Compacting"],
+    apply: openGate,
+  },
+  HumanApprovalReceived: { in: ["ExecutingTools", "AwaitingApproval", "AwaitingReconcile"], apply: closeGate },
+  DecisionIgnored: { in: "live", apply: (state, { kind: _, ...ignoredDecision }) => ({ ...state, ignoredDecision }) },
+};
+
+type DecisionGiven = Extract<MessageBody, { readonly kind: "decision" }>;
+
+/** The first decision about a gate counts. A call and the budget have gates. */
+export function takeDecision(state: State, body: DecisionGiven): State {
+  const { gate, decision } = body;
+  return withOpen(
+    withBudgetDecision(state, body),
+    ({ heldBy }) => heldBy?.by === "gate" && heldBy.gate === gate && heldBy.decision === null,
+    (open) => (open.heldBy?.by === "gate" ? { ...open, heldBy: { ...open.heldBy, decision } } : open),
+  );
+}
+
+function withBudgetDecision(state: State, body: DecisionGiven): State {
+  const { extension } = state;
+  const gate = extension?.gate ?? null;
+  if (extension === undefined || gate?.gate !== body.gate || gate.decision !== null) return state;
+  return { ...state, extension: { ...extension, gate: { ...gate, decision: body.decision } } };
 }

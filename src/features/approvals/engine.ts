@@ -2,9 +2,9 @@
  * Gates: a human decides about a call before it starts. The hashes of the gate freeze what is decided. The first
  * decision counts. A gate that expires is a denial, or asks again where its agent says so.
  */
+import { BUDGET, extensionOf } from "../../core/policy/extension.ts";
 import type { Decision } from "../../core/event.ts";
 import { gateNamed } from "./core.ts";
-import { BUDGET, extensionOf } from "../budget-extension/core.ts";
 import { ensure } from "../../core/ensure.ts";
 import type { Gate } from "../../core/held-by.ts";
 import type { ActiveRun } from "../../engine/context/active-run.ts";

@@ -1,5 +1,6 @@
 /** Records decisions that had no effect: the gate was closed already, or it closes before the decision is applied. */
-import { whyGateClosed, endBeforeDecision, openGatesIn, unappliedDecisions } from "./core-ignored-decisions.ts";
+import { openGatesIn } from "../../core/policy/extension.ts";
+import { whyGateClosed, endBeforeDecision, unappliedDecisions } from "./core-ignored-decisions.ts";
 import type { MessageBody } from "../../core/event.ts";
 import type { ActiveRun } from "../../engine/context/active-run.ts";
 

@@ -12,7 +12,7 @@ import { blobText, blobsIn } from "../../codec/value.ts";
 import type { CommitRecord, Event } from "../../core/event.ts";
 import type { State } from "../../core/state.ts";
 import { readLedgerEvent, ledgerSteps } from "../../history/call-ledger.ts";
-import { readFile } from "../files/stored.ts";
+import { readFile } from "../../history/files.ts";
 import { type Source, readBlob } from "../../history/load.ts";
 import { inOrder } from "../../history/reader.ts";
 import { type Steps, atOnce } from "../../history/stepwise.ts";

@@ -3,26 +3,12 @@
  * with `budget` as its call. Nothing that costs starts while it is open. Used by `transition.ts`, which maps each event
  * to its change.
  */
-import { type Limits, addGrant, atMost } from "../../core/policy/budget.ts";
-import { withGrants } from "../../core/policy/spending.ts";
+import { extensionOf } from "../../core/policy/extension.ts";
+import { addGrant } from "../../core/policy/budget.ts";
 import type { Decision, EventOf } from "../../core/event.ts";
 import { ensure } from "../../core/ensure.ts";
 import { afterCalls } from "../../core/calls/open-calls.ts";
-import type { Extension, State } from "../../core/state.ts";
-
-/** The name of the budget's gate. It cannot collide with a call, since those are named `c1`, `c2`, ... */
-export const BUDGET = "budget";
-
-const NOTHING_GRANTED: Extension = { questions: 0, granted: {}, gate: null };
-
-export const extensionOf = ({ extension }: Pick<State, "extension">): Extension => extension ?? NOTHING_GRANTED;
-
-/**
- * What the run may spend in all, its children included: the agent's budget, at most the grant of its parent, with what
- * operators granted.
- */
-export const limitsInAll = (state: Pick<State, "grant" | "extension">, budget: Limits): Limits =>
-  withGrants(atMost(budget, state.grant), extensionOf(state));
+import type { State } from "../../core/state.ts";
 
 /** Opens the gate of the budget. At most one is open at a time. */
 export function openBudgetGate(state: State, event: EventOf<"ApprovalRequested">): State {

@@ -4,9 +4,9 @@
  * while it can go on, with the calls and keys that it has. It has the schema of the parent's tool as JSON, since the
  * parent's code may not be there. Its parent judges the last answer again.
  */
+import { mayTryAgain } from "../../core/policy/expected-answer.ts";
 import * as z from "zod";
 import { bounded } from "../../codec/value.ts";
-import { mayTryAgain } from "./core.ts";
 import type { ExpectedAnswer } from "../../core/child.ts";
 import type { Json } from "../../core/json.ts";
 import { BOUNDS } from "../../core/limits.ts";

@@ -8,9 +8,10 @@
  * acts outside. Every other hand-off that fails says what was done. An outcome that is unknown to the child is unknown to
  * the parent, and blocks it.
  */
+import { childIn } from "../../core/calls/held-calls.ts";
 import type { Agent, Tool } from "../../ports/agent.ts";
 import { bounded } from "../../codec/value.ts";
-import { childIn, handedOut } from "./core.ts";
+import { handedOut } from "./core.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
 import { unknownWork, workInWords, workLines, workStands } from "../../core/calls/outside.ts";
 import { whyLost } from "../../core/topologies/echo.ts";

@@ -2,6 +2,9 @@
  * Jobs of asynchronous models as changes of the state, and when the run looks at one. Used by `transition.ts`, which maps
  * each event to its change.
  */
+import type { EventRows } from "../../core/features.ts";
+import type { DetachedCallEvents } from "../../core/detached-call.ts";
+import type { ModelCommand } from "../../core/commands.ts";
 import { ensure } from "../../core/ensure.ts";
 import type { EventOf } from "../../core/event.ts";
 import { BOUNDS } from "../../core/limits.ts";
@@ -9,15 +12,6 @@ import type { ModelOut } from "../../core/model-out.ts";
 import type { DetachedCall } from "../../core/detached-call.ts";
 import type { State } from "../../core/state.ts";
 import { isModelOut, withoutModelOut } from "../../core/policy/model-out.ts";
-
-/** What the run needs of its model now. */
-export type ModelCommand =
-  | { readonly kind: "askModel" }
-  /** Look at the model job that is out. */
-  | { readonly kind: "pollModel" }
-  /** The job is not wanted any more: cancel it at its provider. */
-  | { readonly kind: "dropDetachedCall" }
-  | { readonly kind: "wait"; readonly until: number };
 
 /** The model job that is out; undefined if none is. */
 export const detachedOut = ({ modelOut }: Pick<State, "modelOut">): DetachedCall | undefined => modelOut?.detached;
@@ -33,18 +27,18 @@ export function modelOwed(
   return { kind: call?.reference === undefined ? "askModel" : "pollModel" };
 }
 
-export function beginDetached(state: State, { kind: _, ...begun }: EventOf<"DetachedCallBegun">): State {
+function beginDetached(state: State, { kind: _, ...begun }: EventOf<"DetachedCallBegun">): State {
   ensure(!isModelOut(state), "a run has one model job at a time");
   return { ...state, phase: "AwaitingLLM", retryAt: null, modelOut: { by: "modelJob", detached: begun, held: [] } };
 }
 
-export function noteDetached(state: State, { key, reference }: EventOf<"DetachedCallSubmitted">): State {
+function noteDetached(state: State, { key, reference }: EventOf<"DetachedCallSubmitted">): State {
   const out = outUnder(state, key);
   const modelOut = { ...out, detached: { ...out.detached, reference } };
   return { ...state, phase: "AwaitingLLM", retryAt: null, modelOut };
 }
 
-export function endDetached(state: State, { key, at }: EventOf<"DetachedCallEnded">): State {
+function endDetached(state: State, { key, at }: EventOf<"DetachedCallEnded">): State {
   outUnder(state, key);
   return withoutModelOut(state, at);
 }
@@ -62,3 +56,10 @@ function nextModelLook({ at }: DetachedCall, now: number): number {
   const pause = (now - at) * BOUNDS.modelLookShare;
   return now + Math.ceil(Math.min(BOUNDS.modelLookMsMax, Math.max(BOUNDS.modelLookMsMin, pause)));
 }
+
+/** The events of this feature: in which phases each may happen, and what it changes. */
+export const DETACHED_CALL_EVENTS: EventRows<keyof DetachedCallEvents> = {
+  DetachedCallBegun: { in: ["AwaitingLLM", "RetryingLLM"], apply: beginDetached },
+  DetachedCallSubmitted: { in: ["AwaitingLLM", "RetryingLLM"], apply: noteDetached },
+  DetachedCallEnded: { in: "live", apply: endDetached },
+};

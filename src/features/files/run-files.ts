@@ -2,9 +2,9 @@
 import type { RunFiles, ToolContext } from "../../ports/agent.ts";
 import { fileJson } from "../../codec/file.ts";
 import { fileNamed } from "../../core/file.ts";
-import { filesOf } from "./core.ts";
+import { filesOf } from "../../core/files-in.ts";
 import { openCallback } from "../waits/callbacks.ts";
-import { readFile } from "./stored.ts";
+import { readFile } from "../../history/files.ts";
 import type { ActiveRun } from "../../engine/context/active-run.ts";
 
 export function filesFor(run: ActiveRun): RunFiles {

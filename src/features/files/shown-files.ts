@@ -3,12 +3,12 @@
  * transcript, so a resumed run shows the same files as the process that died.
  */
 import { type FileRef } from "../../core/file.ts";
-import { addFilesOf } from "./core.ts";
+import { addFilesOf } from "../../core/files-in.ts";
 import type { Message } from "../../core/message.ts";
 import { BytesMap } from "../../codec/bytes-map.ts";
 import { prefixMemo } from "../../codec/prefix-memo.ts";
 import { SIZES } from "../../codec/limits.ts";
-import { readFile } from "./stored.ts";
+import { readFile } from "../../history/files.ts";
 import type { ActiveRun } from "../../engine/context/active-run.ts";
 
 /** By digest, as base64: an adapter cannot change it, and providers send it so. Throws `Unreadable`. */

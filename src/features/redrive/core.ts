@@ -2,21 +2,14 @@
  * Redriving: a run that failed for a reason of infrastructure goes on where it stood, on an operator's request. It is
  * the only way out of an end, and only for an end that recorded where the run stood. Used by `transition.ts`.
  */
+import type { EventRows } from "../../core/features.ts";
+import type { RedriveEvents } from "../../core/event.ts";
 import type { EventOf } from "../../core/event.ts";
-import type { FailedFrom } from "../../core/failed-from.ts";
 import { isInfrastructureFailure } from "../../core/policy/infrastructure.ts";
 import { ensure } from "../../core/ensure.ts";
 import { afterCalls } from "../../core/calls/open-calls.ts";
 import { heldAgain, isGateClosed } from "../../core/calls/held-calls.ts";
 import type { OpenCall, State } from "../../core/state.ts";
-
-/** What the event of the end records for a redrive; null if the run may not be redriven. */
-export function failedFrom(state: State): FailedFrom | null {
-  const { ending, saga, open } = state;
-  if (ending?.kind !== "failed" || !isInfrastructureFailure(ending.failure) || saga !== undefined) return null;
-  const started = open.flatMap(({ call, status }) => (status === "started" ? [call] : []));
-  return { phase: state.pausedFrom ?? state.phase, started };
-}
 
 /** Why a run may not be redriven. */
 export type RedriveRefusal = "NotInfrastructure" | "Compensated" | "HasChildren";
@@ -55,3 +48,8 @@ export function applyRedrive(state: State, { id, at }: EventOf<"RunRedriven">): 
   };
   return back.open.length === 0 && from.phase !== "AwaitingApproval" ? back : afterCalls(back);
 }
+
+/** The events of this feature: in which phases each may happen, and what it changes. */
+export const REDRIVE_EVENTS: EventRows<keyof RedriveEvents> = {
+  RunRedriven: { in: ["Failed"], apply: applyRedrive },
+};

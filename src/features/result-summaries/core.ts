@@ -2,6 +2,8 @@
  * Which results get a summary next, and what the summary changes. The transcript alone says which have one, so a resumed
  * run and a fork ask for no second one.
  */
+import type { EventRows } from "../../core/features.ts";
+import type { ResultSummaryEvents } from "../../core/result-summary.ts";
 import { message } from "../../core/calls/open-calls.ts";
 import type { LargeValue } from "../../core/calls/stored-values.ts";
 import { ensure } from "../../core/ensure.ts";
@@ -43,10 +45,15 @@ const isSummarised = (messages: readonly Message[], call: string): boolean =>
   messages.some(({ source }) => source === sourceFor(call));
 
 /** Appends the summary. The model is called next, as before. */
-export function applyResultSummary(state: State, { at, call, summary, tokens }: EventOf<"ResultSummarised">): State {
+function applyResultSummary(state: State, { at, call, summary, tokens }: EventOf<"ResultSummarised">): State {
   ensure(!isSummarised(state.messages, call), `the result of call ${call} has a summary already`);
   return {
     ...state,
     messages: [...state.messages, message(state, at, sourceFor(call), "user", [text(summary)], tokens)],
   };
 }
+
+/** The events of this feature: in which phases each may happen, and what it changes. */
+export const RESULT_SUMMARY_EVENTS: EventRows<keyof ResultSummaryEvents> = {
+  ResultSummarised: { in: ["AwaitingLLM", "RetryingLLM"], apply: applyResultSummary },
+};

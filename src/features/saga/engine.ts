@@ -3,16 +3,15 @@
  * and recovered like any other. So a crash between two undos loses neither their order nor the remaining ones (schedule
  * 68).
  */
+import { isExpired, wantsRestart } from "../../core/policy/ending.ts";
 import type { Agent, Tool } from "../../ports/agent.ts";
 import { bounded } from "../../codec/value.ts";
 import { exhaustedMeter } from "../../core/policy/spending.ts";
 import type { Failure } from "../../core/event.ts";
-import { isExpired } from "../deadlines/core.ts";
 import { isInfrastructureFailure } from "../../core/policy/infrastructure.ts";
 import { ensure } from "../../core/ensure.ts";
 import { mayHaveActed } from "../../core/calls/held-calls.ts";
 import { repeatsOf } from "../../core/calls/repeats.ts";
-import { wantsRestart } from "./core.ts";
 import { type CallFacts, effectsThatStand } from "./core-standing.ts";
 import type { State } from "../../core/state.ts";
 import type { ActiveRun } from "../../engine/context/active-run.ts";

@@ -3,7 +3,7 @@ import { sealOfJournal } from "../../codec/journal.ts";
 import { type Snapshot } from "../../codec/snapshot.ts";
 import type { SealedBy } from "../../codec/voucher.ts";
 import type { World } from "../../ports/world.ts";
-import type { Inspection } from "../../history/inspection.ts";
+import type { Inspection } from "./inspection.ts";
 import { judgeSeal } from "../../history/vouch.ts";
 
 /**

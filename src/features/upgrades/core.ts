@@ -2,34 +2,9 @@
  * How a run relates to the versions of its agent, as changes of the state. A run that waits for code keeps the phase
  * that it returns to, as a paused run does. Used by `transition.ts`, which maps each event to its change.
  */
-import type { EventOf, MessageBody, ToMend } from "../../core/event.ts";
-import { withoutCuts } from "../../core/policy/cuts-in-a-row.ts";
-import { FOLLOWS, type Lack, type State, type Upgrades } from "../../core/state.ts";
-
-export const upgradesOf = ({ upgrades }: State): Upgrades => upgrades ?? FOLLOWS;
-
-export const isLacking = (state: State): boolean => upgradesOf(state).lack !== null;
-
-/** The run waits for code and calls nothing. Each wait is a new question, counted by `questions`. */
-export function holdForAgent(state: State, lack: Lack): State {
-  const upgrades = upgradesOf(state);
-  const pausedFrom = state.pausedFrom ?? state.phase;
-  return {
-    ...state,
-    phase: "AwaitingAgent",
-    pausedFrom,
-    upgrades: { ...upgrades, questions: upgrades.questions + 1, lack },
-  };
-}
-
-/** The run waits until an operator has mended what fails. A provider that refuses or cuts answers, so no outage is left. */
-export function holdForOperator(state: State, { mends, failure }: ToMend): State {
-  const held = holdForAgent(state, { kind: "operator", mends, failure });
-  if (mends === "code") return held;
-  const { outage: _, leavesOut: _whole, replyTokensMax: _own, ...rest } = held;
-  const back = rest.pausedFrom === "RetryingLLM" ? "AwaitingLLM" : rest.pausedFrom;
-  return { ...rest, pausedFrom: back, modelRetries: 0, retryAt: null };
-}
+import { upgradesOf } from "../../core/policy/holds.ts";
+import type { MessageBody } from "../../core/event.ts";
+import { type State } from "../../core/state.ts";
 
 /** Keeps an operator's acceptance. An answer to an earlier question changes nothing. */
 export function acceptUpgradeIn(state: State, body: Extract<MessageBody, { readonly kind: "upgrade" }>): State {
@@ -37,33 +12,3 @@ export function acceptUpgradeIn(state: State, body: Extract<MessageBody, { reado
   const isAsked = upgrades.lack?.kind === "upgrade" && upgrades.questions === body.question;
   return isAsked ? { ...state, upgrades: { ...upgrades, accepted: { to: body.to, by: body.by } } } : state;
 }
-
-/**
- * The run adopts the version and its price. An acceptance counts once. Calls that the older version intended are marked:
- * the schemas of their tools may be others now. What an older version changed of the language is over: this one may have
- * mended it.
- */
-export function applyAgentChange(state: State, { to, price }: Pick<EventOf<"AgentChanged">, "to" | "price">): State {
-  const { changedIntrinsics: _, ...kept } = state;
-  const changed = {
-    ...kept,
-    agentVersion: to,
-    ...(price === undefined ? {} : { price }),
-    open: state.open.map((each) => (each.intent === null ? each : { ...each, agentChanged: true as const })),
-    ...(state.undo && { undo: state.undo.map((each) => ({ ...each, agentChanged: true as const })) }),
-  };
-  const upgrades = upgradesOf(state);
-  const spent = upgrades.accepted?.to === to ? { ...changed, upgrades: { ...upgrades, accepted: null } } : changed;
-  return state.phase === "AwaitingAgent" ? resumeAfterHold(spent) : spent;
-}
-
-/** The run returns to the phase that it was in. */
-export const resumeAfterHold = (state: State): State => ({
-  ...withoutCuts(state),
-  ...withoutLack(state),
-  phase: state.pausedFrom ?? "AwaitingLLM",
-  pausedFrom: null,
-});
-
-export const withoutLack = ({ upgrades }: State): Pick<State, "upgrades"> =>
-  upgrades === undefined ? {} : { upgrades: { ...upgrades, lack: null } };

@@ -3,11 +3,11 @@
  * to the version that it started with (schedules 53 and 54). It waits if the agent cannot be loaded or the pin forbids
  * the version. A waiting run polls, because a deployment wakes no run.
  */
+import { upgradesOf } from "../../core/policy/holds.ts";
 import type { Agent } from "../../ports/agent.ts";
 import { bounded } from "../../codec/value.ts";
 import { lacksTool } from "../../core/outstanding.ts";
 import type { OpenCall, State } from "../../core/state.ts";
-import { upgradesOf } from "./core.ts";
 import type { ActiveRun } from "../../engine/context/active-run.ts";
 import { alarm } from "../../history/alarm.ts";
 import { absorbInbox } from "../../engine/context/inbox.ts";

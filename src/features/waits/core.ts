@@ -3,26 +3,22 @@
  * counts. An event ends one wait. One that comes before its wait is kept, and the wait finds it. Used by
  * `transition.ts`, which maps each event to its change.
  */
+import { WAITING_PHASES } from "../../core/phases.ts";
+import type { EventRows } from "../../core/features.ts";
+import type { WaitEvents } from "../../core/wait.ts";
+import type { WaitCommand } from "../../core/commands.ts";
 import { ensure } from "../../core/ensure.ts";
 import type { EventOf } from "../../core/event.ts";
 import type { HeldAs } from "../../core/held-by.ts";
 import { BOUNDS } from "../../core/limits.ts";
-import { inline } from "../../core/message.ts";
 import { isModelOut } from "../../core/policy/model-out.ts";
 import type { OpenCall, State } from "../../core/state.ts";
 import type { AnswerGiven, EventSignalled, Wait } from "../../core/wait.ts";
-import { isDue, isHeld, limitOf } from "../../core/calls/held-calls.ts";
-import { afterCalls, isNext, settleCall, updateCall, waitsForEarlierCall } from "../../core/calls/open-calls.ts";
-
-/** What the waits of the run need now. */
-export type WaitCommand =
-  /** Judge the answers and events that came, and settle the calls that waited for them. */
-  | { readonly kind: "takeInputs"; readonly calls: readonly string[] }
-  /** The limit of the wait has passed, and nothing came: do what the call declares for that case. */
-  | { readonly kind: "endWait"; readonly call: string };
+import { isDue, limitOf, heldWait, isForTime, waitIn } from "../../core/calls/held-calls.ts";
+import { afterCalls, isNext, updateCall, waitsForEarlierCall } from "../../core/calls/open-calls.ts";
 
 /** The call waits from here on. It takes an event of its name that came before. */
-export function beginWait(state: State, { call, epoch, wait, at }: EventOf<"WaitBegun">): State {
+function beginWait(state: State, { call, epoch, wait, at }: EventOf<"WaitBegun">): State {
   const begun = updateCall(state, call, (open) => {
     ensure(open.intent !== null && isNext(open), `call ${call} is ${open.status}, and cannot begin to wait`);
     ensure(!waitsForEarlierCall(state.open, open), `call ${call} waits for an earlier call`);
@@ -91,7 +87,7 @@ export function reasonToIgnore(state: State, body: AnswerGiven | EventSignalled)
 }
 
 /** What came does not fit: the question is open again under the next number. */
-export function refuseInput(state: State, { call, question: asked, why }: EventOf<"InputRefused">): State {
+function refuseInput(state: State, { call, question: asked, why }: EventOf<"InputRefused">): State {
   const asksAgain = updateCall(state, call, (open) =>
     withWait(open, ({ given, ...wait }) => {
       ensure(given !== undefined && wait.question === asked, `call ${call} has no input for question ${asked}`);
@@ -100,19 +96,6 @@ export function refuseInput(state: State, { call, question: asked, why }: EventO
   );
   return takeKept(asksAgain, call);
 }
-
-/** What the call knows about its wait; undefined if it began none. */
-export const waitIn = ({ heldBy }: Pick<OpenCall, "heldBy">): HeldAs<"wait"> | undefined =>
-  heldBy?.by === "wait" ? heldBy : undefined;
-
-/** What holds the call, if it waits now. */
-export const heldWait = (call: OpenCall): HeldAs<"wait"> | undefined => (isHeld(call) ? waitIn(call) : undefined);
-
-/**
- * The call waits for a time and nothing else. Schedule 234: a clock is set back by an hour. By `earliest` such a wait would
- * last an hour longer, and there is nothing that its end could lose.
- */
-export const isForTime = (call: OpenCall): boolean => heldWait(call)?.for === "time";
 
 function withWait(open: OpenCall, change: (wait: HeldAs<"wait">) => HeldAs<"wait">): OpenCall {
   const wait = waitIn(open);
@@ -135,12 +118,9 @@ export function waitsOwed({ open }: State, times: WaitTimes): readonly WaitComma
   return late === undefined ? [] : [{ kind: "endWait", call: late.call }];
 }
 
-/** Settles the calls that wait, where the run goes on without what they wait for. */
-export function settleWaits(state: State, at: number): State {
-  return state.open.reduce((next, open) => {
-    if (heldWait(open) === undefined) return next;
-    return settleCall(next, open.call, { outcome: "failed", value: inline(STOPPED_WAITING), at });
-  }, state);
-}
-
-const STOPPED_WAITING = "StoppedWaiting: the run has to stop, so it waits no longer";
+/** The events of this feature: in which phases each may happen, and what it changes. */
+export const WAIT_EVENTS: EventRows<keyof WaitEvents> = {
+  WaitBegun: { in: ["ExecutingTools"], apply: beginWait },
+  InputRefused: { in: ["ExecutingTools", ...WAITING_PHASES], apply: refuseInput },
+  InputIgnored: { in: "live", apply: (state) => state },
+};

@@ -3,11 +3,11 @@
  * needs no process and survives every crash. What comes is judged by the schema of the call's tool. What comes before
  * the commit of a limit wins over the limit.
  */
+import { waitIn } from "../../core/calls/held-calls.ts";
 import * as z from "zod";
 import { SIZES } from "../../codec/limits.ts";
 import { bounded, sentenceOf } from "../../codec/value.ts";
 import { NEXT_MESSAGE, lastAnswer, messageFor, waitForUser } from "../../core/calls/next-message.ts";
-import { waitIn } from "./core.ts";
 import { isEventName } from "../../core/ids.ts";
 import { type Value, inline } from "../../core/message.ts";
 import type { Json } from "../../core/json.ts";

@@ -1,5 +1,6 @@
 /** Records answers and events that have no effect, so that their senders can learn it. */
-import { reasonToIgnore, waitIn } from "./core.ts";
+import { waitIn } from "../../core/calls/held-calls.ts";
+import { reasonToIgnore } from "./core.ts";
 import type { MessageBody } from "../../core/event.ts";
 import type { State } from "../../core/state.ts";
 import type { ActiveRun } from "../../engine/context/active-run.ts";

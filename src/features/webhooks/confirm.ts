@@ -4,7 +4,6 @@
  */
 import { statusOf } from "../../core/calls/open-calls.ts";
 import { type RunNotification, notificationsIn } from "../../core/notifications.ts";
-import { foldAll } from "../../core/transition.ts";
 import type { NotedCommit } from "./outbox.ts";
 import { stateAt } from "../../history/state-at.ts";
 import type { World } from "../../ports/world.ts";
@@ -29,7 +28,7 @@ export async function confirmNoted(world: World, noted: NotedCommit): Promise<Co
   const from = statusOf(before.state);
   return {
     kind: "confirmed",
-    notifications: notificationsIn({ events, from, to: statusOf(foldAll(before.state, events)) }),
+    notifications: notificationsIn({ events, from, to: statusOf(world.kernel.foldAll(before.state, events)) }),
   };
 }
 

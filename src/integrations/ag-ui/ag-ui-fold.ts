@@ -2,8 +2,8 @@
  * What a run asks a human, as interrupts of AG-UI (ADR 0097), beside the segments of the AI SDK's stream. A pure fold of
  * the log: a segment that is streamed again has the interrupts that were open when it ended.
  */
+import { BUDGET } from "../../core/policy/extension.ts";
 import type { Json } from "../../core/json.ts";
-import { BUDGET } from "../../features/budget-extension/core.ts";
 import type { TimelineEntry } from "../../operations/views.ts";
 import { type UiSegment, type UiFold, addEntries, answerEntry, uiFold } from "../chat/ui-messages.ts";
 

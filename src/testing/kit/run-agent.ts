@@ -2,9 +2,11 @@
  * Runs an agent in memory from start to end, with the real engine and protocol. Processes die where the test says; the
  * next one goes on from the last checkpoint, as in production.
  */
+import { BUDGET } from "../../core/policy/extension.ts";
 import type * as z from "zod";
 import { seededRandom, virtualClock } from "../../adapters/memory/clock.ts";
 import { memorySecrets } from "../../adapters/memory/secrets.ts";
+import { withKernel } from "../../features/compose.ts";
 import { type MemoryWorld, memoryWorld } from "../../adapters/memory/world.ts";
 import type { LedgerEntry } from "../../codec/archive.ts";
 import type { GivenFile } from "../../codec/file.ts";
@@ -13,14 +15,13 @@ import type { LoadedAgent } from "../../engine/context/runner.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
 import type { Json } from "../../core/json.ts";
 import type { Status } from "../../core/phases.ts";
-import { BUDGET } from "../../features/budget-extension/core.ts";
 import type { ShownFile } from "../../operations/file-views.ts";
 import { checkedFiles } from "../../operations/files.ts";
 import { startRun } from "../../operations/start.ts";
 import { type OpenGate, type TimelineEntry, type UnknownCall, ledger, show, timeline } from "../../operations/views.ts";
 import type { OpenWait } from "../../operations/wait-views.ts";
 import type { Agent, ModelChoice } from "../../ports/agent.ts";
-import { readFile } from "../../features/files/stored.ts";
+import { readFile } from "../../history/files.ts";
 import { limitsFor } from "../../protocol/limits.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import { modelsOf } from "../../providers/model.ts";
@@ -174,12 +175,14 @@ class Course {
     const all = [this.#agent, ...agents.map((each) => this.#stands.replaced(each))].map((each) =>
       tellingAgent(each, options, (missing) => (this.#refused ??= missing)),
     );
-    this.#world = memoryWorld({
-      clock: this.#clock,
-      limits: limitsFor(BEAT_MS),
-      random: seededRandom("runAgent"),
-      secrets: memorySecrets(secrets),
-    });
+    this.#world = withKernel(
+      memoryWorld({
+        clock: this.#clock,
+        limits: limitsFor(BEAT_MS),
+        random: seededRandom("runAgent"),
+        secrets: memorySecrets(secrets),
+      }),
+    );
     for (const each of all) checkAgent(each, this.#world.limits);
     const loaded = all.map((each): [string, LoadedAgent] => [
       each.name,

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { kmsSealKeys } from "../../../src/adapters/aws/seal-keys.ts";
 import { isGenuine, vouchFor } from "../../../src/codec/voucher.ts";
 import { StoreUnreachable } from "../../../src/ports/world.ts";
-import { verify } from "../../../src/history/verify.ts";
+import { verify } from "../../../src/features/seals/verify.ts";
 import { ok, refusal } from "../../support/aws/aws-server.ts";
 import { useAwsServer } from "../../support/aws/aws-world.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";

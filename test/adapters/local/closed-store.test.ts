@@ -17,6 +17,7 @@ import { roomGiver } from "../../../src/adapters/local/store/give-back-room.ts";
 import { removalsOf } from "../../../src/adapters/local/store/removals.ts";
 import { agentFileOf, rememberAgentFile } from "../../../src/adapters/local/store/agent-files.ts";
 import { childrenOf, supervisorOf, takeSupervision } from "../../../src/adapters/local/store/processes.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { StoreClosed } from "../../../src/ports/store-errors.ts";
 import { StoreUnreachable } from "../../../src/ports/world.ts";
@@ -45,7 +46,8 @@ const failureOf = async (act: () => unknown): Promise<unknown> => {
   throw new Error("nothing was thrown");
 };
 
-const worldOf = (store: Store) => localWorld({ store, limits: limitsFor(3_000), telemetry: { record: () => {} } });
+const worldOf = (store: Store) =>
+  withKernel(localWorld({ store, limits: limitsFor(3_000), telemetry: { record: () => {} } }));
 const SELF = { pid: process.pid, startedAt: "now" };
 const OF = { run: RUN, born: BORN };
 

@@ -14,6 +14,7 @@ import { temporaryDir } from "../../process/fixtures/store.ts";
 import { beginRun, runnerOf, drive } from "../../support/harness/drive.ts";
 import { scriptedAgent } from "../../support/harness/harness.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { runCli } from "../../support/processes/cli-in-process.ts";
 
@@ -23,7 +24,7 @@ const PAGE_BYTES = 1_024;
 async function damaged() {
   const dir = temporaryDir();
   const store = openStore({ dir, create: true });
-  const world = localWorld({ store, limits: limitsFor(3_000), telemetry: { record: () => {} } });
+  const world = withKernel(localWorld({ store, limits: limitsFor(3_000), telemetry: { record: () => {} } }));
   const payload = await beginRun(world, scriptedAgent({}), {});
   await drive(runnerOf(world, scriptedAgent({})), payload);
   const { rootpage } = store.rows.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'runsByStatus'").get() as {

@@ -9,6 +9,7 @@ import { inspectStore } from "../../../src/adapters/local/inspection.ts";
 import { sqliteObjectStore } from "../../../src/adapters/local/store/object-store.ts";
 import { StoreDamaged } from "../../../src/adapters/local/store/store-errors.ts";
 import { sqliteRunTable } from "../../../src/adapters/local/store/run-table.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { memoryOf } from "../../../src/features/memory/stored.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
@@ -41,7 +42,7 @@ test("counts live runs and overdue runs", async () => {
 
 test("names memories that are nearly full, the fullest first, without what was forgotten or has expired", async () => {
   const store = temporaryStore();
-  const world = localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => {} } });
+  const world = withKernel(localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => {} } }));
   const fill = async (tenant: string, scope: string, count: number) => {
     const memory = memoryOf(world, { tenant, scope });
     for (let n = 0; n < count; n += 1) await memory.put({ id: `e${n}`, text: `fact ${n}` });

@@ -1,5 +1,6 @@
 /** Journals beside their rows: what each process reads, what damage is found, and what is left when a run has ended. */
 import { describe, expect, test } from "vitest";
+import { withKernel } from "../../../src/features/compose.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { checksum } from "../../../src/adapters/local/store/integrity.ts";
 import type { Store } from "../../../src/adapters/local/store/database.ts";
@@ -15,7 +16,7 @@ import { BORN, NOW, RUN, claim, commit, creation, open, temporaryStore } from ".
 import { rewriteText } from "../../support/runs/rewrite-text.ts";
 
 const tableOf = (store: Store) =>
-  localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => undefined } }).table;
+  withKernel(localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => undefined } })).table;
 
 const part = (fill: number) => [{ version: fill, epoch: fill, events: [] }];
 /** A journal of that many parts. */

@@ -7,6 +7,7 @@ import { makeLargeStore } from "../../../bench/large-store.ts";
 import { type Store, openStore } from "../../../src/adapters/local/store/database.ts";
 import { inspectStore } from "../../../src/adapters/local/inspection.ts";
 import { removalsOf } from "../../../src/adapters/local/store/removals.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { resolveRun } from "../../../src/cli/commands/runs.ts";
 import { scriptedAgent } from "../../support/harness/harness.ts";
@@ -43,7 +44,7 @@ const FAMILY = { parent: `${TENANT}-${"b".repeat(26)}`, key: "order-17" };
 /** Adds a run with a key, and a child of another one. */
 async function addFamily(dir: string): Promise<void> {
   const store = openStore({ dir, create: false, check: "worker" });
-  const world = localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => undefined } });
+  const world = withKernel(localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => undefined } }));
   const of = { agent: scriptedAgent({}), input: {}, tenant: TENANT };
   const parent = { run: FAMILY.parent, born: "a" };
   const begun = [
@@ -59,7 +60,7 @@ async function readIn(access: (on: { store: Store; world: World; size: number })
   const bytes: number[] = [];
   for (const size of SIZES) {
     const store = openStore({ dir: dirOf(size), create: false, check: "worker" });
-    const world = localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => undefined } });
+    const world = withKernel(localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => undefined } }));
     bytes.push(await bytesRead(() => access({ store, world, size })));
     store.close();
   }
@@ -163,7 +164,7 @@ test("the clean-up of a removed run reads as much, however many others wait for 
 
 test("the clean-ups of one task wait for no disk, and take at most 25 statements a run", async () => {
   const store = openStore({ dir: dirOf(1_000), create: false, check: "worker" });
-  const world = localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => undefined } });
+  const world = withKernel(localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => undefined } }));
   const removals = removalsOf(store);
   const due = removals.due(Date.now(), 50);
   expect(due).toHaveLength(50);

@@ -1,5 +1,6 @@
 /** Rows that a process remembers: it returns what the store has, also when another process or damage changed it. */
 import { expect, test } from "vitest";
+import { withKernel } from "../../../src/features/compose.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { RowDamaged } from "../../../src/codec/row.ts";
 import type { Store } from "../../../src/adapters/local/store/database.ts";
@@ -9,7 +10,7 @@ import { COMMIT } from "../../../src/protocol/row-commit.ts";
 import { NOW, RUN, claim, commit, creation, open, temporaryStore } from "../../process/fixtures/store.ts";
 
 const tableOf = (store: Store) =>
-  localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => undefined } }).table;
+  withKernel(localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => undefined } })).table;
 
 /** A run that one process has claimed and committed, and another process on the same store. */
 async function committed() {

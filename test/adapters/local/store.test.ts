@@ -12,6 +12,7 @@ import { sqliteObjectStore } from "../../../src/adapters/local/store/object-stor
 import { identityOf, isAlive, killIfAlive } from "../../../src/adapters/local/process-identity.ts";
 import { StoreReplaced } from "../../../src/adapters/local/store/store-errors.ts";
 import { StoreInvalid, StoreTooNew } from "../../../src/ports/store-errors.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import { StoreUnreachable } from "../../../src/ports/world.ts";
@@ -229,7 +230,7 @@ describe("openStore", () => {
     const [busy, store] = [open(dir), open(dir)];
     store.rows.exec("PRAGMA busy_timeout = 20");
     busy.rows.exec("BEGIN IMMEDIATE");
-    const world = localWorld({ store, limits: limitsFor(3_000), telemetry: { record: () => {} } });
+    const world = withKernel(localWorld({ store, limits: limitsFor(3_000), telemetry: { record: () => {} } }));
     const failure = await world.table.create(creation()).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(StoreUnreachable);
     expect((failure as Error).message).toMatch(/another process kept it busy/);
@@ -284,7 +285,9 @@ describe("objects", () => {
 });
 
 it("the world uses the clock, the random numbers and the hash of this machine", async () => {
-  const world = localWorld({ store: temporaryStore(), limits: limitsFor(3_000), telemetry: { record: () => {} } });
+  const world = withKernel(
+    localWorld({ store: temporaryStore(), limits: limitsFor(3_000), telemetry: { record: () => {} } }),
+  );
   const times = [Date.now(), world.clock.now(), Date.now()];
   expect(times.toSorted((one, other) => one - other)).toEqual(times);
   expect(world.random.hex()).toMatch(/^[0-9a-f]{64}$/);

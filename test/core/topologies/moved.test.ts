@@ -1,9 +1,9 @@
 /** What a move of a topology changes in the state: the progress, the phase, and what the model sees. */
+import { fold, foldAll } from "../../../src/features/compose.ts";
 import { expect, test } from "vitest";
 import type { EventOf } from "../../../src/core/event.ts";
 import { messagesOfSection, visibleMessages } from "../../../src/core/policy/window.ts";
 import { applyCrack } from "../../../src/core/topologies/moved.ts";
-import { fold, foldAll } from "../../../src/core/transition.ts";
 import {
   AT,
   IN_PHASE,

@@ -1,6 +1,7 @@
 /** Store calls of an invocation that are not answered in time. */
 import { expect, test } from "vitest";
 import { seededRandom, virtualClock } from "../../../src/adapters/memory/clock.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { memoryWorld } from "../../../src/adapters/memory/world.ts";
 import { StoreTime } from "../../../src/engine/context/store-time.ts";
 import type { World } from "../../../src/ports/world.ts";
@@ -12,7 +13,7 @@ const LIMITS = limitsFor(6_000);
 /** An invocation that begins now, in a world whose objects are silent. */
 function beginInSilence() {
   const clock = virtualClock(NOW);
-  const memory = memoryWorld({ clock, limits: LIMITS, random: seededRandom("time") });
+  const memory = withKernel(memoryWorld({ clock, limits: LIMITS, random: seededRandom("time") }));
   const asked: string[] = [];
   const silent = (key: string): Promise<never> => {
     asked.push(key);
@@ -65,7 +66,7 @@ test("what a process knows of secrets is known under the same port", () => {
 
 test("a record that a commit needs waits for a held store beyond the deadline, and not once its beat is over", async () => {
   const clock = virtualClock(NOW);
-  const memory = memoryWorld({ clock, limits: LIMITS, random: seededRandom("held") });
+  const memory = withKernel(memoryWorld({ clock, limits: LIMITS, random: seededRandom("held") }));
   let heldUntil = NOW + 3 * LIMITS.beatMs;
   const why = "process 7 holds it";
   const records: World["records"] = {

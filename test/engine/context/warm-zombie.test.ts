@@ -1,6 +1,6 @@
 /** A process that thaws with a state that nobody committed. */
 import { expect, test } from "vitest";
-import { verify } from "../../../src/history/verify.ts";
+import { verify } from "../../../src/features/seals/verify.ts";
 import { withCalls } from "../../../src/testing/decisions.ts";
 import { flushPromises } from "../../support/harness/chain-steps.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";

@@ -1,6 +1,7 @@
 /** Inbox items hold what senders wrote: they go as soon as it is committed, and are taken in only by who can redact them. */
 import { expect, test } from "vitest";
 import { virtualClock } from "../../../src/adapters/memory/clock.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { memoryWorld } from "../../../src/adapters/memory/world.ts";
 import type { Secrets } from "../../../src/ports/secrets.ts";
 import { StoreUnreachable } from "../../../src/ports/world.ts";
@@ -81,7 +82,7 @@ test("a message waits while secrets cannot be read, and is redacted when they ca
   };
   const secrets: Secrets = { get, declare: async () => {}, declared: async () => ["TOKEN"] };
   const { limits } = createChainHarness().world;
-  const world = memoryWorld({ clock, limits, secrets });
+  const world = withKernel(memoryWorld({ clock, limits, secrets }));
   const harness: Harness = { world, clock, wakes: [] };
   const agent = scriptedAgent({ reply: () => FINAL_REPLY });
   const { run } = await beginRun(world, agent, {});

@@ -1,7 +1,7 @@
 /** Releases in a world that keeps journals: which of them store a snapshot. */
 import { expect, test } from "vitest";
 import { FEW_BYTES, type StoredSizes } from "../../../src/ports/stored-sizes.ts";
-import { verify } from "../../../src/history/verify.ts";
+import { verify } from "../../../src/features/seals/verify.ts";
 import { beginRun, drive } from "../../support/harness/drive.ts";
 import { rowOf } from "../../support/harness/harness.ts";
 import { runBeats } from "../../support/runs/long-runs.ts";

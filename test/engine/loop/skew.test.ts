@@ -5,6 +5,7 @@
 import { describe, expect, test } from "vitest";
 import { journalPartsIn } from "../../../src/adapters/local/store/journal-parts.ts";
 import { type Stored, rowOf, storedRow } from "../../../src/adapters/local/store/row-text.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { canonical, compress, decompress, sha256 } from "../../../src/codec/canonical.ts";
 import { undamaged } from "../../../src/codec/row.ts";
@@ -24,7 +25,7 @@ import { redrive } from "../../../src/operations/redrive.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { sweep } from "../../../src/maintenance/sweep.ts";
-import { verify } from "../../../src/history/verify.ts";
+import { verify } from "../../../src/features/seals/verify.ts";
 import { temporaryStore } from "../../process/fixtures/store.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
 import { withUnknownFields, lostFields } from "../../support/states/unknown-fields.ts";
@@ -51,7 +52,7 @@ function inMemory(): SkewedRun {
 function embedded(): SkewedRun {
   const store = temporaryStore();
   const { world: memory, clock } = createHarness();
-  const world = localWorld({ store, clock, limits: memory.limits, telemetry: memory.telemetry });
+  const world = withKernel(localWorld({ store, clock, limits: memory.limits, telemetry: memory.telemetry }));
   const select = store.rows.prepare("SELECT row, journal, parts FROM runs WHERE run = ?");
   const update = store.rows.prepare("UPDATE runs SET row = ?, journal = ?, parts = NULL WHERE run = ?");
   const parts = journalPartsIn(store.rows);
@@ -88,7 +89,7 @@ async function writtenByNewer({ world, row, put }: SkewedRun, run: string): Prom
 }
 
 const stateOf = async ({ world, row }: SkewedRun, run: string) =>
-  (await load(world.objects, row(run), new SegmentCache())).state;
+  (await load(world, row(run), new SegmentCache())).state;
 
 const oneBeat = async (
   harness: SkewedRun,

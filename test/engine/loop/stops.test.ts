@@ -56,7 +56,7 @@ async function outcomeOf(agent: Agent, harness: Harness = createHarness()) {
   );
   const { run } = reply;
   const events = (await timeline(world, { run, after: 0 })) ?? [];
-  const { state } = await load(world.objects, rowOf(harness, run), new SegmentCache());
+  const { state } = await load(world, rowOf(harness, run), new SegmentCache());
   return { reply, shown: await show(world, run), events, state, calls: (await ledger(world, run)) ?? [] };
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { type ScriptedReply, pipeline, react, recordedModel, tool } from "../../../src/index.ts";
-import { exportRun } from "../../../src/history/export.ts";
+import { exportRun } from "../../../src/features/archive/export.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { diagnose } from "../../../src/operations/diagnose.ts";
 import { send } from "../../../src/operations/steer.ts";

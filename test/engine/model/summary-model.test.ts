@@ -8,7 +8,7 @@ import { type Conversation, type ScriptedReply, scriptedModel } from "../../../s
 import { receiptOf } from "../../../src/history/receipt.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
-import { verify } from "../../../src/history/verify.ts";
+import { verify } from "../../../src/features/seals/verify.ts";
 import {
   type SmallContextOptions,
   SUMMARY,
@@ -57,7 +57,7 @@ async function outcomeOf({ agent }: ReturnType<typeof smallContextAgent>) {
   const { run } = await beginRun(world, agent, {});
   await runForTime(harness, agent, HOUR);
   const events: readonly TimelineEntry[] = (await timeline(world, { run, after: 0 })) ?? [];
-  const { state } = await load(world.objects, rowOf(harness, run), new SegmentCache());
+  const { state } = await load(world, rowOf(harness, run), new SegmentCache());
   const rules = events.flatMap((event) => (event.kind === "RecoveryDecided" ? [event.rule] : []));
   const summaries = events.flatMap((event) => (event.kind === "Compacted" ? [event] : []));
   expect(await verify(world, { run })).toMatchObject({ findings: [] });

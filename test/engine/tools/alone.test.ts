@@ -1,5 +1,5 @@
 /** Calls of one reply run side by side, unless a tool says that its calls run alone: then one after another, in order. */
-import { gateIn } from "../../../src/features/approvals/core.ts";
+import { gateIn } from "../../../src/core/calls/held-calls.ts";
 import { describe, expect, test } from "vitest";
 import { OutcomeUnknown } from "../../../src/index.ts";
 import { decide } from "../../../src/operations/decide.ts";

@@ -1,5 +1,5 @@
 /** Business keys: an agent's own names for its deeds. One key is one deed, whoever asks for it and however often. */
-import { gateIn } from "../../../src/features/approvals/core.ts";
+import { gateIn } from "../../../src/core/calls/held-calls.ts";
 import { describe, expect, test } from "vitest";
 import type { Tool } from "../../../src/ports/agent.ts";
 import { SIZES } from "../../../src/codec/limits.ts";

@@ -1,7 +1,7 @@
 /** What a restored run does before the first attempt of a call, by its class and its key. */
 import { expect, test } from "vitest";
 import { startExecution } from "../../../src/engine/context/executions.ts";
-import { verify } from "../../../src/history/verify.ts";
+import { verify } from "../../../src/features/seals/verify.ts";
 import { decide } from "../../../src/operations/decide.ts";
 import { forkRun } from "../../../src/operations/fork.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";

@@ -5,9 +5,9 @@ import { childTool, defineAgent, react, scriptedModel, tool } from "../../../src
 import { readArchive } from "../../../src/codec/archive.ts";
 import type { Json } from "../../../src/core/json.ts";
 import { forkRefusal } from "../../../src/features/fork/core.ts";
-import { exportRun } from "../../../src/history/export.ts";
-import { type Recording, recordingIn, recordingOf } from "../../../src/history/recording.ts";
-import { replay } from "../../../src/history/replay.ts";
+import { exportRun } from "../../../src/features/archive/export.ts";
+import { type Recording, recordingIn, recordingOf } from "../../../src/features/archive/recording.ts";
+import { replay } from "../../../src/features/archive/replay.ts";
 import { stateAt } from "../../../src/history/state-at.ts";
 import { forkRun } from "../../../src/operations/fork.ts";
 import { purge } from "../../../src/operations/purge.ts";

@@ -1,12 +1,12 @@
 /** Gates in the core: what is asked, what a decision changes, and what a run owes as long as there is none. */
+import { nextCommands, foldAll } from "../../../src/features/compose.ts";
+import type { Command } from "../../../src/core/commands.ts";
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../../src/core/event.ts";
 import { gateId } from "../../../src/protocol/ids.ts";
 import { argsOf } from "../../../src/core/calls/ledger.ts";
 import { inline } from "../../../src/core/message.ts";
-import { type Command, nextCommands } from "../../../src/core/outstanding.ts";
 import type { State } from "../../../src/core/state.ts";
-import { foldAll } from "../../../src/core/transition.ts";
 import {
   AT,
   FAILURE,

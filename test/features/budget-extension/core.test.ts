@@ -1,11 +1,10 @@
 /** The question for more budget, as changes of the state: what waits for it, and what goes on. */
+import { nextCommands, foldAll } from "../../../src/features/compose.ts";
+import { extensionOf } from "../../../src/core/policy/extension.ts";
 import { gateNamed } from "../../../src/features/approvals/core.ts";
 import { describe, expect, test } from "vitest";
 import type { Grant } from "../../../src/core/policy/budget.ts";
 import type { EventOf } from "../../../src/core/event.ts";
-import { extensionOf } from "../../../src/features/budget-extension/core.ts";
-import { nextCommands } from "../../../src/core/outstanding.ts";
-import { foldAll } from "../../../src/core/transition.ts";
 import * as build from "../../support/states/states-and-events.ts";
 
 const { AT, GATE_UNTIL, stateAfter, budgetRequested, decided, startedEvent, view } = build;

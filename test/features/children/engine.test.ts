@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
-import { verify } from "../../../src/history/verify.ts";
+import { verify } from "../../../src/features/seals/verify.ts";
 import { add, NOTHING_SPENT } from "../../../src/core/policy/budget.ts";
 import { beginRun, createLocalHarness, drive, runnerOf } from "../../support/harness/drive.ts";
 import { createChainHarness, neverSettles, rowOf } from "../../support/harness/harness.ts";

@@ -2,13 +2,13 @@
  * Runs whose context is compacted while something of theirs is open: a gate, a question, an event that came early, child
  * runs, effects that may have to be undone. Each goes on in a process that knows nothing of it, and ends as it should.
  */
+import { fold } from "../../../src/features/compose.ts";
 import { expect, test } from "vitest";
 import type { Json } from "../../../src/core/json.ts";
 import type { Message } from "../../../src/core/message.ts";
-import { fold } from "../../../src/core/transition.ts";
 import { ledger, show } from "../../../src/operations/views.ts";
 import { send } from "../../../src/operations/steer.ts";
-import { verify } from "../../../src/history/verify.ts";
+import { verify } from "../../../src/features/seals/verify.ts";
 import { type promptOf, promptOfMessage } from "../../../src/engine/model/prompt.ts";
 import { type ScriptedReply, check } from "../../../src/index.ts";
 import type { History } from "../../simulation/history.ts";

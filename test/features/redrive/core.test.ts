@@ -1,7 +1,7 @@
 /** Which ends a redrive may take back: the transition refuses all others, whatever the operation checked before. */
+import { foldAll } from "../../../src/features/compose.ts";
 import { expect, test } from "vitest";
 import { applyRedrive } from "../../../src/features/redrive/core.ts";
-import { foldAll } from "../../../src/core/transition.ts";
 import { FAILURE, IN_PHASE, redriven as event, modelUnavailable } from "../../support/states/states-and-events.ts";
 
 test("reverses an end that infrastructure caused", () => {

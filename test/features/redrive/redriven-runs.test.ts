@@ -14,7 +14,7 @@ import { purge } from "../../../src/operations/purge.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
 import { redrive } from "../../../src/operations/redrive.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
-import { verify } from "../../../src/history/verify.ts";
+import { verify } from "../../../src/features/seals/verify.ts";
 import { AT } from "../../support/states/states-and-events.ts";
 import { type CrashLoopRun, createCrashLoopRun } from "../../support/runs/crash-loop-run.ts";
 import { replyWithCalls, sideEffectAgent } from "../../support/agents/side-effect-agent.ts";

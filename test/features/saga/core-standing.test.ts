@@ -1,10 +1,10 @@
 /** Which effects of an attempt stand, of which the engine and the operator are told the same. */
+import { foldAll } from "../../../src/features/compose.ts";
 import { describe, expect, test } from "vitest";
 import type { Effect } from "../../../src/core/calls/effects.ts";
 import type { Event } from "../../../src/core/event.ts";
 import { type CallFacts, effectsThatStand } from "../../../src/features/saga/core-standing.ts";
 import type { State } from "../../../src/core/state.ts";
-import { foldAll } from "../../../src/core/transition.ts";
 import {
   stateAfter,
   abortDecided,

@@ -8,7 +8,7 @@ import { reconcile } from "../../../src/operations/reconcile.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import type { Runner } from "../../../src/engine/context/runner.ts";
 import { budgetFrom } from "../../../src/sdk/budget.ts";
-import { verify } from "../../../src/history/verify.ts";
+import { verify } from "../../../src/features/seals/verify.ts";
 import { gatesOf } from "../../support/agents/approval-agent.ts";
 import {
   type PlannedCall,

@@ -6,7 +6,7 @@ import { isGenuine, sealKeyIn, vouchFor } from "../../../src/codec/voucher.ts";
 import type { Row } from "../../../src/protocol/row.ts";
 import { NO_SEAL_KEYS, type SealKeys } from "../../../src/ports/seal-keys.ts";
 import { show } from "../../../src/operations/views.ts";
-import { verify } from "../../../src/history/verify.ts";
+import { verify } from "../../../src/features/seals/verify.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
 import { recordObjectCalls } from "../../support/runs/long-runs.ts";
 import {

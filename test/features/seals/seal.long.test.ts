@@ -7,7 +7,7 @@ import type { World } from "../../../src/ports/world.ts";
 import { CommitCache } from "../../../src/history/commits.ts";
 import { ledger, timeline } from "../../../src/operations/views.ts";
 import { send } from "../../../src/operations/steer.ts";
-import { verify } from "../../../src/history/verify.ts";
+import { verify } from "../../../src/features/seals/verify.ts";
 import { messageReceived } from "../../support/states/states-and-events.ts";
 import { attemptBeat, beginRun, drive, killableWorld, runnerOf } from "../../support/harness/drive.ts";
 import { runBeats, longRunAgent, recordObjectCalls } from "../../support/runs/long-runs.ts";

@@ -1,14 +1,9 @@
 /** A run that waits for a version of its agent: which answer lets it go on, and how often. */
+import { fold } from "../../../src/features/compose.ts";
+import { applyAgentChange, holdForAgent, holdForOperator, upgradesOf } from "../../../src/core/policy/holds.ts";
 import { expect, test } from "vitest";
-import {
-  acceptUpgradeIn,
-  applyAgentChange,
-  holdForAgent,
-  holdForOperator,
-  upgradesOf,
-} from "../../../src/features/upgrades/core.ts";
+import { acceptUpgradeIn } from "../../../src/features/upgrades/core.ts";
 import { withChangedIntrinsic } from "../../../src/core/policy/changed-intrinsics.ts";
-import { fold } from "../../../src/core/transition.ts";
 import { IN_PHASE, startedEvent } from "../../support/states/states-and-events.ts";
 
 const asking = () => holdForAgent(IN_PHASE.AwaitingLLM(), { kind: "upgrade", to: "2" });

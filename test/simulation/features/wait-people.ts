@@ -2,7 +2,7 @@
  * Who ends the waits of a history: people who answer questions, and services that signal events. Each sends the same
  * input until it is acknowledged. Some send what does not fit, some come too late, and some signal too early.
  */
-import { waitIn } from "../../../src/features/waits/core.ts";
+import { waitIn } from "../../../src/core/calls/held-calls.ts";
 import { hasEnded } from "../../../src/protocol/row.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";
@@ -81,7 +81,7 @@ function note(sim: Sim, input: WaitInput): void {
 async function chosen(sim: Sim, world: World, run: string): Promise<Draft | null> {
   const row = await world.table.read(run, world.clock.now());
   if (row === null || hasEnded(row)) return null;
-  const { state } = await load(world.objects, row, new SegmentCache());
+  const { state } = await load(world, row, new SegmentCache());
   const open = state.open.flatMap((each) => {
     const wait = waitIn(each);
     return wait === undefined || wait.for === "time" || wait.given !== undefined ? [] : [{ call: each.call, wait }];

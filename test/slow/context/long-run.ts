@@ -9,6 +9,7 @@ import { z } from "zod";
 import { counting, nothing } from "../../../bench/counting.ts";
 import { newRunner } from "../../../bench/perform-beats.ts";
 import { openStore } from "../../../src/adapters/local/store/database.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { canonical } from "../../../src/codec/canonical.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";
@@ -98,7 +99,7 @@ async function main(name: string, marks: readonly number[]): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), "cairn-long-run-"));
   const store = openStore({ dir, create: true });
   const counted = nothing();
-  const local = localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => undefined } });
+  const local = withKernel(localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => undefined } }));
   const world = counting(name === "local" ? local : { ...local, sizes: FEW_REQUESTS }, counted);
   const { agent, seen } = longRun(marks.at(-1) ?? 0);
   const runner = newRunner(world, agent);
@@ -143,7 +144,7 @@ async function cold(world: World, run: string, counted: { readonly gets: number 
   const row = await world.table.read(run, Date.now());
   if (row === null) throw new Error("the run is gone");
   const before = counted.gets;
-  const { state } = await load(world.objects, row, new SegmentCache());
+  const { state } = await load(world, row, new SegmentCache());
   const { messages } = state;
   return {
     coldReads: counted.gets - before,

@@ -1,12 +1,12 @@
 /** Plays a plan: the processes of a history and what happens to them. */
-import { gateIn } from "../../../src/features/approvals/core.ts";
+import { upgradesOf } from "../../../src/core/policy/holds.ts";
+import { extensionOf } from "../../../src/core/policy/extension.ts";
+import { gateIn } from "../../../src/core/calls/held-calls.ts";
 import { CommitCache } from "../../../src/history/commits.ts";
 import type { VirtualClock } from "../../../src/adapters/memory/clock.ts";
 import type { MemoryWorld } from "../../../src/adapters/memory/world.ts";
 import { modelsOf } from "../../../src/providers/model.ts";
 import type { Grant } from "../../../src/core/policy/budget.ts";
-import { extensionOf } from "../../../src/features/budget-extension/core.ts";
-import { upgradesOf } from "../../../src/features/upgrades/core.ts";
 import type { TaskResult } from "../../../src/protocol/chain.ts";
 import type { Incarnation } from "../../../src/protocol/row.ts";
 import type { RunTask } from "../../../src/ports/tasks.ts";
@@ -256,7 +256,7 @@ export class CrashHarness {
   async askPerson(run: string): Promise<boolean> {
     const row = this.world.store.rows.get(run);
     if (row === undefined || (row.status !== "blocked" && row.status !== "waiting")) return false;
-    const { state } = await load(this.world.objects, row, new SegmentCache());
+    const { state } = await load(this.world, row, new SegmentCache());
     const { lack, questions } = upgradesOf(state);
     if (lack?.kind === "upgrade" && !this.#said.has(`upgrade ${questions}`)) return this.#accept(run, questions);
     if (await giveInput({ run, state, said: this.#said, act: (work) => this.#outsider(work) })) return true;

@@ -4,6 +4,7 @@
  * draws lots, and time passes only when nobody can do anything else.
  */
 import { seededRandom, virtualClock } from "../../../src/adapters/memory/clock.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { type MemoryWorld, memoryWorld } from "../../../src/adapters/memory/world.ts";
 import { FEW_BYTES } from "../../../src/ports/stored-sizes.ts";
 import type { Json } from "../../../src/core/json.ts";
@@ -56,7 +57,7 @@ export async function playScene(plan: Plan = {}): Promise<PlayedHistory> {
   const parks = plan.sleeps === true ? { openParkMs: SWEEP_MS } : {};
   const claims = { chainClaimsMax: 3, beatsPerInvocation: plan.dialled ?? 1, ...parks };
   const limits = limitsFor(BEAT_MS, { settleMs: SETTLE_MS, skewMs: 200, rescueMs: 1_000, ...claims });
-  const plain = memoryWorld({ clock, limits, random: seededRandom("scene"), sizes: SHORT_JOURNALS });
+  const plain = withKernel(memoryWorld({ clock, limits, random: seededRandom("scene"), sizes: SHORT_JOURNALS }));
   const rows: Row[] = [];
   const keyless: Row[] = [];
   watchRows(plain, (row, isKeyless) => {

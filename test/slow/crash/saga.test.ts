@@ -4,7 +4,7 @@
  */
 import { expect, test } from "vitest";
 import { timeline } from "../../../src/operations/views.ts";
-import { verify } from "../../../src/history/verify.ts";
+import { verify } from "../../../src/features/seals/verify.ts";
 import { assertNoViolations } from "../../support/gate/safety.ts";
 import { everyFault, everyZombie, inWords, wrongWith } from "./enumerate.ts";
 import { playScene } from "./play.ts";

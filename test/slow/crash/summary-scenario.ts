@@ -2,12 +2,12 @@
  * The scenario of summaries: a run reads and books on, and a model of its own summarises its context twice. That model
  * answers, or it answers once and its provider is down from then on.
  */
+import { fold } from "../../../src/features/compose.ts";
 import { z } from "zod";
 import { canonical, sha256 } from "../../../src/codec/canonical.ts";
 import type { Spent } from "../../../src/core/policy/budget.ts";
 import { type Price, microUsdOf } from "../../../src/core/policy/price.ts";
 import { indexOf } from "../../../src/core/policy/window.ts";
-import { fold } from "../../../src/core/transition.ts";
 import { estimatedCost } from "../../../src/engine/context/unaccounted-model-calls.ts";
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import { type Conversation, type ScriptedReply, defineAgent, scriptedModel, tool } from "../../../src/index.ts";

@@ -2,7 +2,7 @@
  * The scenario of waits: one reply waits for a human's answer, an event, a time and an event that never comes, beside a
  * call that works; the next one waits for an event that came before. A person answers and signals as soon as they can.
  */
-import { waitIn } from "../../../src/features/waits/core.ts";
+import { waitIn } from "../../../src/core/calls/held-calls.ts";
 import { z } from "zod";
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import type { State } from "../../../src/core/state.ts";

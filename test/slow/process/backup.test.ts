@@ -19,6 +19,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { openStore } from "../../../src/adapters/local/store/database.ts";
 import { childrenOf, supervisorOf } from "../../../src/adapters/local/store/processes.ts";
 import { show } from "../../../src/operations/views.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
 import { assertSafety, requireEvent } from "../../support/gate/safety.ts";
@@ -47,7 +48,7 @@ function harnessAt(dir: string, of: ProcessHarness): ProcessHarness {
   onTestFinished(() => store.close());
   const { limits, telemetry } = of.world;
   symlinkSync(join(of.dir, "other-side.sqlite"), join(dir, "other-side.sqlite"));
-  return { ...of, dir, store, world: localWorld({ store, limits, telemetry }) };
+  return { ...of, dir, store, world: withKernel(localWorld({ store, limits, telemetry })) };
 }
 
 /** Writes bytes into the file until its check must find them. */

@@ -13,7 +13,7 @@ import { rememberAgentFile } from "../../../src/adapters/local/store/agent-files
 import type { Json } from "../../../src/core/json.ts";
 import type { State } from "../../../src/core/state.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";
-import { verify } from "../../../src/history/verify.ts";
+import { verify } from "../../../src/features/seals/verify.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import type { FaultPoint } from "../../../src/ports/fault-point.ts";
 import type { World } from "../../../src/ports/world.ts";
@@ -129,7 +129,7 @@ async function uninterrupted(recovery: Recovery, order: Order) {
     passed.add(textOf(point));
     const row = await world.table.read(payload.run, Date.now());
     if (row === null || !isFirst) return;
-    if (recovers((await load(world.objects, row, new SegmentCache())).state)) points.push(point);
+    if (recovers((await load(world, row, new SegmentCache())).state)) points.push(point);
   };
   const observed = runnerOf(worldWithFaultPoints(world, note), [agentWithFaultPoints(agent, note), ...others]);
   let reply = await drive(observed, payload);

@@ -9,6 +9,7 @@ import { drivenStore } from "../../../src/adapters/local/store/driven-store.ts";
 import { isAlive } from "../../../src/adapters/local/process-identity.ts";
 import { sqliteRunTable } from "../../../src/adapters/local/store/run-table.ts";
 import { startSupervisor } from "../../../src/workers/supervisor.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import { COMMIT } from "../../../src/protocol/row-commit.ts";
@@ -74,13 +75,18 @@ describe("a run whose retention expired", () => {
   it("is removed with its items, objects and executions at a poll of the supervisor, and the file shrinks", async () => {
     const store = temporaryStore();
     const telemetry = { record: () => undefined };
-    const kept = localWorld({
-      store,
-      limits: limitsFor(LIMITS.longBeatMs, { retentionMs: 1_000 * HOUR_MS }),
-      telemetry,
-    });
+    const kept = withKernel(
+      localWorld({
+        store,
+        limits: limitsFor(LIMITS.longBeatMs, { retentionMs: 1_000 * HOUR_MS }),
+        telemetry,
+      }),
+    );
     const limits = limitsFor(LIMITS.longBeatMs);
-    const [big, small] = [await talkative(localWorld({ store, limits, telemetry }), 8), await talkative(kept, 1)];
+    const [big, small] = [
+      await talkative(withKernel(localWorld({ store, limits, telemetry })), 8),
+      await talkative(kept, 1),
+    ];
     store.rows.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     const [before, full] = [rowsOf(store, small), fileBytes(store)];
     expect(rowsOf(store, big)).toMatchObject({ runs: 1, seen: 1, executions: 1, removed: 0 });

@@ -1,5 +1,5 @@
 /** An agent whose calls need approval, and what an operator sees and decides at their gates. */
-import { gateIn } from "../../../src/features/approvals/core.ts";
+import { gateIn } from "../../../src/core/calls/held-calls.ts";
 import { z } from "zod";
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import type { Json } from "../../../src/core/json.ts";
@@ -75,7 +75,7 @@ export const toolResultsOf = async (harness: Harness, run: string) =>
 export async function stateOf(world: World, run: string): Promise<State> {
   const row = await world.table.read(run, world.clock.now());
   if (row === null) throw new Error(`${run} is gone`);
-  return (await load(world.objects, row, new SegmentCache())).state;
+  return (await load(world, row, new SegmentCache())).state;
 }
 
 export const gatesOf = async (world: World, run: string): Promise<readonly Gate[]> =>

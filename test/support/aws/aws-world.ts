@@ -1,6 +1,7 @@
 /** The AWS world of a test file whose services are a scripted server. */
 import { afterAll, afterEach, beforeAll, beforeEach, vi } from "vitest";
 import { awsClients } from "../../../src/adapters/aws/clients.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { awsWorld } from "../../../src/adapters/aws/world.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
@@ -31,8 +32,10 @@ export function useAwsServer(): Omit<AwsServer, "close"> {
 
 /** A world at that address. `requestMs`: how long a request may take; by default longer than on a busy machine. */
 export const awsWorldAt = (endpoint: string, requestMs = 60_000): World =>
-  awsWorld({
-    ...{ table: "runs", bucket: "payloads", machine: MACHINE, limits: limitsFor(60_000) },
-    telemetry: { record: () => undefined },
-    clients: awsClients({ endpoint, requestMs }),
-  });
+  withKernel(
+    awsWorld({
+      ...{ table: "runs", bucket: "payloads", machine: MACHINE, limits: limitsFor(60_000) },
+      telemetry: { record: () => undefined },
+      clients: awsClients({ endpoint, requestMs }),
+    }),
+  );

@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { sqliteChain } from "../../../src/adapters/local/chain.ts";
 import { type Store, openStore } from "../../../src/adapters/local/store/database.ts";
 import { executionsOf } from "../../../src/adapters/local/store/executions.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { type VirtualClock, seededRandom, virtualClock } from "../../../src/adapters/memory/clock.ts";
 import { SegmentCache } from "../../../src/history/load.ts";
@@ -73,7 +74,7 @@ function machineIn(
   const store = openStore({ dir, create: of.create });
   const clock = virtualClock(of.create ? AT : AT + 3_600_000);
   const limits = { ...limitsFor(3_000, { settleMs: 20, skewMs: 20 }), beatsPerInvocation: of.beatsPerInvocation };
-  const bare = localWorld({ store, limits, telemetry: { record: () => {} } });
+  const bare = withKernel(localWorld({ store, limits, telemetry: { record: () => {} } }));
   const random = seededRandom(of.create ? "before" : "after");
   return {
     store,

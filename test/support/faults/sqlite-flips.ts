@@ -3,6 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type OpenOptions, type Store, openStore, reaching } from "../../../src/adapters/local/store/database.ts";
 import { executionsOf } from "../../../src/adapters/local/store/executions.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { seededRandom, virtualClock } from "../../../src/adapters/memory/clock.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
@@ -15,7 +16,7 @@ import { limitsFor } from "../../../src/protocol/limits.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { show } from "../../../src/operations/views.ts";
 import { send } from "../../../src/operations/steer.ts";
-import { verify } from "../../../src/history/verify.ts";
+import { verify } from "../../../src/features/seals/verify.ts";
 import { temporaryDir } from "../../process/fixtures/store.ts";
 import { AT } from "../states/states-and-events.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../harness/drive.ts";
@@ -38,7 +39,7 @@ function enter(dir: string, how: Omit<OpenOptions, "dir">): OpenStore {
   const store = openStore({ dir, ...how });
   const clock = virtualClock(create ? AT : AT + 3_600_000);
   const limits = limitsFor(3_000, { settleMs: 20, skewMs: 20 });
-  const bare = localWorld({ store, limits, telemetry: { record: () => {} } });
+  const bare = withKernel(localWorld({ store, limits, telemetry: { record: () => {} } }));
   return { store, world: { ...bare, clock, random: seededRandom(create ? "scene" : "later") } };
 }
 

@@ -116,7 +116,7 @@ export async function claimAndLoad(
   );
   if (claimed.kind !== "granted") throw new Error(`not granted: ${claimed.kind}`);
   const segments = new SegmentCache();
-  const loaded = await load(world.objects, claimed.row, segments);
+  const loaded = await load(world, claimed.row, segments);
   const invocation = { deadline, drain: new AbortController().signal };
   const state = { ...loaded.state, restart: of.restart };
   return new ActiveRun({ world, invocation, loaded: { ...loaded, state }, segments, commits: new CommitCache() });

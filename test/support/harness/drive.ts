@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../../src/adapters/local/clock.ts";
 import { openStore } from "../../../src/adapters/local/store/database.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { type VirtualClock, virtualClock } from "../../../src/adapters/memory/clock.ts";
 import type { MemoryWorld } from "../../../src/adapters/memory/world.ts";
@@ -59,7 +60,7 @@ function openHarness(limits: Limits, clock: Clock): Omit<LocalHarness, "clock"> 
   });
   const records: TelemetryRecord[] = [];
   const telemetry = { record: (record: TelemetryRecord) => void records.push(record) };
-  return { dir, world: localWorld({ store, clock, limits, telemetry }), records };
+  return { dir, world: withKernel(localWorld({ store, clock, limits, telemetry })), records };
 }
 
 /** Lets time pass by that much, timer after timer, each once the work before it has set its timers. */

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { type VirtualClock, seededRandom, virtualClock } from "../../../src/adapters/memory/clock.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { type MemoryWorld, memoryWorld } from "../../../src/adapters/memory/world.ts";
 import type { Agent, Tool, ToolContext } from "../../../src/ports/agent.ts";
 import type { Probe } from "../../../src/ports/agent.ts";
@@ -34,7 +35,7 @@ export interface Harness {
 export function createChainHarness(change: Partial<Limits> = {}): Harness {
   const clock = virtualClock(AT);
   const limits = limitsFor(BEAT_MS, { settleMs: SETTLE_MS, skewMs: SKEW_MS, ...change });
-  const memory = memoryWorld({ clock, limits, random: seededRandom("stage") });
+  const memory = withKernel(memoryWorld({ clock, limits, random: seededRandom("stage") }));
   const wakes: string[] = [];
   const wake: World["chain"]["wake"] = async (token) => {
     wakes.push(token);

@@ -39,6 +39,7 @@ export const memoryPorts = (store: MemoryStore): Ports => ({
 
 type Local =
   | "clock"
+  | "kernel"
   | "random"
   | "telemetry"
   | "secrets"

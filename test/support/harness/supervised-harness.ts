@@ -3,6 +3,7 @@
  * process, one after another, and time passes only when none is ready.
  */
 import { virtualClock } from "../../../src/adapters/memory/clock.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { memoryWorld } from "../../../src/adapters/memory/world.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
@@ -32,7 +33,7 @@ export function createSupervisedHarness(change: Partial<Limits> = {}): Supervise
   const record = (each: TelemetryRecord): void => {
     if (each.level === "alarm") alarms.push(each);
   };
-  return { world: memoryWorld({ clock, limits, telemetry: { record } }), clock, wakes: [], alarms };
+  return { world: withKernel(memoryWorld({ clock, limits, telemetry: { record } })), clock, wakes: [], alarms };
 }
 
 /** An invocation that starts now. */

@@ -10,6 +10,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as elapse } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
 import { type Store, openStore } from "../../../src/adapters/local/store/database.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import type { World } from "../../../src/ports/world.ts";
@@ -42,7 +43,7 @@ export function createProcessHarness(
     rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
   });
   const limits = limitsFor(3_000);
-  const world = localWorld({ store, limits, telemetry: { record: () => undefined } });
+  const world = withKernel(localWorld({ store, limits, telemetry: { record: () => undefined } }));
   return { dir, store, atEnd, world, env: { CAIRN_BEAT_SECONDS: "3", TRAVEL_PACE: "0", ...env } };
 }
 

@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { seededRandom, type VirtualClock, virtualClock } from "../../../src/adapters/memory/clock.ts";
 import { memoryStore, type MemoryStore } from "../../../src/adapters/memory/tables.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { type MemoryWorld, memoryWorld } from "../../../src/adapters/memory/world.ts";
 import { type Conversation, type ScriptedReply, childTool, defineAgent, scriptedModel } from "../../../src/index.ts";
 import type { Json } from "../../../src/core/json.ts";
@@ -54,7 +55,7 @@ export function createScene(seed: string): Scene {
   const clock = virtualClock(AT);
   const limits = limitsFor(BEAT_MS, { settleMs: SETTLE_MS, skewMs: SKEW_MS });
   const random = seededRandom(seed);
-  const world = memoryWorld({ clock, limits, random });
+  const world = withKernel(memoryWorld({ clock, limits, random }));
   const scene: Scene = {
     ...{ services, clock, harness: { world, clock, wakes: [] }, hasRestored: false },
     agents: [clerk("clerk", services, () => scene), clerk("daily", services, () => scene), boss(() => scene)],
@@ -161,7 +162,7 @@ export async function restoreFrom(scene: Scene, backup: MemoryStore, parts: Rest
     for (const [key, at] of lost.putAt) store.putAt.set(key, at);
   }
   clock.moveTo(clock.now() + BEAT_MS + SKEW_MS);
-  const world: MemoryWorld = memoryWorld({ clock, limits, random, store });
+  const world: MemoryWorld = withKernel(memoryWorld({ clock, limits, random, store }));
   scene.harness = { world, clock, wakes: [] };
   scene.hasRestored = true;
   const { runs, held } = await fenceRestored(world);

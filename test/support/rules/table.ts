@@ -40,7 +40,7 @@ export const RULES: readonly rules.Rule[] = [
       ["src/features/waits/core-x.ts", 'import { endWait } from "./engine.ts";'],
       ["src/features/waits/engine.ts", 'import { startRun } from "../../operations/start.ts";'],
       ["src/adapters/local/x.ts", 'import { waitIn } from "../../features/waits/core.ts";'],
-      ["src/core/transition.ts", "export const x = 1;"],
+      ["src/engine/model/topology.ts", "export const x = 1;"],
     ],
     spares: [
       [CORE, 'import { ensure } from "./invariant.ts";'],

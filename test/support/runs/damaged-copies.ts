@@ -1,10 +1,11 @@
 /** A long run that died during a beat, and copies of it with damaged objects or a damaged row. */
 import { type MemoryStore, memoryStore } from "../../../src/adapters/memory/tables.ts";
+import { withKernel } from "../../../src/features/compose.ts";
 import { type MemoryWorld, memoryWorld } from "../../../src/adapters/memory/world.ts";
 import { canonical, compress, decompress, sha256 } from "../../../src/codec/canonical.ts";
 import { type Snapshot, decodeSnapshot } from "../../../src/codec/snapshot.ts";
 import type { Row } from "../../../src/protocol/row.ts";
-import { verify } from "../../../src/history/verify.ts";
+import { verify } from "../../../src/features/seals/verify.ts";
 import { beginRun, runnerOf } from "../harness/drive.ts";
 import { runBeats, longRunAgent } from "./long-runs.ts";
 import { dieInTool, createHarness } from "../harness/harness.ts";
@@ -45,7 +46,7 @@ export class DamagedCopy {
     for (const [name, row] of store.rows) this.store.rows.set(name, structuredClone(row));
     for (const [key, bytes] of store.objects) this.store.objects.set(key, Uint8Array.from(bytes));
     const { limits, clock } = createHarness().world;
-    this.world = memoryWorld({ limits, clock, store: this.store });
+    this.world = withKernel(memoryWorld({ limits, clock, store: this.store }));
   }
 
   get row(): Row {

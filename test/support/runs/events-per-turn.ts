@@ -3,9 +3,9 @@
  * Whatever reads a history decodes it, and whatever answers with it encodes it, so a new operation is counted too.
  */
 import { onTestFinished } from "vitest";
-import { ACCEPTS } from "../../../src/core/accepts.ts";
+import { KERNEL } from "../../../src/features/compose.ts";
 
-const NAMES: ReadonlySet<string> = new Set(Object.keys(ACCEPTS));
+const NAMES: ReadonlySet<string> = new Set(Object.keys(KERNEL.rows));
 
 function eventsIn(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;

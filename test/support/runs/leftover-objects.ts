@@ -62,5 +62,5 @@ export const NO_LEFTOVERS = { rows: 0, objects: 0, messages: 0 };
 
 /** Throws if an object that the row references is missing. */
 export async function loadObjects({ world }: Harness, row: Row): Promise<Row> {
-  return (await load(world.objects, row, new SegmentCache())).row;
+  return (await load(world, row, new SegmentCache())).row;
 }

@@ -51,7 +51,7 @@ export async function recordChildren(
   const claim = { run, born: incarnation, chain, entry, owner: "starter", leaseUntil: now + 1_000, now };
   const claimed = await harness.world.table.decide(claim, CLAIM);
   if (claimed.kind !== "granted") throw new Error(claimed.kind);
-  const found = await load(harness.world.objects, claimed.row, new SegmentCache());
+  const found = await load(harness.world, claimed.row, new SegmentCache());
   const loaded = { ...found, state: { ...found.state, children: children.map(entryOf) } };
   const caches = { segments: new SegmentCache(), commits: new CommitCache() };
   const active = new ActiveRun({ world: harness.world, invocation: invocation(harness), loaded, ...caches });

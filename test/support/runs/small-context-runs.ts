@@ -4,7 +4,7 @@ import type { Payload } from "../../../src/protocol/chain.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
 import type { Runner } from "../../../src/engine/context/runner.ts";
-import { verify } from "../../../src/history/verify.ts";
+import { verify } from "../../../src/features/seals/verify.ts";
 import type { smallContextAgent } from "../agents/small-context-agent.ts";
 import { beginRun, drive, runnerOf } from "../harness/drive.ts";
 import { type Harness, advanceUntilSettled, rowOf, createHarness } from "../harness/harness.ts";
@@ -23,7 +23,7 @@ export async function outcomeOf({ agent }: Made, harness: Harness = createHarnes
     beginRun(world, agent, {}).then((payload) => untilItEnds(harness, runner, payload)),
   );
   const events = (await timeline(world, { run, after: 0 })) ?? [];
-  const { state } = await load(world.objects, rowOf(harness, run), new SegmentCache());
+  const { state } = await load(world, rowOf(harness, run), new SegmentCache());
   const kinds = events.map(({ kind }) => kind);
   const rules = events.flatMap((event) => (event.kind === "RecoveryDecided" ? [event.rule] : []));
   expect(await verify(world, { run })).toMatchObject({ findings: [] });

@@ -1,6 +1,7 @@
 /**
  * States, events and rows for tests: complete and valid, with changes only where a test needs them.
  */
+import { foldAll } from "../../../src/features/compose.ts";
 import { createHash } from "node:crypto";
 import type { Answer, Decision, Event, EventKind, EventOf, ReplyPart, Action } from "../../../src/core/event.ts";
 import type { Hash } from "../../../src/core/ids.ts";
@@ -11,8 +12,7 @@ import { type Phase, isAside } from "../../../src/core/phases.ts";
 import { type Row, newRow } from "../../../src/protocol/row.ts";
 import type { OpenCall, State } from "../../../src/core/state.ts";
 import { initialState } from "../../../src/engine/context/new-run.ts";
-import { ACCEPTS } from "../../../src/core/accepts.ts";
-import { foldAll } from "../../../src/core/transition.ts";
+import { KERNEL } from "../../../src/features/compose.ts";
 import { childEvent, continued, dispatched } from "../states/child-events.ts";
 import { detachedBegun, detachedEnded, detachedSubmitted } from "../states/detached-events.ts";
 import { chose, leftOut } from "../states/choice-events.ts";
@@ -25,7 +25,7 @@ export const RUN = `local-${"a".repeat(26)}`;
 export const BORN = "b".repeat(10);
 export const SHA = "0".repeat(64);
 
-export const EVENT_KINDS = Object.keys(ACCEPTS) as readonly EventKind[];
+export const EVENT_KINDS = Object.keys(KERNEL.rows) as readonly EventKind[];
 
 export const hash: Hash = (text) => createHash("sha256").update(text).digest("hex");
 

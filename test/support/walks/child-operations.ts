@@ -1,8 +1,9 @@
 /** The moves of an invocation that dispatches children, and of the children; see `moves.ts`. */
-import { type ChildCommand, childIn } from "../../../src/features/children/core.ts";
+import { childIn } from "../../../src/core/calls/held-calls.ts";
+import type { ChildCommand, Command } from "../../../src/core/commands.ts";
 import type { Event } from "../../../src/core/event.ts";
 import { NOTHING_SPENT } from "../../../src/core/policy/budget.ts";
-import type { Command, View } from "../../../src/core/outstanding.ts";
+import type { View } from "../../../src/core/outstanding.ts";
 import { inline } from "../../../src/core/message.ts";
 import type { State } from "../../../src/core/state.ts";
 import { AT, resulted } from "../states/states-and-events.ts";

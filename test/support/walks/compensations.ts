@@ -1,7 +1,8 @@
 /** The operations of an invocation that compensates a run; see `operations.ts`. */
+import type { Command } from "../../../src/core/commands.ts";
 import type { Event } from "../../../src/core/event.ts";
 import { inline } from "../../../src/core/message.ts";
-import type { Command, View } from "../../../src/core/outstanding.ts";
+import type { View } from "../../../src/core/outstanding.ts";
 import type { State } from "../../../src/core/state.ts";
 import { AT, FAILURE, decided, outcomeLost } from "../states/states-and-events.ts";
 import type { WalkOperation } from "./operation.ts";

@@ -1,6 +1,7 @@
 /** The moves of an invocation whose model is asynchronous; see `operations.ts`. */
+import type { Command } from "../../../src/core/commands.ts";
 import type { Event } from "../../../src/core/event.ts";
-import type { Command, View } from "../../../src/core/outstanding.ts";
+import type { View } from "../../../src/core/outstanding.ts";
 import { isModelOut } from "../../../src/core/policy/model-out.ts";
 import type { State } from "../../../src/core/state.ts";
 import { detachedBegun, detachedEnded, detachedSubmitted } from "../states/detached-events.ts";

@@ -1,18 +1,16 @@
 /** The next operations of an invocation, for the walks of `random-walks.ts`. */
-import { waitsForChildren } from "../../../src/features/children/core.ts";
-import { gateIn } from "../../../src/features/approvals/core.ts";
-import { type WaitCommand } from "../../../src/features/waits/core.ts";
-import { type ChildCommand } from "../../../src/features/children/core.ts";
+import { accepts, foldAll } from "../../../src/features/compose.ts";
+import { upgradesOf } from "../../../src/core/policy/holds.ts";
+import type { WaitCommand, ChildCommand, Command } from "../../../src/core/commands.ts";
+import { gateIn } from "../../../src/core/calls/held-calls.ts";
+import { waitsForChildren } from "../../../src/core/policy/ending.ts";
 import type { Event, ReplyPart } from "../../../src/core/event.ts";
 import { inline } from "../../../src/core/message.ts";
-import { type Command, type View, lacksTool } from "../../../src/core/outstanding.ts";
+import { type View, lacksTool } from "../../../src/core/outstanding.ts";
 import { isModelOut } from "../../../src/core/policy/model-out.ts";
 import type { State } from "../../../src/core/state.ts";
 import { waitsForEarlierCall } from "../../../src/core/calls/open-calls.ts";
-import { accepts } from "../../../src/core/accepts.ts";
-import { foldAll } from "../../../src/core/transition.ts";
 import { decideExpiry } from "../../../src/features/deadlines/core.ts";
-import { upgradesOf } from "../../../src/features/upgrades/core.ts";
 import { type WalkOperation, operation } from "./operation.ts";
 import { canCompact, compactionEvent } from "../states/compactions.ts";
 import { chose, leftOut, stopped } from "../states/choice-events.ts";

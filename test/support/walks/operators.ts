@@ -1,12 +1,12 @@
 /** What operators and deploys may do to a run at any time, for the walks of `random-walks.ts`. */
-import { gateIn } from "../../../src/features/approvals/core.ts";
+import { accepts } from "../../../src/features/compose.ts";
+import { upgradesOf } from "../../../src/core/policy/holds.ts";
+import { gateIn } from "../../../src/core/calls/held-calls.ts";
 import type { Event } from "../../../src/core/event.ts";
 import { heldTexts } from "../../../src/core/policy/model-out.ts";
 import type { View } from "../../../src/core/outstanding.ts";
 import { MENDS_NAMES } from "../../../src/core/policy/mends.ts";
-import { upgradesOf } from "../../../src/features/upgrades/core.ts";
 import type { State } from "../../../src/core/state.ts";
-import { accepts } from "../../../src/core/accepts.ts";
 import { multibyteText } from "../values/multibyte-text.ts";
 import { AT, answer, decided, decision, messageReceived } from "../states/states-and-events.ts";
 import { childAsides } from "./child-operations.ts";

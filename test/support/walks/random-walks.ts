@@ -3,13 +3,14 @@
  * might do next: it records an outcome of an outstanding command, commits, or dies and is followed
  * by another invocation. Like the runner, it runs a call only when no event is uncommitted.
  */
+import { nextCommands, transition } from "../../../src/features/compose.ts";
 import fc from "fast-check";
 import type { CommitRecord, Event } from "../../../src/core/event.ts";
 import type { Json } from "../../../src/core/json.ts";
-import { type View, nextCommands } from "../../../src/core/outstanding.ts";
+import { type View } from "../../../src/core/outstanding.ts";
 import { isTerminal } from "../../../src/core/phases.ts";
 import type { State } from "../../../src/core/state.ts";
-import { type Step as Outcome, transition } from "../../../src/core/transition.ts";
+import { type Step as Outcome } from "../../../src/core/transition.ts";
 import { AT, newState } from "../states/states-and-events.ts";
 
 import { operationsFor } from "./operations.ts";

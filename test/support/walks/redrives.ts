@@ -1,6 +1,7 @@
 /** Operations of an infrastructure failure and a redrive, for the walks of `random-walks.ts`. */
+import { failedFrom } from "../../../src/core/policy/infrastructure.ts";
 import type { Event, Failure } from "../../../src/core/event.ts";
-import { failedFrom, redriveRefusal } from "../../../src/features/redrive/core.ts";
+import { redriveRefusal } from "../../../src/features/redrive/core.ts";
 import type { State } from "../../../src/core/state.ts";
 import { AT, FAILURE, outcomeLost, redriven } from "../states/states-and-events.ts";
 

@@ -2,15 +2,15 @@
  * What operators may say of a run, as changes of its state and its row, and the walk of a run that was told so: the first
  * operation that an invocation may record for each command, until the run has ended.
  */
-import { gateIn } from "../../../src/features/approvals/core.ts";
+import { nextCommands, fold, foldAll } from "../../../src/features/compose.ts";
+import { upgradesOf } from "../../../src/core/policy/holds.ts";
+import { gateIn } from "../../../src/core/calls/held-calls.ts";
 import type { Event, MessageBody } from "../../../src/core/event.ts";
-import { type View, nextCommands } from "../../../src/core/outstanding.ts";
+import { type View } from "../../../src/core/outstanding.ts";
 import { PHASE_NAMES, type Phase, isTerminal } from "../../../src/core/phases.ts";
-import { upgradesOf } from "../../../src/features/upgrades/core.ts";
 import { inline } from "../../../src/core/message.ts";
 import { NOTHING_SPENT } from "../../../src/core/policy/budget.ts";
 import type { State } from "../../../src/core/state.ts";
-import { fold, foldAll } from "../../../src/core/transition.ts";
 import { withChildren } from "../states/child-events.ts";
 import {
   AT,

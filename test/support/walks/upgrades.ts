@@ -1,6 +1,6 @@
 /** An operator lets a run continue with another version of its agent; see `operations.ts`. */
+import { upgradesOf } from "../../../src/core/policy/holds.ts";
 import type { State } from "../../../src/core/state.ts";
-import { upgradesOf } from "../../../src/features/upgrades/core.ts";
 import { AT } from "../states/states-and-events.ts";
 import type { WalkOperation } from "./operation.ts";
 

@@ -1,8 +1,10 @@
 /** The moves of an invocation whose calls wait, and what comes from outside; see `operations.ts`. */
+import { waitIn } from "../../../src/core/calls/held-calls.ts";
+import type { WaitCommand, Command } from "../../../src/core/commands.ts";
 import type { Event } from "../../../src/core/event.ts";
-import { type WaitCommand, reasonToIgnore, waitIn } from "../../../src/features/waits/core.ts";
+import { reasonToIgnore } from "../../../src/features/waits/core.ts";
 import { inline } from "../../../src/core/message.ts";
-import type { Command, View } from "../../../src/core/outstanding.ts";
+import type { View } from "../../../src/core/outstanding.ts";
 import type { State } from "../../../src/core/state.ts";
 import type { AtLimit, Wait, WaitTerms } from "../../../src/core/wait.ts";
 import { AT, FAILURE, decided, resulted } from "../states/states-and-events.ts";

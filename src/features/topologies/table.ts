@@ -1,12 +1,12 @@
 /** The table of topologies. A new one is a module and one line here; a user's own comes with its agent (`module`). */
-import { DEBATE } from "../../features/topologies/debate/core.ts";
-import { HIERARCHICAL } from "../../features/topologies/hierarchical/core.ts";
-import { nesting } from "./nested.ts";
-import { ORCHESTRATOR } from "../../features/topologies/orchestrator/core.ts";
-import { PIPELINE } from "../../features/topologies/pipeline/core.ts";
-import { PLAN_EXECUTE } from "../../features/topologies/plan-execute/core.ts";
-import { REACT } from "./react.ts";
-import type { TopologyModule } from "./topology.ts";
+import { DEBATE } from "./debate/core.ts";
+import { HIERARCHICAL } from "./hierarchical/core.ts";
+import { nesting } from "../../core/topologies/nested.ts";
+import { ORCHESTRATOR } from "./orchestrator/core.ts";
+import { PIPELINE } from "./pipeline/core.ts";
+import { PLAN_EXECUTE } from "./plan-execute/core.ts";
+import { REACT } from "../../core/topologies/react.ts";
+import type { TopologyModule } from "../../core/topologies/topology.ts";
 
 const ROWS = new Map<string, TopologyModule>();
 

@@ -1,11 +1,11 @@
 /** The files of a run as objects: put before the commit that names them, and read by their digests. */
-import { Unreadable } from "../../codec/canonical.ts";
-import type { FileContent } from "../../core/file.ts";
-import { checkedFile } from "../../codec/file.ts";
-import type { Incarnation } from "../../protocol/row.ts";
-import type { ObjectStore } from "../../ports/object-store.ts";
-import { resolveAmbiguousPut } from "../../history/resolve-ambiguous-write.ts";
-import { fileKey } from "../../history/object-keys.ts";
+import { Unreadable } from "../codec/canonical.ts";
+import type { FileContent } from "../core/file.ts";
+import { checkedFile } from "../codec/file.ts";
+import type { Incarnation } from "../protocol/row.ts";
+import type { ObjectStore } from "../ports/object-store.ts";
+import { resolveAmbiguousPut } from "./resolve-ambiguous-write.ts";
+import { fileKey } from "./object-keys.ts";
 
 /** Puts files. Their keys are content-addressed: an existing object has the same bytes, whoever put it. */
 export async function putFiles(objects: ObjectStore, of: Incarnation, contents: readonly FileContent[]): Promise<void> {

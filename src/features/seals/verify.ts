@@ -5,24 +5,23 @@
  * Digests detect damage. Only keyed seals detect forgery (`verify-seals.ts`): the row names the newest snapshot and the
  * journal, and a process that can write the store can write the row as well.
  */
-import { canonical } from "../codec/canonical.ts";
-import { inputDigestOf } from "../codec/file.ts";
-import { filesOf } from "../features/files/core.ts";
-import { RowNewer, RowUnreadable, assertKnown } from "../codec/row.ts";
-import { type Snapshot, storedForm } from "../codec/snapshot.ts";
-import { metersOf } from "../core/policy/budget.ts";
-import type { CommitRecord } from "../core/event.ts";
-import { statusOf } from "../core/calls/open-calls.ts";
-import type { State } from "../core/state.ts";
-import { foldAll } from "../core/transition.ts";
-import type { SnapshotPointer } from "../protocol/row.ts";
-import type { World } from "../ports/world.ts";
-import { wrongDebits, wrongEnd, wrongFields, wrongOrder, wrongPredecessor } from "./agreement.ts";
-import { findRow } from "./damage.ts";
+import { canonical } from "../../codec/canonical.ts";
+import { inputDigestOf } from "../../codec/file.ts";
+import { filesOf } from "../../core/files-in.ts";
+import { RowNewer, RowUnreadable, assertKnown } from "../../codec/row.ts";
+import { type Snapshot, storedForm } from "../../codec/snapshot.ts";
+import { metersOf } from "../../core/policy/budget.ts";
+import type { CommitRecord } from "../../core/event.ts";
+import { statusOf } from "../../core/calls/open-calls.ts";
+import type { State } from "../../core/state.ts";
+import type { SnapshotPointer } from "../../protocol/row.ts";
+import type { World } from "../../ports/world.ts";
+import { wrongDebits, wrongEnd, wrongFields, wrongOrder, wrongPredecessor } from "../../history/agreement.ts";
+import { findRow } from "../../history/damage.ts";
 import { type Counts, type Finding, Inspection } from "./inspection.ts";
-import { type OnStep, type PieceOf, inOrder, readHistory } from "./reader.ts";
-import { type Steps, eachOf, inTurns } from "./stepwise.ts";
-import { SealInspection, type SealVerdict } from "../features/seals/verify-seals.ts";
+import { type OnStep, type PieceOf, inOrder, readHistory } from "../../history/reader.ts";
+import { type Steps, eachOf, inTurns } from "../../history/stepwise.ts";
+import { SealInspection, type SealVerdict } from "./verify-seals.ts";
 
 /** The result of `verify`. */
 export interface Verified extends Counts {
@@ -117,7 +116,7 @@ async function inspect(
   await inTurns(checkOrder(inspection, commits), turn);
   await inspection.blobs("the journal", journal);
   if (newest === null || journal === null) return null;
-  const state = await inspection.attempt("the journal", () => folded(newest, journal));
+  const state = await inspection.attempt("the journal", () => inspection.folded(newest, journal));
   if (state === null) return null;
   checkRow(inspection, state);
   await checkTask(inspection, state);
@@ -142,9 +141,6 @@ async function checkTask(inspection: Inspection, { task, messages }: State): Pro
   if (json === null || inputDigestOf(json.json, files) === inspection.row.inputDigest) return;
   inspection.found("the row", "its task has another digest than the one that the run was started with");
 }
-
-const folded = (state: State, commits: readonly CommitRecord[]): State =>
-  commits.reduce((before, { events }) => foldAll(before, events), state);
 
 /** The history, as far as it could be read. */
 interface Chain {
@@ -227,7 +223,7 @@ async function checkStep(inspection: Inspection, before: Held, { snapshot, state
   }
   const base = before.state;
   if (base === null || state === null) return;
-  const expected = await inspection.attempt(where, () => folded(base, snapshot.commits));
+  const expected = await inspection.attempt(where, () => inspection.folded(base, snapshot.commits));
   if (expected === null) return;
   // A transcript may have other segment boundaries than today's code would choose. Then the whole states are compared.
   const { state: cutNow } = storedForm(expected, inspection.sizes.segmentBytes);

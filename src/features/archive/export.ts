@@ -5,22 +5,22 @@
  *
  * The history is held packed until all of it is read (`packed-history.ts`). Everything else is written immediately.
  */
-import { type ArchiveCounts, type ArchivedRun, type LedgerEntry, callLine } from "../codec/archive.ts";
-import { begunLine } from "../codec/archive-lines.ts";
-import { endLine, headLine, messageLine } from "../codec/archive.ts";
-import { RunningDigest, chunked, unpacked } from "../codec/archive-bytes.ts";
-import { Unreadable } from "../codec/canonical.ts";
-import type { State } from "../core/state.ts";
-import type { Row } from "../protocol/row.ts";
-import type { World } from "../ports/world.ts";
-import { factsOf } from "../features/archive/archive.ts";
-import { unlessGone } from "./damage.ts";
-import { SegmentCache, type Source } from "./load.ts";
-import { PackedHistory, blobLines, fileLines } from "../features/archive/packed-history.ts";
-import type { OnStep } from "./reader.ts";
+import { type ArchiveCounts, type ArchivedRun, type LedgerEntry, callLine } from "../../codec/archive.ts";
+import { begunLine } from "../../codec/archive-lines.ts";
+import { endLine, headLine, messageLine } from "../../codec/archive.ts";
+import { RunningDigest, chunked, unpacked } from "../../codec/archive-bytes.ts";
+import { Unreadable } from "../../codec/canonical.ts";
+import type { State } from "../../core/state.ts";
+import type { Row } from "../../protocol/row.ts";
+import type { World } from "../../ports/world.ts";
+import { factsOf } from "./archive.ts";
+import { unlessGone } from "../../history/damage.ts";
+import { SegmentCache, type Source } from "../../history/load.ts";
+import { PackedHistory, blobLines, fileLines } from "./packed-history.ts";
+import type { OnStep } from "../../history/reader.ts";
 import { recordedBack } from "./recording.ts";
-import { inTurns } from "./stepwise.ts";
-import { loadVouched, signIn } from "./vouch.ts";
+import { inTurns } from "../../history/stepwise.ts";
+import { loadVouched, signIn } from "../../history/vouch.ts";
 
 /** What an export contains. */
 export interface Exported {

@@ -1,9 +1,9 @@
 /** `verify` adds up what was spent by itself, and says what can be done about what it finds. */
 import { describe, expect, test } from "vitest";
-import { verify } from "../../src/history/verify.ts";
-import { DamagedCopy, createLongRun } from "../support/runs/damaged-copies.ts";
-import { beginRun } from "../support/harness/drive.ts";
-import { scriptedAgent, createHarness } from "../support/harness/harness.ts";
+import { verify } from "../../../src/features/seals/verify.ts";
+import { DamagedCopy, createLongRun } from "../../support/runs/damaged-copies.ts";
+import { beginRun } from "../../support/harness/drive.ts";
+import { scriptedAgent, createHarness } from "../../support/harness/harness.ts";
 
 test("an amount spent at the start of a run is detected, because no debit accounts for it", async () => {
   const { world } = createHarness();

@@ -2,22 +2,24 @@
  * The objects that `verify` checks. Each is read once, compared with its digest and counted. Missing or wrong content
  * becomes a finding and not an error, so that one damaged object does not hide the next.
  */
-import { Unreadable } from "../codec/canonical.ts";
-import type { StoredSizes } from "../ports/stored-sizes.ts";
-import type { SegmentRef, StoredState } from "../codec/schema/state.ts";
-import { wholeState } from "../codec/snapshot.ts";
-import type { Segment } from "../codec/transcript.ts";
-import { filesIn } from "../codec/file.ts";
-import { blobsIn } from "../codec/value.ts";
-import { InvariantViolated } from "../core/ensure.ts";
-import type { Json } from "../core/json.ts";
-import type { Value } from "../core/message.ts";
-import type { State } from "../core/state.ts";
-import type { Row } from "../protocol/row.ts";
-import type { World } from "../ports/world.ts";
-import { readFile } from "../features/files/stored.ts";
-import { SegmentCache, type Source, jsonOf, readSegment } from "./load.ts";
-import type { Damage } from "./reader.ts";
+import { Unreadable } from "../../codec/canonical.ts";
+import type { StoredSizes } from "../../ports/stored-sizes.ts";
+import type { SegmentRef, StoredState } from "../../codec/schema/state.ts";
+import { wholeState } from "../../codec/snapshot.ts";
+import type { Segment } from "../../codec/transcript.ts";
+import { filesIn } from "../../codec/file.ts";
+import { blobsIn } from "../../codec/value.ts";
+import { InvariantViolated } from "../../core/ensure.ts";
+import type { CommitRecord } from "../../core/event.ts";
+import type { Json } from "../../core/json.ts";
+import type { Value } from "../../core/message.ts";
+import type { State } from "../../core/state.ts";
+import type { Row } from "../../protocol/row.ts";
+import type { Kernel } from "../../core/transition.ts";
+import type { World } from "../../ports/world.ts";
+import { readFile } from "../../history/files.ts";
+import { SegmentCache, type Source, jsonOf, readSegment } from "../../history/load.ts";
+import type { Damage } from "../../history/reader.ts";
 
 /** Something that differs from what was written, in words. */
 export interface Finding {
@@ -41,15 +43,22 @@ export class Inspection {
   readonly #blobs = new Set<string>();
   readonly #files = new Set<string>();
   readonly #lost = new Set<string>();
+  readonly #kernel: Kernel;
 
-  constructor({ objects, sizes }: World, row: Row) {
+  constructor({ objects, sizes, kernel }: World, row: Row) {
     this.row = row;
+    this.#kernel = kernel;
     this.sizes = sizes;
     this.from = { objects, row, cache: new SegmentCache() };
   }
 
   get counts(): Counts {
     return { ...this.counted, segments: this.#segments.size, blobs: this.#blobs.size, files: this.#files.size };
+  }
+
+  /** Throws `InvariantViolated` if the commits do not follow the state. */
+  folded(state: State, commits: readonly CommitRecord[]): State {
+    return commits.reduce((before, { events }) => this.#kernel.foldAll(before, events), state);
   }
 
   found(where: string, what: string): void {

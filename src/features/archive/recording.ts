@@ -2,23 +2,23 @@
  * The recording of a run: its first state, every commit, and a mark of the state in each snapshot. It is read from a
  * store or from an exported file. A replay needs nothing else: no model, no tool and no agent.
  */
-import type { ArchivedRun, Archive, Begun } from "../codec/archive.ts";
-import { Unreadable, canonical, digestOf, sha256 } from "../codec/canonical.ts";
-import { type StateMark, markOf } from "../codec/mark.ts";
-import { filesIn } from "../codec/file.ts";
-import { blobsIn } from "../codec/value.ts";
-import type { CommitRecord } from "../core/event.ts";
-import type { Json } from "../core/json.ts";
-import type { Value } from "../core/message.ts";
-import type { State } from "../core/state.ts";
-import type { World } from "../ports/world.ts";
-import { wrongPredecessor } from "./agreement.ts";
-import { factsOf } from "../features/archive/archive.ts";
-import { ledgerOf } from "./call-ledger.ts";
-import { unlessGone } from "./damage.ts";
-import { SegmentCache, type Source, jsonOf, readState } from "./load.ts";
-import { type OnStep, commitsOf, inOrder, readHistory } from "./reader.ts";
-import { loadVouched } from "./vouch.ts";
+import type { ArchivedRun, Archive, Begun } from "../../codec/archive.ts";
+import { Unreadable, canonical, digestOf, sha256 } from "../../codec/canonical.ts";
+import { type StateMark, markOf } from "../../codec/mark.ts";
+import { filesIn } from "../../codec/file.ts";
+import { blobsIn } from "../../codec/value.ts";
+import type { CommitRecord } from "../../core/event.ts";
+import type { Json } from "../../core/json.ts";
+import type { Value } from "../../core/message.ts";
+import type { State } from "../../core/state.ts";
+import type { World } from "../../ports/world.ts";
+import { wrongPredecessor } from "../../history/agreement.ts";
+import { factsOf } from "./archive.ts";
+import { ledgerOf } from "../../history/call-ledger.ts";
+import { unlessGone } from "../../history/damage.ts";
+import { SegmentCache, type Source, jsonOf, readState } from "../../history/load.ts";
+import { type OnStep, commitsOf, inOrder, readHistory } from "../../history/reader.ts";
+import { loadVouched } from "../../history/vouch.ts";
 
 /** A recorded run, as a replay needs it. */
 export interface Recording {

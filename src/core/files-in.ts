@@ -1,8 +1,8 @@
 /** The files that a transcript names, and those that the result of a run carries. */
-import type { ReplyPart } from "../../core/event.ts";
-import { type FileRef, shortName } from "../../core/file.ts";
-import type { Json } from "../../core/json.ts";
-import type { Message, Part } from "../../core/message.ts";
+import type { ReplyPart } from "./event.ts";
+import { type FileRef, shortName } from "./file.ts";
+import type { Json } from "./json.ts";
+import type { Message, Part } from "./message.ts";
 
 const NONE: readonly FileRef[] = [];
 

@@ -1,24 +1,24 @@
 /** `replay`: silent about a run that is as it was recorded, and never silent about one that is not. */
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, test } from "vitest";
-import { readArchive } from "../../src/codec/archive.ts";
-import { canonical, sha256 } from "../../src/codec/canonical.ts";
-import { encodeJournal } from "../../src/codec/journal.ts";
-import type { Json } from "../../src/core/json.ts";
-import { exportRun } from "../../src/history/export.ts";
-import { load, SegmentCache } from "../../src/history/load.ts";
-import { ledger, transcript } from "../../src/operations/views.ts";
+import { readArchive } from "../../../src/codec/archive.ts";
+import { canonical, sha256 } from "../../../src/codec/canonical.ts";
+import { encodeJournal } from "../../../src/codec/journal.ts";
+import type { Json } from "../../../src/core/json.ts";
+import { exportRun } from "../../../src/features/archive/export.ts";
+import { load, SegmentCache } from "../../../src/history/load.ts";
+import { ledger, transcript } from "../../../src/operations/views.ts";
 import {
   type Recording,
   RecordingDamaged,
   recordingIn,
   recordingOf,
   wrongWithFile,
-} from "../../src/history/recording.ts";
-import { replay } from "../../src/history/replay.ts";
-import { BEATS, DamagedCopy, type StoredRun, createLongRun } from "../support/runs/damaged-copies.ts";
-import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
-import { scriptedAgent, callsThenFinal, createHarness } from "../support/harness/harness.ts";
+} from "../../../src/features/archive/recording.ts";
+import { replay } from "../../../src/features/archive/replay.ts";
+import { BEATS, DamagedCopy, type StoredRun, createLongRun } from "../../support/runs/damaged-copies.ts";
+import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
+import { scriptedAgent, callsThenFinal, createHarness } from "../../support/harness/harness.ts";
 
 let storedRun: StoredRun;
 let file: string;
@@ -47,7 +47,7 @@ beforeAll(async () => {
 describe("a recorded run", () => {
   test("folds to the stored state without its agent, also during a beat", async () => {
     const of = copy();
-    const { state } = await load(of.world.objects, of.row, new SegmentCache());
+    const { state } = await load(of.world, of.row, new SegmentCache());
     const replayed = replay(await recorded(of));
     expect(replayed).toEqual({
       ...{ state, version: of.row.version, epoch: of.row.epoch, differs: null },

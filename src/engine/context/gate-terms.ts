@@ -2,7 +2,7 @@
 import type { Agent, Tool } from "../../ports/agent.ts";
 import type { Gate } from "../../core/held-by.ts";
 import { APPROVAL_MS_MAX, approvalMs } from "../../protocol/limits.ts";
-import type { ActiveRun } from "../../engine/context/active-run.ts";
+import type { ActiveRun } from "./active-run.ts";
 
 /** The terms of a gate that opens now. `tool`: its own terms come first; null: the gate is about the budget. */
 export function gateTerms(

@@ -3,16 +3,16 @@
  * the result with each stored snapshot, and at the end with the run's own facts. It stops at the first version that
  * differs, since everything after that follows from it.
  */
-import type { ArchivedRun } from "../codec/archive.ts";
-import { type StateMark, differences, markOf } from "../codec/mark.ts";
-import type { CommitRecord, Event } from "../core/event.ts";
-import { InvariantViolated } from "../core/ensure.ts";
-import { statusOf } from "../core/calls/open-calls.ts";
-import type { State } from "../core/state.ts";
-import { fold } from "../core/transition.ts";
-import { wrongDebits, wrongEnd, wrongFields, wrongOrder } from "./agreement.ts";
+import type { ArchivedRun } from "../../codec/archive.ts";
+import { type StateMark, differences, markOf } from "../../codec/mark.ts";
+import type { CommitRecord, Event } from "../../core/event.ts";
+import { InvariantViolated } from "../../core/ensure.ts";
+import { statusOf } from "../../core/calls/open-calls.ts";
+import type { State } from "../../core/state.ts";
+import { fold } from "../compose.ts";
+import { wrongDebits, wrongEnd, wrongFields, wrongOrder } from "../../history/agreement.ts";
 import type { Recording } from "./recording.ts";
-import { type Steps, atOnce } from "./stepwise.ts";
+import { type Steps, atOnce } from "../../history/stepwise.ts";
 
 /** The first version that differs from what was stored, and how it differs. */
 export interface Difference {

@@ -1,0 +1,48 @@
+/**
+ * The tables of the features are closed. Each line below that expects an error of types is a mistake that the compiler
+ * names: without the error, the check of types fails here.
+ */
+import { expect, test } from "vitest";
+import { KERNEL_ACTIONS } from "../../src/core/actions.ts";
+import { KERNEL_EVENTS } from "../../src/core/event-rows.ts";
+import type { Event, EventKind, FeatureBodies } from "../../src/core/event.ts";
+import type { EventRows, FeatureTables } from "../../src/core/features.ts";
+import { HELD } from "../../src/core/calls/held-calls.ts";
+import { KERNEL_MESSAGES } from "../../src/core/message-rows.ts";
+import { createKernel } from "../../src/core/transition.ts";
+import { KERNEL } from "../../src/features/compose.ts";
+import { MEMORY_EVENTS } from "../../src/features/memory/core.ts";
+import { WAIT_EVENTS } from "../../src/features/waits/core.ts";
+
+const { WaitBegun, InputRefused } = WAIT_EVENTS;
+
+/** Each value is a mistake of an author. None of them is used. */
+export const mistakes = {
+  // @ts-expect-error: a row is missing
+  missingRow: { WaitBegun, InputRefused } satisfies EventRows<"WaitBegun" | "InputRefused" | "InputIgnored">,
+  // @ts-expect-error: nothing stores this event
+  unknownEvent: { WaitBegun, WaitForgotten: WaitBegun } satisfies EventRows<"WaitBegun">,
+  // @ts-expect-error: the handler of another event
+  otherHandler: { WaitBegun: MEMORY_EVENTS.Recalled } satisfies EventRows<"WaitBegun">,
+  // @ts-expect-error: an event without its body
+  emptyBody: { kind: "WaitBegun", at: 1 } satisfies Event,
+  // @ts-expect-error: a kind that is one letter off
+  misspelt: "WaitBegum" satisfies EventKind,
+  // @ts-expect-error: a feature that is not in the composition
+  unlisted: () => createKernel({ events: MEMORY_EVENTS } satisfies Pick<FeatureTables, "events">),
+  // @ts-expect-error: a slot of what is owed is not filled
+  unfilled: { gates: () => [], waits: () => [] } satisfies FeatureTables["owed"],
+  // @ts-expect-error: a hold without its row
+  heldByNothing: { gate: HELD.gate, child: HELD.child } satisfies typeof HELD,
+};
+
+test("each event, message and action has its row in one table", () => {
+  const events: Record<keyof FeatureBodies, unknown> = KERNEL.rows;
+  expect(Object.keys(events)).toEqual([...new Set(Object.keys(events))]);
+  const ofKernel = new Set([...Object.keys(KERNEL_EVENTS), "MessageAbsorbed", "RecoveryDecided"]);
+  const ofFeatures = Object.keys(KERNEL.rows).filter((kind) => !ofKernel.has(kind));
+  expect(ofFeatures).toContain("WaitBegun");
+  expect(ofFeatures.length + ofKernel.size).toBe(Object.keys(KERNEL.rows).length);
+  expect(Object.keys(KERNEL_MESSAGES)).not.toContain("answer");
+  expect(Object.keys(KERNEL_ACTIONS)).not.toContain("undo");
+});
