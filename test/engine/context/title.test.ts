@@ -101,9 +101,9 @@ describe("the title of a run", () => {
     const found = async (named: string) =>
       (await listRuns(world, { ...ANY_RUN, tenant: "local", limit: 9, after: null, named })).runs.length;
     for (const named of ["refund of", "ORDER-17", "order-17-of-a-customer-with-a-long-name"])
-      expect([named, await found(named)]).toEqual([named, 1]);
+      expect({ named, found: await found(named) }).toEqual({ named, found: 1 });
     for (const named of ["order 17", "order-17-of-a-customer-with-another"])
-      expect([named, await found(named)]).toEqual([named, 0]);
+      expect({ named, found: await found(named) }).toEqual({ named, found: 0 });
     const forked = await forkRun(world, { run, at: 0, agent, key: null, by: "ann", confirmed: true });
     expect(forked).toMatchObject({ row: { brief: { title: "Refund of order 17" } } });
   });

@@ -67,9 +67,13 @@ test("several beats in one invocation give the same transcript, ledger and costs
   const [one, four, all] = [await ran(1), await ran(4), await ran(50)];
   expect(four.same).toEqual(one.same);
   expect(all.same).toEqual(one.same);
-  expect([one.claims, four.claims, all.claims]).toEqual([7, 2, 1]);
+  expect({ one: one.claims, four: four.claims, all: all.claims }).toEqual({ one: 7, four: 2, all: 1 });
   // Claim, intents and release of each beat; the last one has no calls. With all in one: a claim, six intents, the end.
-  expect([one.writes, four.writes, all.writes]).toEqual([6 * 3 + 2, 2 * 2 + 6, 1 + 6 + 1]);
+  expect({ one: one.writes, four: four.writes, all: all.writes }).toEqual({
+    one: 6 * 3 + 2,
+    four: 2 * 2 + 6,
+    all: 1 + 6 + 1,
+  });
 });
 
 describe("before the next model call", () => {

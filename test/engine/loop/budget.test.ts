@@ -46,7 +46,7 @@ describe("tool calls", () => {
     const ran: string[] = [];
     const part = { reply: twoCalls, run: ({ key }: { readonly key: string }) => ran.push(key) };
     const { run, runner, payload } = await runUntilBudgetGate(harness, { part, budget: { toolCalls: 1 } });
-    expect([ran, rowOf(harness, run).phase]).toEqual([[], "AwaitingApproval"]);
+    expect({ ran, phase: rowOf(harness, run).phase }).toEqual({ ran: [], phase: "AwaitingApproval" });
     expect(await grantBudget(harness.world, { run, more: { toolCalls: 1 } })).toMatchObject({ kind: "accepted" });
     expect(await drive(runner, payload)).toMatchObject({ route: "done" });
     expect(new Set(ran).size).toBe(2);
@@ -192,10 +192,10 @@ describe("a decision about a budget", () => {
     expect(rowOf(harness, run).spent.toolCalls).toBe(1);
     await grantBudget(harness.world, { run, gate: two?.gate ?? "" });
     const asking = await drive(runner, next);
-    expect([asking.route, (await budgetRequestsOf(harness.world, run))?.reason]).toEqual([
-      "park",
-      "1 of 1 tool calls are used, and more are asked for",
-    ]);
+    expect({ route: asking.route, reason: (await budgetRequestsOf(harness.world, run))?.reason }).toEqual({
+      route: "park",
+      reason: "1 of 1 tool calls are used, and more are asked for",
+    });
     await grantBudget(harness.world, { run, more: { toolCalls: 1 } });
     expect(await drive(runner, asking)).toMatchObject({ route: "done" });
     expect(await ledger(harness.world, run)).toMatchObject([{ attempts: 1 }, { attempts: 1 }]);
@@ -219,7 +219,10 @@ describe("a decision about a budget", () => {
     expect((await show(harness.world, run))?.gates.map(({ call }) => call)).toEqual(["c3", "budget"]);
     await grantBudget(harness.world, { run, more: { toolCalls: 5 } });
     const left = await drive(runner, both);
-    expect([left.route, rowOf(harness, run).spent.toolCalls]).toEqual(["park", 2]);
+    expect({ route: left.route, toolCalls: rowOf(harness, run).spent.toolCalls }).toEqual({
+      route: "park",
+      toolCalls: 2,
+    });
     await grantBudget(harness.world, { run, gate: three?.gate ?? "" });
     expect(await drive(runner, left)).toMatchObject({ route: "done" });
   });

@@ -33,7 +33,10 @@ describe("arguments that do not fit the tool", () => {
     const said = { run, gate: gate?.gate ?? "", as: "edit", by: "ann", note: null, agent } as const;
     const refused = await decide(harness.world, { ...said, args: WRONG });
     expect(refused).toEqual({ kind: "argsInvalid", why: expect.stringMatching(/^euros: Invalid input/), asks: null });
-    expect([rowOf(harness, run), harness.world.store.messages.size]).toEqual([before, 0]);
+    expect({ row: rowOf(harness, run), messages: harness.world.store.messages.size }).toEqual({
+      row: before,
+      messages: 0,
+    });
     expect(await decide(harness.world, { ...said, args: { euros: 3 } })).toMatchObject({ kind: "accepted" });
   });
 
@@ -44,7 +47,7 @@ describe("arguments that do not fit the tool", () => {
     await decideGate(harness.world, { run, as: "edit", args: WRONG });
     const reply = await drive(runner, payload);
     expect(reply).toMatchObject({ route: "park" });
-    expect([ran, await toolResultsOf(harness, run)]).toEqual([[], []]);
+    expect({ ran, toolResults: await toolResultsOf(harness, run) }).toEqual({ ran: [], toolResults: [] });
     const [second] = await gatesOf(harness.world, run);
     expect(second).toMatchObject({ reason: expect.stringMatching(WHY), argsHash: first?.argsHash, decision: null });
     expect(second?.gate).not.toBe(first?.gate);

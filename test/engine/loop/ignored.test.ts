@@ -31,7 +31,10 @@ describe("a decision about a gate that is still open", () => {
     const before = rowOf(harness, run);
     const told = await decide(harness.world, approval(run, gate));
     expect(told).toEqual({ kind: "stale", gates: [], why: "the run is being cancelled, so nothing more is started" });
-    expect([rowOf(harness, run), harness.world.store.messages.size]).toEqual([before, 0]);
+    expect({ row: rowOf(harness, run), messages: harness.world.store.messages.size }).toEqual({
+      row: before,
+      messages: 0,
+    });
   });
 
   test("has no effect once the run must cancel: that is recorded, shown and reported to the sender", async () => {
@@ -106,7 +109,10 @@ describe("a decision about a gate that was closed meanwhile", () => {
     });
     expect(outcome).toMatchObject({ kind: "duplicate", decision: { as: "deny", by: "expiry" } });
     const why = "its gate was closed before the run read the decision";
-    expect([ran, await ignoredIn(harness, run)]).toMatchObject([[], [{ gate, by: "ann", why }]]);
+    expect({ ran, ignored: await ignoredIn(harness, run) }).toMatchObject({
+      ran: [],
+      ignored: [{ gate, by: "ann", why }],
+    });
   });
 });
 
@@ -137,7 +143,7 @@ describe("a sender that waits", () => {
     expect(await advanceUntilSettled(harness, told)).toEqual({
       ...{ kind: "noEffect", why: expect.stringContaining("begin again"), gates: [open?.gate] },
     });
-    expect([ran, await ignoredIn(harness, run)]).toMatchObject([[], [{ gate }]]);
+    expect({ ran, ignored: await ignoredIn(harness, run) }).toMatchObject({ ran: [], ignored: [{ gate }] });
   });
 
   test("waits at most for its timeout, and not at all for a paused run", async () => {
@@ -186,7 +192,7 @@ test("a death at any call of the beat that restarts: the decision is ignored onc
     expect(await ignoredIn(harness, run)).toMatchObject([{ gate, by: "ann" }]);
     const open = (await gatesOf(harness.world, run)).map((each) => each.gate);
     expect(await decide(harness.world, approval(run, gate))).toMatchObject({ kind: "noEffect", gates: open });
-    expect([open.includes(gate), ran]).toEqual([false, []]);
+    expect({ gateIsOpen: open.includes(gate), ran }).toEqual({ gateIsOpen: false, ran: [] });
     return isAlive;
   });
   expect(crashes).toBeGreaterThan(8);

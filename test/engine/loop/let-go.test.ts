@@ -25,7 +25,10 @@ describe("a model call", () => {
   test("that was sent stays counted until an invocation debits it", async () => {
     const harness = createChainHarness();
     const run = await taken(harness);
-    expect([run.row.unaccountedModelCalls, run.pending.modelCalls.own]).toEqual([1, "marked"]);
+    expect({ unaccountedModelCalls: run.row.unaccountedModelCalls, pendingCall: run.pending.modelCalls.own }).toEqual({
+      unaccountedModelCalls: 1,
+      pendingCall: "marked",
+    });
     run.pending.modelCallLeaves();
     expect(await releaseRun(run, UNREACHABLE)).toMatchObject({ owner: null, unaccountedModelCalls: 1 });
   });

@@ -109,7 +109,7 @@ describe("a run goes on, and no process dies, while what never answers is", () =
     const { beatMs, drainMs } = harness.world.limits;
     assertSafety("each beat ends in its time, and none is a death", () => {
       expect(Math.max(...took)).toBeLessThanOrEqual(beatMs - drainMs / 2);
-      expect([row.deaths, row.takeovers]).toEqual([0, 0]);
+      expect({ deaths: row.deaths, takeovers: row.takeovers }).toEqual({ deaths: 0, takeovers: 0 });
     });
     expect(took.length).toBeGreaterThan(0);
     const shown = (await show(harness.world, row.run)) as { readonly spent: unknown };
@@ -127,7 +127,7 @@ test("a run waits without a process, and pays nothing, while the store of its se
   const { beatMs, drainMs } = harness.world.limits;
   assertSafety("each beat ends in its time, and none is a death", () => {
     expect(Math.max(...took)).toBeLessThanOrEqual(beatMs - drainMs / 2);
-    expect([row.deaths, row.takeovers]).toEqual([0, 0]);
+    expect({ deaths: row.deaths, takeovers: row.takeovers }).toEqual({ deaths: 0, takeovers: 0 });
   });
   expect(timeline).toMatch(/its secrets cannot be read: the store of secrets gave no answer within \d+ ms/);
   const shown = (await show(harness.world, row.run)) as { readonly spent: unknown };
@@ -139,5 +139,9 @@ const NOTHING = { usd: 0, tokensIn: 0, tokensOut: 0 };
 test("a run goes on as soon as its silent server answers", async () => {
   const harness = createHarness();
   const played = await playAttempts(harness, silentAt({ agent: scriptedAgent({}), silent: (n) => n <= 2 }));
-  expect([played.row.status, waitsForCode(played), played.row.deaths]).toEqual(["completed", 1, 0]);
+  expect({ status: played.row.status, waitsForCode: waitsForCode(played), deaths: played.row.deaths }).toEqual({
+    status: "completed",
+    waitsForCode: 1,
+    deaths: 0,
+  });
 });

@@ -61,7 +61,7 @@ test("an approval resumes the frozen call: the arguments that were approved run,
   await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payload));
   const after = (await kinds()).slice((await kinds()).indexOf("HumanApprovalReceived"));
   expect(after.indexOf("ToolResultRecorded")).toBeLessThan(after.indexOf("ModelCallCompleted"));
-  expect([before, ran.length]).toEqual([1, 1]);
+  expect({ before, ran: ran.length }).toEqual({ before: 1, ran: 1 });
 });
 
 test("a resume of many writes repeats only the one in flight, with the key of its checkpoint", async () => {

@@ -111,7 +111,7 @@ describe.each(PLACES)("$where", ({ place: skewedRun }) => {
       expect(lostFields(state, await stateOf(harness, run))).toEqual([]);
       expect(harness.row(run)).toMatchObject({ future: (row as Row & { readonly future: unknown }).future });
     }
-    expect([reply.route, beats]).toEqual(["done", 4]);
+    expect({ route: reply.route, beats }).toEqual({ route: "done", beats: 4 });
     expect(await show(harness.world, run)).toMatchObject({ status: "completed", result: "over" });
   });
 
@@ -136,10 +136,10 @@ describe.each(PLACES)("$where", ({ place: skewedRun }) => {
     for (const waitedMs of [0, 5_000, 40_000, 7_200_000]) {
       harness.clock.moveTo(since + waitedMs);
       const { route, seconds, ...same } = await oneBeat(harness, reply);
-      expect([route, same]).toEqual([
-        "wait",
-        { behind: true, run, born: reply.born, chain: reply.chain, epoch: reply.epoch, agent: reply.agent },
-      ]);
+      expect({ route, same }).toEqual({
+        route: "wait",
+        same: { behind: true, run, born: reply.born, chain: reply.chain, epoch: reply.epoch, agent: reply.agent },
+      });
       waits.push(seconds);
     }
     expect(waits).toEqual([2, 5, 40, 60]);
@@ -194,7 +194,7 @@ describe.each(PLACES)("$where", ({ place: skewedRun }) => {
       { ...harness.world, telemetry: { record } },
       { deadline: harness.world.clock.now() + 3_000, drain: new AbortController().signal },
     );
-    expect([harness.bytes(run), alarms]).toEqual([before, []]);
+    expect({ bytes: harness.bytes(run), alarms }).toEqual({ bytes: before, alarms: [] });
   });
 
   test("a row whose shape only a newer version knows is reported as newer, not damaged, and stays unchanged", async () => {

@@ -22,6 +22,6 @@ test("no listener of a model call stays on the signal by which its process is as
   const attempt = { execution, epoch: payload.epoch, retry: 0, died: null };
   const deadline = harness.clock.now() + harness.world.limits.beatMs;
   const { kind } = await beat(runnerOf(harness.world, agent), { payload, attempt }, { deadline, drain });
-  expect([kind, seen]).toEqual(["beat", [1, 1, 1, 1, 1]]);
+  expect({ kind, seen }).toEqual({ kind: "beat", seen: [1, 1, 1, 1, 1] });
   expect(getEventListeners(drain, "abort")).toEqual([]);
 });

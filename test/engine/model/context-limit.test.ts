@@ -24,7 +24,7 @@ describe("an agent with a limit for its context", () => {
       options: { context: { tokensMax: 1_000 } },
     });
     const { shown, kinds, events } = await outcomeOf(made);
-    expect([shown?.status, made.counts.summaries]).toEqual(["completed", 1]);
+    expect({ status: shown?.status, summaries: made.counts.summaries }).toEqual({ status: "completed", summaries: 1 });
     expect(kinds.filter((kind) => kind === "Compacted")).toHaveLength(1);
     const why = "ContextNearlyFull: the last question had over 80 % of 1000 tokens";
     expect(events).toContainEqual(expect.objectContaining({ kind: "RecoveryDecided", why }));
@@ -49,7 +49,11 @@ describe("an agent with a limit for its context", () => {
     });
     const { shown, kinds, rules } = await outcomeOf(made);
     expect(shown).toMatchObject({ status: "completed", result: "all is read" });
-    expect([rules, made.counts.summaries, kinds.includes("Compacted")]).toEqual([NEARLY_FULL, 1, false]);
+    expect({ rules, summaries: made.counts.summaries, compacted: kinds.includes("Compacted") }).toEqual({
+      rules: NEARLY_FULL,
+      summaries: 1,
+      compacted: false,
+    });
     expect(linesOf(made.asked[4] ?? { prompt: [] }).at(-1)).toBe("user Your context is near");
   });
 
@@ -75,7 +79,7 @@ describe("an agent with a limit for its context", () => {
       options: { context: { tokensMax: 10_000 } },
     });
     const { shown, rules } = await outcomeOf(made);
-    expect([shown?.status, made.counts.summaries]).toEqual(["completed", 3]);
+    expect({ status: shown?.status, summaries: made.counts.summaries }).toEqual({ status: "completed", summaries: 3 });
     expect(rules).toEqual([...NEARLY_FULL, ...NEARLY_FULL, ...NEARLY_FULL]);
   });
 
@@ -144,7 +148,7 @@ describe("an agent with a limit for its context", () => {
     const context = tokensMax === undefined ? {} : { tokensMax };
     const made = smallContextAgent({ refuses: () => false, reply: crowded(tokensIn), options: { context } });
     const { shown } = await outcomeOf(made);
-    expect([shown?.status, made.counts.summaries]).toEqual(["completed", 0]);
+    expect({ status: shown?.status, summaries: made.counts.summaries }).toEqual({ status: "completed", summaries: 0 });
   });
 
   test("does not compact it when a summary would replace less than half of it", async () => {
@@ -157,7 +161,10 @@ describe("an agent with a limit for its context", () => {
       reply: big,
       options: { context: { tokensMax: 1_000 } },
     });
-    expect([(await outcomeOf(made)).shown?.status, made.counts.summaries]).toEqual(["completed", 0]);
+    expect({ status: (await outcomeOf(made)).shown?.status, summaries: made.counts.summaries }).toEqual({
+      status: "completed",
+      summaries: 0,
+    });
   });
 
   test.each([0, -1, 1.5])("is refused with the limit %s", (tokensMax) => {

@@ -147,9 +147,12 @@ describe("a run whose replies are only ever cut", () => {
     const { shown, harness, run } = await playRun(agent);
     expect(shown).toMatchObject({ ...blocked, label: "waiting for an operator: the replies of its model are cut" });
     expect(shown?.waitsFor).toMatchObject({ why: expect.stringMatching(/5 replies.*max_tokens.*maxOutputTokens/) });
-    expect([asked.length, paid.length, undone.length]).toEqual([6, 1, 0]);
+    expect({ asked: asked.length, paid: paid.length, undone: undone.length }).toEqual({ asked: 6, paid: 1, undone: 0 });
     await runForTime(harness, agent, 2 * DAY_MS);
-    expect([asked.length, (await show(harness.world, run))?.status]).toEqual([6, "blocked"]);
+    expect({ asked: asked.length, status: (await show(harness.world, run))?.status }).toEqual({
+      asked: 6,
+      status: "blocked",
+    });
   });
 
   test("goes on after a resume, after a message, and with another version of its agent", async () => {
@@ -171,7 +174,11 @@ describe("a run whose replies are only ever cut", () => {
       expect(shown).toMatchObject(blocked);
       const next = await out(harness.world, run, agent);
       await runForTime(harness, next, 2 * HOUR);
-      expect([name, (await show(harness.world, run))?.status, asked.length]).toEqual([name, "completed", 6]);
+      expect({ name, status: (await show(harness.world, run))?.status, asked: asked.length }).toEqual({
+        name,
+        status: "completed",
+        asked: 6,
+      });
     }
   });
 
@@ -180,7 +187,10 @@ describe("a run whose replies are only ever cut", () => {
     const { harness, run } = await playRun(agent);
     await sendRequest(harness.world, { run, want: "resume" });
     await runForTime(harness, agent, HOUR);
-    expect([asked.length, (await show(harness.world, run))?.status]).toEqual([10, "blocked"]);
+    expect({ asked: asked.length, status: (await show(harness.world, run))?.status }).toEqual({
+      asked: 10,
+      status: "blocked",
+    });
   });
 });
 
@@ -224,5 +234,9 @@ test("a recorded run replays its cut replies as cut", async () => {
   const replies = ({ events }: typeof played) =>
     events.flatMap((event) => (event.kind === "ModelCallCompleted" ? [[event.parts, event.cut]] : []));
   expect(replies(again)).toEqual(replies(played));
-  expect([again.shown?.status, again.shown?.result, second.paid]).toEqual(["completed", "is paid", [{ euros: 500 }]]);
+  expect({ status: again.shown?.status, result: again.shown?.result, paid: second.paid }).toEqual({
+    status: "completed",
+    result: "is paid",
+    paid: [{ euros: 500 }],
+  });
 });

@@ -192,7 +192,7 @@ describe("an outage that lasts too long", () => {
   test("fails the run with a code of its own after 24 hours, and leaves its effects", async () => {
     const { harness, run, undone } = await given(undefined);
     const { failure, status } = (await show(harness.world, run)) ?? {};
-    expect([status, failure?.code]).toEqual(["failed", "ModelUnavailable"]);
+    expect({ status, code: failure?.code }).toEqual({ status: "failed", code: "ModelUnavailable" });
     expect(failure?.message).toMatch(/^no model answered for 24 hours, in \d+ calls; the last error was ModelFailed: /);
     expect(undone).toEqual([]);
     expect((await recoveryRulesOf(harness.world, run)).slice(-2)).toEqual([

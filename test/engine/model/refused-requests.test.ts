@@ -96,12 +96,12 @@ describe("a refused request", () => {
       expect(rulesOf(played)).toEqual(["the provider refuses the request"]);
       const before = own.asked.length;
       await runForTime(harness, agent, 2 * DAY_MS);
-      expect([own.asked.length, undone]).toEqual([before, []]);
+      expect({ asked: own.asked.length, undone }).toEqual({ asked: before, undone: [] });
       isMended = true;
       await sendRequest(harness.world, { run, want: "resume" });
       await runForTime(harness, agent, HOUR);
       expect(await show(harness.world, run)).toMatchObject({ status: "completed", result: "done" });
-      expect([paid.length, undone]).toEqual([1, []]);
+      expect({ paid: paid.length, undone }).toEqual({ paid: 1, undone: [] });
     },
   );
 
@@ -112,7 +112,10 @@ describe("a refused request", () => {
     for (const asked of [3, 4]) {
       await sendRequest(harness.world, { run, want: "resume" });
       await runForTime(harness, agent, HOUR);
-      expect([own.asked.length, (await show(harness.world, run))?.status]).toEqual([asked, "blocked"]);
+      expect({ asked: own.asked.length, status: (await show(harness.world, run))?.status }).toEqual({
+        asked,
+        status: "blocked",
+      });
     }
   });
 
@@ -122,7 +125,7 @@ describe("a refused request", () => {
     const { shown } = await playRun(agent, {
       before: async ({ harness, run }) => void (await send(harness.world, { run, text: "Hurry.", by: "ann", id: "1" })),
     });
-    expect([shown?.status, own.asked.length]).toEqual(["blocked", 1]);
+    expect({ status: shown?.status, asked: own.asked.length }).toEqual({ status: "blocked", asked: 1 });
   });
 
   test("goes to the next model in line, and waits only if that refuses it as well", async () => {
@@ -155,7 +158,7 @@ describe("a refused request", () => {
     const played = await playRun({ ...agent, model: signed });
     expect(played.shown).toMatchObject({ status: "completed", result: "done" });
     expect(rulesOf(played)).toEqual(["request refused, sent again without optional parts"]);
-    expect([paid.length, own.asked.length]).toEqual([2, 4]);
+    expect({ paid: paid.length, asked: own.asked.length }).toEqual({ paid: 2, asked: 4 });
     expect(own.asked.slice(2).join("")).not.toMatch(/Hm\.|signature-of-another/);
     expect(own.asked[3]).toContain("tool-result");
   });
@@ -169,7 +172,10 @@ describe("a refused request", () => {
     const { agent } = payer(own, { loops: "ignore", tools: { pay: read } });
     const played = await playRun(agent);
     expect(rulesOf(played)[0]).toBe("request refused, it may be too long, not yet compacted");
-    expect([played.shown?.status, played.shown?.failure]).toEqual(["completed", null]);
+    expect({ status: played.shown?.status, failure: played.shown?.failure }).toEqual({
+      status: "completed",
+      failure: null,
+    });
   });
 
   test("above a limit that counts its reply, too, is sent with a lower limit for it", async () => {
@@ -186,7 +192,7 @@ describe("a refused request", () => {
       },
     };
     const played = await playRun({ ...agent, model: groq });
-    expect([played.shown?.status, limits]).toEqual(["completed", [4_000, 2_000]]);
+    expect({ status: played.shown?.status, limits }).toEqual({ status: "completed", limits: [4_000, 2_000] });
     expect(rulesOf(played)).toEqual(["request refused, a shorter reply makes room for it"]);
   });
 
@@ -205,7 +211,12 @@ describe("a refused request", () => {
     async (at, when) => {
       const { agent, paid, undone } = payer(laterRefused(refusal(401)));
       const { shown, lives } = await playRun(agent, { crash: { at, when } });
-      expect([lives, shown?.status, shown?.waitsFor?.kind, undone]).toEqual([false, "blocked", "operator", []]);
+      expect({ lives, status: shown?.status, kind: shown?.waitsFor?.kind, undone }).toEqual({
+        lives: false,
+        status: "blocked",
+        kind: "operator",
+        undone: [],
+      });
       expect(new Set(paid).size).toBe(1);
     },
   );

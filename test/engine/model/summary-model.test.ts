@@ -85,7 +85,11 @@ describe("a model for summaries", () => {
     const made = savingAgent({ pages: 3 });
     const { shown, rules, summaries, lines } = await outcomeOf(made);
     expect(shown).toMatchObject({ status: "completed", result: "all is read", beats: 4 });
-    expect([rules, made.counts.summaries, made.cheapAsked.length]).toEqual([[COMPACT, COMPACT], 0, 2]);
+    expect({ rules, summaries: made.counts.summaries, cheapAsked: made.cheapAsked.length }).toEqual({
+      rules: [COMPACT, COMPACT],
+      summaries: 0,
+      cheapAsked: 2,
+    });
     expect(summaries[0]).toMatchObject({
       model: CHEAP,
       routed: { by: "role", why: "context.model names it for summaries" },
@@ -117,7 +121,10 @@ describe("a model for summaries", () => {
     const once = [COMPACT, AGAIN, AGAIN, AGAIN, LEFT];
     expect(rules).toEqual([...once, ...once]);
     expect(summaries.map(({ model }) => model)).toEqual([OWN, OWN]);
-    expect([made.counts.summaries, made.cheapAsked.length]).toEqual([2, 8]);
+    expect({ summaries: made.counts.summaries, cheapAsked: made.cheapAsked.length }).toEqual({
+      summaries: 2,
+      cheapAsked: 8,
+    });
     expect(state.failedSummaries).toBeUndefined();
   });
 
@@ -130,7 +137,10 @@ describe("a model for summaries", () => {
       },
     });
     const { rules, summaries, events } = await outcomeOf(made);
-    expect([rules, summaries.map(({ model }) => model)]).toEqual([[COMPACT, AGAIN, AGAIN], [CHEAP]]);
+    expect({ rules, summaries: summaries.map(({ model }) => model) }).toEqual({
+      rules: [COMPACT, AGAIN, AGAIN],
+      summaries: [CHEAP],
+    });
     const waits = events.flatMap((event) =>
       event.kind === "RecoveryDecided" && event.action.kind === "compact" && event.action.at !== undefined
         ? [event.action.at - event.at]
@@ -153,7 +163,11 @@ describe("a model for summaries", () => {
   ])("that %s is replaced by the working model at once, and what it cost is counted", async (_, cheap, why, times) => {
     const made = savingAgent({ pages: 2, cheap });
     const { shown, rules, summaries, events, lines } = await outcomeOf(made);
-    expect([shown?.status, rules, summaries.map(({ model }) => model)]).toEqual(["completed", [COMPACT, LEFT], [OWN]]);
+    expect({ status: shown?.status, rules, summaries: summaries.map(({ model }) => model) }).toEqual({
+      status: "completed",
+      rules: [COMPACT, LEFT],
+      summaries: [OWN],
+    });
     const left = events.find((event) => event.kind === "RecoveryDecided" && event.rule === LEFT);
     expect(left).toMatchObject({ why: expect.stringContaining(`${CHEAP}: `) });
     expect(left).toMatchObject({ why: expect.stringContaining(why) });
@@ -163,7 +177,10 @@ describe("a model for summaries", () => {
   test("that never replies costs what a lost call is taken to cost, and the working model writes at last", async () => {
     const made = savingAgent({ pages: 2, cheap: neverSettles });
     const { shown, rules, summaries, events } = await outcomeOf(made);
-    expect([shown?.status, summaries.map(({ model }) => model)]).toEqual(["completed", [OWN]]);
+    expect({ status: shown?.status, summaries: summaries.map(({ model }) => model) }).toEqual({
+      status: "completed",
+      summaries: [OWN],
+    });
     expect(rules).toEqual([COMPACT, AGAIN, AGAIN, AGAIN, LEFT]);
     expect(events.filter(({ kind }) => kind === "ModelCallLost")).toHaveLength(4);
   });
@@ -211,7 +228,10 @@ describe("a working model that is asked for the summary after all", () => {
       },
     });
     const { shown, rules } = await outcomeOf(made);
-    expect([shown?.status, made.cheapAsked.length]).toEqual(["completed", 1]);
+    expect({ status: shown?.status, cheapAsked: made.cheapAsked.length }).toEqual({
+      status: "completed",
+      cheapAsked: 1,
+    });
     expect(rules).toEqual([COMPACT, LEFT, "model failed, may be asked again", COMPACT]);
   });
 });
@@ -235,7 +255,10 @@ describe("the context options", () => {
 
   test("take a name of the agent's models, and stay absent without any", () => {
     const agent = given({ model: "cheap" }, { cheap: "anthropic:claude-haiku-4-5" });
-    expect([agent.summaries, Object.keys(agent.models ?? {})]).toEqual([{ model: "cheap" }, ["cheap"]]);
+    expect({ summaries: agent.summaries, models: Object.keys(agent.models ?? {}) }).toEqual({
+      summaries: { model: "cheap" },
+      models: ["cheap"],
+    });
     expect(given({ tokensMax: 9 })).not.toHaveProperty("summaries");
     expect(given({ instructions: "Names." }).summaries).toEqual({ instructions: "Names." });
   });

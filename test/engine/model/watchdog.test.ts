@@ -21,7 +21,7 @@ function watching(of: { readonly hardMs?: number; readonly endsInMs?: number; re
 }
 
 test("reports once that a run waits for its model, after 90 seconds", () => {
-  expect([SOFT_IDLE_MS, WATCH_MS]).toEqual([90_000, 5_000]);
+  expect({ SOFT_IDLE_MS, WATCH_MS }).toEqual({ SOFT_IDLE_MS: 90_000, WATCH_MS: 5_000 });
   const { told, pass } = watching();
   pass(89_999);
   expect(told).toEqual([]);

@@ -100,7 +100,7 @@ test("a lone call that is refused or fails lets the next one start", async () =>
       run: fails,
     },
   );
-  expect([reply.route, trace.join(" ")]).toEqual(["done", "+b -b +c -c"]);
+  expect({ route: reply.route, trace: trace.join(" ") }).toEqual({ route: "done", trace: "+b -b +c -c" });
 });
 
 describe("a lone call with an unknown outcome", () => {
@@ -122,7 +122,7 @@ describe("a lone call with an unknown outcome", () => {
         run: lost,
       },
     );
-    expect([reply.route, trace.join(" ")]).toEqual(["park", "+a -a"]);
+    expect({ route: reply.route, trace: trace.join(" ") }).toEqual({ route: "park", trace: "+a -a" });
     expect(rowOf(harness, run)).toMatchObject({ status: "blocked", phase: "AwaitingReconcile" });
     await reconcile(harness.world, { run, call: "c1", as: "succeeded", result: null, by: "ann", note: null });
     expect((await advanceUntilSettled(harness, drive(runner, reply))).route).toBe("done");
@@ -159,7 +159,7 @@ test("all gates open at once, and calls wait for a lone call before them", async
     ["mail", "c", 1],
   ] as const;
   const { run, reply, trace, runner } = await ran(harness, calls, { pay: { approval } });
-  expect([reply.route, trace]).toEqual(["park", []]);
+  expect({ route: reply.route, trace }).toEqual({ route: "park", trace: [] });
   expect(rowOf(harness, run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval" });
   const gates = (await stateOf(harness.world, run)).open.flatMap((open) => gateIn(open)?.gate ?? []);
   expect(gates).toHaveLength(2);
@@ -167,7 +167,7 @@ test("all gates open at once, and calls wait for a lone call before them", async
     decide(harness.world, { run, gate: gate ?? "", as: "approve", args: null, by: "ann", note: null });
   await say(gates[1]);
   const still = await advanceUntilSettled(harness, drive(runner, reply));
-  expect([still.route, trace]).toEqual(["park", []]);
+  expect({ route: still.route, trace }).toEqual({ route: "park", trace: [] });
   await say(gates[0]);
   expect((await advanceUntilSettled(harness, drive(runner, still))).route).toBe("done");
   expect(trace.join(" ")).toBe("+a -a +b -b +c -c");

@@ -91,7 +91,8 @@ describe("a failed commit between two results", () => {
     const begunAt = clock.now();
     const result = await advanceUntilSettled(harness, done).catch(() => "thrown");
     expect(clock.now()).toBeGreaterThanOrEqual(begunAt + 400 + limits.abortGraceMs);
-    if (instead === away) expect([result, mustEnd.mock.calls.length]).toEqual(["thrown", 1]);
+    if (instead === away)
+      expect({ result, mustEndCalls: mustEnd.mock.calls.length }).toEqual({ result: "thrown", mustEndCalls: 1 });
     else expect(result).toMatchObject({ kind: "exit", reply: { route: "superseded" } });
   });
 
@@ -141,7 +142,10 @@ describe("a failed commit between two results", () => {
       await flushPromises();
     }
     await done;
-    expect([recorded, commitPending.mock.calls.length]).toEqual([["c1", "c2", "c3"], 1]);
+    expect({ recorded, commitPendingCalls: commitPending.mock.calls.length }).toEqual({
+      recorded: ["c1", "c2", "c3"],
+      commitPendingCalls: 1,
+    });
   });
 });
 

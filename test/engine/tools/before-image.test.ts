@@ -34,7 +34,7 @@ test("a call whose effect landed is not repeated", async () => {
   await dieInTool(harness, agent);
   letters.push("of this run");
   await runUntilIdle(harness, agent);
-  expect([images, letters]).toEqual([[1], ["of another run", "of this run"]]);
+  expect({ images, letters }).toEqual({ images: [1], letters: ["of another run", "of this run"] });
 });
 
 test("is taken after an approval, and not with the intent", async () => {
@@ -45,7 +45,10 @@ test("is taken after an approval, and not with the intent", async () => {
   letters.push("of another run");
   await decideGate(harness.world, { run: parked.run, as: "approve" });
   await reachTool(harness.world, { payload: parked, agent });
-  expect([(await stateOf(harness.world, parked.run)).open[0]?.before, images]).toEqual([1, []]);
+  expect({ before: (await stateOf(harness.world, parked.run)).open[0]?.before, images }).toEqual({
+    before: 1,
+    images: [],
+  });
 });
 
 const throws = (): never => {

@@ -45,7 +45,7 @@ async function playedOut(agent: Agent, input = {}) {
 describe.each(EFFECTS)("a %s tool", (effect) => {
   test.each(HOSTILE_VALUES)("succeeds and its run continues when it returns: %s", async (_, make) => {
     const { route, entry, shown } = await playedOut(acting(effect, { run: make }));
-    expect([route, shown?.result]).toEqual(["done", "over"]);
+    expect({ route, result: shown?.result }).toEqual({ route: "done", result: "over" });
     expect(entry).toMatchObject({ status: effect === "none" ? "failed" : "succeeded" });
     expect(entry?.evidence).toBe("the tool returned, and its result is lost: ResultRefused");
   });
@@ -57,14 +57,18 @@ describe.each(EFFECTS)("a %s tool", (effect) => {
     const retry = effect === "unsafe" ? null : { attempts: 2, when: run };
     const onExists = effect === "keyed" || effect === "probed" ? run : null;
     const { route, entry, shown } = await playedOut(acting(effect, { run, retry, onExists }));
-    expect([route, shown?.result, entry?.status]).toEqual(["done", "over", "failed"]);
+    expect({ route, result: shown?.result, status: entry?.status }).toEqual({
+      route: "done",
+      result: "over",
+      status: "failed",
+    });
   });
 
   test.each(HOSTILE_VALUES)("succeeds when its rules return any value: %s", async (_, make) => {
     const redact: Tool["redact"] = (json, of) => (of === "result" ? (make() as never) : json);
     const rules: Partial<Tool> = { redact, externalId: make as never, claims: make as never };
     const { route, entry } = await playedOut(acting(effect, { run: () => "done", ...rules }));
-    expect([route, entry?.status]).toEqual(["done", "succeeded"]);
+    expect({ route, status: entry?.status }).toEqual({ route: "done", status: "succeeded" });
   });
 });
 
@@ -166,7 +170,7 @@ describe("a model", () => {
       const depth = 3_000;
       const model = saying(calling(`{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`));
       const { route, entry, events } = await playedOut({ ...base, model });
-      expect([route, entry?.status, starts]).toEqual(["done", "failed", []]);
+      expect({ route, status: entry?.status, starts }).toEqual({ route: "done", status: "failed", starts: [] });
       expect(events).toContain("InvalidArguments: it is nested deeper than 100 levels");
     },
   );
@@ -174,7 +178,7 @@ describe("a model", () => {
   test.each(HOSTILE_VALUES)("may call a tool with any metadata: %s", async (_, make) => {
     const base = acting("unsafe", { run: () => "done" });
     const { route, entry } = await playedOut({ ...base, model: saying(calling("{}", { provider: make() })) });
-    expect([route, entry?.status]).toEqual(["done", "succeeded"]);
+    expect({ route, status: entry?.status }).toEqual({ route: "done", status: "succeeded" });
   });
 
   test.each(HOSTILE_ERRORS)("ends its run with a code when it throws: %s", async (_, make) => {
@@ -207,6 +211,6 @@ test.each<readonly [string, () => unknown, string]>([
     const { run: id } = await beginRun(harness.world, agent, {});
     await runUntilIdle(harness, agent);
     const [entry] = (await ledger(harness.world, id)) ?? [];
-    expect([entry?.status, tries]).toEqual([status, 1]);
+    expect({ status: entry?.status, tries }).toEqual({ status, tries: 1 });
   },
 );

@@ -91,7 +91,11 @@ describe("a call is refused before any intent, and the model gets the reason,", 
     const harness = createHarness();
     const of = sideEffectAgent({ reply: replyWithCalls([["pay", "ada", 5]]), pay: { key: made as Tool["key"] & {} } });
     const { run, reply } = await played(harness, of);
-    expect([reply.route, of.done, await intentsOf(harness, run)]).toEqual(["done", [], []]);
+    expect({ route: reply.route, done: of.done, intents: await intentsOf(harness, run) }).toEqual({
+      route: "done",
+      done: [],
+      intents: [],
+    });
     const [told] = await toolResultsOf(harness, run);
     expect(told).toMatchObject({ outcome: "failed" });
     expect(JSON.stringify(told)).toContain("KeyRefused");

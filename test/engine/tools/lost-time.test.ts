@@ -49,7 +49,7 @@ test("a restored run probes first under a business key, and takes what the probe
   const { run } = await lose(harness, agent);
   words = "please pay";
   await resume(harness, agent, run);
-  expect([done, rowOf(harness, run).status]).toEqual([["order-1"], "completed"]);
+  expect({ done, status: rowOf(harness, run).status }).toEqual({ done: ["order-1"], status: "completed" });
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "reconciled", restored: { first: "probe" } }]);
 });
 
@@ -59,7 +59,7 @@ test("a keyed call without a business key is made, and the ledger says what it m
   const agent = clerk({ effect: "keyed", words: () => "pay", done });
   const { run } = await lose(harness, agent);
   await resume(harness, agent, run);
-  expect([done.length, new Set(done).size]).toEqual([2, 1]);
+  expect({ done: done.length, differentOrders: new Set(done).size }).toEqual({ done: 2, differentOrders: 1 });
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "succeeded", restored: { first: "newKey" } }]);
 });
 
@@ -74,7 +74,7 @@ test("newer objects of the run settle a call with the same key and arguments, an
   await fenceRestored(harness.world);
   await startExecution(harness.world, rowOf(harness, run));
   await resume(harness, agent, run);
-  expect([done.length, rowOf(harness, run).status]).toEqual([1, "completed"]);
+  expect({ done: done.length, status: rowOf(harness, run).status }).toEqual({ done: 1, status: "completed" });
   expect(await ledger(harness.world, run)).toMatchObject([
     { status: "reconciled", evidence: expect.stringContaining("newer objects of this run") },
   ]);
@@ -90,14 +90,14 @@ test("a call behind a gate is asked about once after a restore, and a denial is 
   const { run } = await lose(harness, agent);
   askedFor = "it is a payment";
   await resume(harness, agent, run);
-  expect([done.length, (await show(harness.world, run))?.gates]).toEqual([1, []]);
+  expect({ done: done.length, gates: (await show(harness.world, run))?.gates }).toEqual({ done: 1, gates: [] });
   expect(await asked(harness, run)).toHaveLength(1);
   expect((await show(harness.world, run))?.unknown).toMatchObject([{ lostTime: true, approval: "it is a payment" }]);
   harness.clock.moveTo((await show(harness.world, run))?.unknown[0]?.reconcilableFrom ?? 0);
   const denied = { ...answer(run, "succeeded"), as: "failed", result: null } as const;
   expect(await reconcile(harness.world, denied)).toMatchObject({ kind: "accepted" });
   await runUntilIdle(harness, agent);
-  expect([done.length, rowOf(harness, run).status]).toEqual([1, "completed"]);
+  expect({ done: done.length, status: rowOf(harness, run).status }).toEqual({ done: 1, status: "completed" });
   expect((await stateOf(harness.world, run)).spent.toolCalls).toBe(1);
 });
 
@@ -118,7 +118,7 @@ test("newer objects settle a call behind a gate, whether the gate was open in th
     await fenceRestored(harness.world);
     await startExecution(harness.world, rowOf(harness, run));
     await resume(harness, agent, run);
-    expect([done.length, rowOf(harness, run).status]).toEqual([1, "completed"]);
+    expect({ done: done.length, status: rowOf(harness, run).status }).toEqual({ done: 1, status: "completed" });
     expect(await ledger(harness.world, run)).toMatchObject([
       { status: "reconciled", evidence: expect.stringContaining("newer objects of this run") },
     ]);
@@ -141,7 +141,7 @@ test("a probed call with a business key is probed behind its gate, and the gate 
   const approve = { run, gate: gates[0]?.gate ?? "", as: "approve", args: null, by: "ann", note: null } as const;
   expect(await decide(harness.world, approve)).toMatchObject({ kind: "accepted" });
   await runUntilIdle(harness, agent);
-  expect([done, rowOf(harness, run).status]).toEqual([["order-1"], "completed"]);
+  expect({ done, status: rowOf(harness, run).status }).toEqual({ done: ["order-1"], status: "completed" });
 });
 
 test("newer objects settle no call with other arguments", async () => {

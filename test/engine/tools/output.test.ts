@@ -67,7 +67,7 @@ test.each(["keyed", "unsafe"] as const)(
 
 test("fails a call without an effect when its result does not fit", async () => {
   const { entry, outcome, result } = await outcomeOf(booking("none", z.string(), () => 4));
-  expect([entry?.status, outcome]).toEqual(["failed", "failed"]);
+  expect({ status: entry?.status, outcome }).toEqual({ status: "failed", outcome: "failed" });
   expect(result).toMatch(/^ResultInvalid: .*: result: Invalid input: expected string, received number$/);
 });
 

@@ -108,7 +108,10 @@ describe("a computed default", () => {
     expect(card?.parsed?.json).toEqual({ euros: 5, stamp: expect.any(Number) });
     await drive(runnerOf(harness.world, agent), payload);
     expect(seen.map(({ by }) => by)).toEqual(["approval", "key", "run"]);
-    expect([inputsOf(seen), count.parses()]).toEqual([[JSON.stringify(card?.parsed?.json)], 1]);
+    expect({ inputs: inputsOf(seen), parses: count.parses() }).toEqual({
+      inputs: [JSON.stringify(card?.parsed?.json)],
+      parses: 1,
+    });
   });
 
   test("leaves key and digest on the arguments as proposed", async () => {
@@ -143,7 +146,7 @@ describe("a computed default", () => {
     await runUntilIdle(harness, agent);
     expect(rowOf(harness, run).status).toBe("completed");
     expect(seen.map(({ by }) => by)).toEqual(effect === "keyed" ? ["key", "run"] : ["before", "key", "probe", "run"]);
-    expect([inputsOf(seen).length, count.parses()]).toEqual([1, 1]);
+    expect({ inputs: inputsOf(seen).length, parses: count.parses() }).toEqual({ inputs: 1, parses: 1 });
   });
 
   test("is the same for an undo", async () => {
@@ -162,7 +165,7 @@ describe("a computed default", () => {
     });
     await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), await beginRun(harness.world, agent, {})));
     expect(seen.map(({ by }) => by)).toEqual(["key", "run", "undo"]);
-    expect([inputsOf(seen).length, count.parses()]).toEqual([1, 1]);
+    expect({ inputs: inputsOf(seen).length, parses: count.parses() }).toEqual({ inputs: 1, parses: 1 });
   });
 
   test("of a large value stands outside the state, and is read from there", async () => {
@@ -172,7 +175,7 @@ describe("a computed default", () => {
     const { harness, agent, payload, run, seen } = await approved({ input });
     expect((await stateOf(harness.world, run)).open[0]?.intent?.parsed?.json.kind).toBe("blob");
     await drive(runnerOf(harness.world, agent), payload);
-    expect([inputsOf(seen).length, count.parses()]).toEqual([1, 1]);
+    expect({ inputs: inputsOf(seen).length, parses: count.parses() }).toEqual({ inputs: 1, parses: 1 });
   });
 
   test("is not recorded where the arguments leave nothing to it, and they are not parsed again", async () => {
@@ -206,7 +209,7 @@ describe("a computed default", () => {
     const { agent, seen } = payer({ input, part: { approval: spoil } });
     const harness = createHarness();
     await drive(runnerOf(harness.world, agent), await beginRun(harness.world, agent, {}));
-    expect([inputsOf(seen).length, seen.length]).toEqual([1, 2]);
+    expect({ inputs: inputsOf(seen).length, seen: seen.length }).toEqual({ inputs: 1, seen: 2 });
     expect(inputsOf(seen)[0]).not.toContain("99");
   });
 });
@@ -299,7 +302,7 @@ describe("a value that is not JSON", () => {
       const { run } = await beginRun(harness.world, agent, {});
       await dieInTool(harness, agent);
       await runUntilIdle(harness, agent);
-      expect([rowOf(harness, run).status, seen]).toEqual(["blocked", []]);
+      expect({ status: rowOf(harness, run).status, seen }).toEqual({ status: "blocked", seen: [] });
       const [entry] = (await ledger(harness.world, run)) ?? [];
       expect(entry).toMatchObject({ status: "unknown", evidence: expect.stringMatching(/^ArgumentsChanged: /) });
     },
@@ -327,7 +330,7 @@ describe("a value that is not JSON", () => {
     const said = { run, call: "c1", as: "retry", result: null, by: "ann", note: null } as const;
     expect(await reconcile(harness.world, said)).toEqual({ kind: "accepted" });
     await runUntilIdle(harness, agent);
-    expect([rowOf(harness, run).status, seen]).toEqual(["blocked", []]);
+    expect({ status: rowOf(harness, run).status, seen }).toEqual({ status: "blocked", seen: [] });
     expect(await ledger(harness.world, run)).toMatchObject([
       { status: "unknown", evidence: expect.stringContaining("ArgumentsChanged") },
     ]);
@@ -341,7 +344,7 @@ describe("a value that is not JSON", () => {
     const { run } = await beginRun(harness.world, agent, {});
     await dieInTool(harness, agent);
     await runUntilIdle(harness, agent);
-    expect([rowOf(harness, run).status, seen.length]).toEqual(["completed", 1]);
+    expect({ status: rowOf(harness, run).status, seen: seen.length }).toEqual({ status: "completed", seen: 1 });
   });
 
   test("that a function of the tool has changed is made again", async () => {
@@ -449,7 +452,10 @@ describe("another version of the agent", () => {
     await dieInTool(harness, payer({ input, part }).agent);
     const next = payer({ input: withNotice, part, version: "2" });
     await runUntilIdle(harness, next.agent);
-    expect([rowOf(harness, run).status, next.seen]).toEqual(["completed", [{ by: "run", input: { euros: 5 } }]]);
+    expect({ status: rowOf(harness, run).status, seen: next.seen }).toEqual({
+      status: "completed",
+      seen: [{ by: "run", input: { euros: 5 } }],
+    });
   });
 
   test("repeats a call that a human let run again with the value that was sent", async () => {
@@ -463,7 +469,10 @@ describe("another version of the agent", () => {
     const said = { run, call: "c1", as: "retry", result: null, by: "ann", note: null } as const;
     expect(await reconcile(harness.world, said)).toEqual({ kind: "accepted" });
     await runUntilIdle(harness, next.agent);
-    expect([rowOf(harness, run).status, next.seen]).toEqual(["completed", [{ by: "run", input: { euros: 5 } }]]);
+    expect({ status: rowOf(harness, run).status, seen: next.seen }).toEqual({
+      status: "completed",
+      seen: [{ by: "run", input: { euros: 5 } }],
+    });
   });
 
   test("that refuses the arguments of a call that may have begun does not repeat it", async () => {
@@ -474,7 +483,7 @@ describe("another version of the agent", () => {
     const next = payer({ input: z.object({ cents: z.number() }), part, version: "2" });
     await runAttempt(harness, next.agent);
     await runAttempt(harness, next.agent);
-    expect([rowOf(harness, run).status, next.seen]).toEqual(["blocked", []]);
+    expect({ status: rowOf(harness, run).status, seen: next.seen }).toEqual({ status: "blocked", seen: [] });
     expect((await show(harness.world, run))?.unknown).toMatchObject([{ toolGone: true }]);
   });
 });

@@ -58,7 +58,10 @@ describe.each(EFFECTS)("%s: a call for which no time is left", (effect) => {
     commits.tookMs = 600;
     let reply = await next(of, payload);
     for (let beats = 0; beats < 3; beats += 1) {
-      expect([reply.route, (await stateOf(harness.world, payload.run)).phase]).toEqual(["beat", "ExecutingTools"]);
+      expect({ route: reply.route, phase: (await stateOf(harness.world, payload.run)).phase }).toEqual({
+        route: "beat",
+        phase: "ExecutingTools",
+      });
       reply = await next(of, reply);
     }
     expect(reply.route).toBe("park");
@@ -115,7 +118,7 @@ test("a decision that was approved is carried out, whatever time its beat has", 
     agent,
   );
   let reply = await next({ harness, runner }, payload);
-  expect([reply.route, ran.length]).toEqual(["beat", 0]);
+  expect({ route: reply.route, ran: ran.length }).toEqual({ route: "beat", ran: 0 });
   commits.tookMs = 0;
   reply = await drive(runner, reply);
   expect(reply.route).toBe("done");
@@ -146,7 +149,7 @@ test("a human's *retry* is carried out by the next beat that has room, and is de
   expect(await reconcile(harness.world, said)).toEqual({ kind: "accepted" });
   commits.tookMs = 600;
   reply = await next({ harness, runner }, reply);
-  expect([reply.route, of.done.length]).toEqual(["beat", 0]);
+  expect({ route: reply.route, done: of.done.length }).toEqual({ route: "beat", done: 0 });
   commits.tookMs = 0;
   reply = await drive(runner, reply);
   expect(reply.route).toBe("done");
@@ -232,7 +235,7 @@ describe("a process that is asked to end", () => {
     expect((await stateOf(of.harness.world, payload.run)).open).toMatchObject([{ status: "permitted", attempts: 1 }]);
     const reply = await advanceUntilSettled(of.harness, drive(busy.runner, first));
     expect(reply.route).toBe("done");
-    expect([tries, probes]).toEqual([2, []]);
+    expect({ tries, probes }).toEqual({ tries: 2, probes: [] });
     expect(await toolResultsOf(of.harness, payload.run)).toMatchObject([{ outcome: "succeeded" }]);
   });
 });

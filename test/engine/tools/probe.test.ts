@@ -64,10 +64,10 @@ describe("after a crash", () => {
     expect(rowOf(harness, payload.run)).toMatchObject({ effectsSettleAt: leaseUntil, wakeAt: leaseUntil + SETTLE_MS });
     harness.clock.moveTo(leaseUntil + SETTLE_MS - 1);
     const still = await beatReply(attemptBeat(runner, waiting));
-    expect([still.route, probes, keys]).toEqual(["wait", [], []]);
+    expect({ route: still.route, probes, keys }).toEqual({ route: "wait", probes: [], keys: [] });
     harness.clock.moveTo(leaseUntil + SETTLE_MS);
     await attemptBeat(runner, still);
-    expect([probes.length, keys.length]).toEqual([1, 1]);
+    expect({ probes: probes.length, keys: keys.length }).toEqual({ probes: 1, keys: 1 });
   });
 
   test("a call that happened is reconciled with the service's response, and does not run", async () => {
@@ -109,7 +109,7 @@ describe("after a crash", () => {
   test("a result that cannot be stored is refused, and the call counts as happened", async () => {
     const harness = createHarness();
     const { reply, keys } = await recovered(harness, { probe: () => ({ kind: "happened", result: 10n }) });
-    expect([reply.route, keys]).toEqual(["done", []]);
+    expect({ route: reply.route, keys }).toEqual({ route: "done", keys: [] });
     expect(await ledger(harness.world, reply.run)).toMatchObject([{ status: "reconciled" }]);
     expect(await words(harness, reply.run)).toContain(
       "ResultRefused: what the probe returned cannot be kept: a bigint",
@@ -234,7 +234,7 @@ describe("a run that is found long after its process died", () => {
       kind: "beat",
       reply: { route: "beat" },
     });
-    expect([probes, keys]).toEqual([[key], [key]]);
+    expect({ probes, keys }).toEqual({ probes: [key], keys: [key] });
   });
 
   test("accepts at once that an unsafe call did not happen", async () => {
@@ -262,6 +262,6 @@ describe("a run that is found long after its process died", () => {
     harness.world.store.rows.set(payload.run, { ...rowOf(harness, payload.run), ...to });
     expect((await beatReply(attemptBeat(runner, payload, 1))).route).toBe("wait");
     const from = harness.clock.now() + LEASE_MS + SETTLE_MS;
-    expect([rowOf(harness, payload.run).wakeAt, probes]).toEqual([from, []]);
+    expect({ wakeAt: rowOf(harness, payload.run).wakeAt, probes }).toEqual({ wakeAt: from, probes: [] });
   });
 });

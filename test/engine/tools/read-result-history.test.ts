@@ -251,10 +251,10 @@ describe("bounds", () => {
     const { agent } = reader([{ result: "c1", ...args }, LINE]);
     const { result } = await runAgent(agent, { input: {} });
     const [refused, read] = JSON.parse(String(result)) as readonly { outcome: string; result: Json }[];
-    expect([refused?.outcome, String(refused?.result)]).toEqual([
-      "failed",
-      expect.stringContaining("InvalidArguments"),
-    ]);
+    expect({ outcome: refused?.outcome, result: String(refused?.result) }).toEqual({
+      outcome: "failed",
+      result: expect.stringContaining("InvalidArguments"),
+    });
     expect(JSON.stringify(read?.result)).toContain("needle 7");
   });
 

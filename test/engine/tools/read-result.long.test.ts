@@ -129,7 +129,10 @@ describe("hostile arguments", () => {
     [{ result: "c1", path: "/etc/passwd" }, "InvalidArguments"],
   ])("%j are refused, and the model is told why", async (args, code) => {
     const [read] = await readsOf([args]);
-    expect([read?.outcome, String(read?.result)]).toEqual(["failed", expect.stringContaining(code)]);
+    expect({ outcome: read?.outcome, result: String(read?.result) }).toEqual({
+      outcome: "failed",
+      result: expect.stringContaining(code),
+    });
   });
 
   test("a pattern that would take exponential time is a text like others", async () => {

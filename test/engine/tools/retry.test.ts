@@ -229,18 +229,22 @@ describe("after a try that timed out", () => {
       createHarness(),
       payer({ retry: { attempts: 2 } }, [silent, busy, busy]),
     );
-    expect([new Set(keys).size, keys.length, entry?.status]).toEqual([1, 3, "unknown"]);
+    expect({ differentKeys: new Set(keys).size, keys: keys.length, status: entry?.status }).toEqual({
+      differentKeys: 1,
+      keys: 3,
+      status: "unknown",
+    });
     expect(JSON.stringify(results)).toContain("It may have happened");
   });
 
   test("the external service can show it, and then the call has failed", async () => {
     const { keys, entry } = await outcomeOf(createHarness(), payer({}, [silent, new Rejected("the card is declined")]));
-    expect([keys.length, entry?.status]).toEqual([2, "failed"]);
+    expect({ keys: keys.length, status: entry?.status }).toEqual({ keys: 2, status: "failed" });
   });
 
   test("a later try that succeeds settles the call as succeeded", async () => {
     const { keys, entry } = await outcomeOf(createHarness(), payer({}, [silent, busy]));
-    expect([keys.length, entry?.status]).toEqual([3, "succeeded"]);
+    expect({ keys: keys.length, status: entry?.status }).toEqual({ keys: 3, status: "succeeded" });
   });
 });
 

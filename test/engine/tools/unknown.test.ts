@@ -60,7 +60,10 @@ describe.each(["unsafe", "probed"] as const)("%s", (effect) => {
     expect(await show(harness.world, run)).toMatchObject({ unknown: [{ otherwise: "tell", reconcilableFrom }] });
     harness.clock.moveTo(reconcilableFrom - 1);
     const still = await beatReply(attemptBeat(runner, reply));
-    expect([still.route, await toolResultsOf(harness, run)]).toEqual(["wait", []]);
+    expect({ route: still.route, toolResults: await toolResultsOf(harness, run) }).toEqual({
+      route: "wait",
+      toolResults: [],
+    });
     harness.clock.moveTo(reconcilableFrom);
     expect((await advanceUntilSettled(harness, drive(runner, still))).route).toBe("done");
     expect(await toolResultsOf(harness, run)).toMatchObject([{ outcome: "unknown" }]);
@@ -95,7 +98,7 @@ test.each([null, "tell"] as const)(
   "none, after its last try, %s: the call has failed, and the model reads of no effect",
   async (onUnknown) => {
     const { harness, reply, run, done } = await unknown({ effect: "none", onUnknown });
-    expect([reply.route, done.length]).toEqual(["done", 3]);
+    expect({ route: reply.route, done: done.length }).toEqual({ route: "done", done: 3 });
     const [result] = await toolResultsOf(harness, run);
     const words = "NoAnswer: the answer was lost, in the last of 3 tries";
     expect(result).toMatchObject({ outcome: "failed", value: { json: words } });
@@ -108,7 +111,7 @@ test.each([null, "tell"] as const)(
   "keyed, after its last try, %s: the model gets it at once, and an event names the rule",
   async (onUnknown) => {
     const { harness, reply, run, done } = await unknown({ effect: "keyed", onUnknown });
-    expect([reply.route, done.length]).toEqual(["done", 3]);
+    expect({ route: reply.route, done: done.length }).toEqual({ route: "done", done: 3 });
     const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
     const after = events.slice(events.findIndex(({ kind }) => kind === "ToolOutcomeUnknown"));
     expect(after.slice(0, 2)).toMatchObject([
