@@ -25,7 +25,7 @@ test("schedule 265: an operator answers an unknown outcome and cancels or restar
       await runUntilIdle(harness, agent);
       const [first] = (await ledger(harness.world, run)) ?? [];
       assertSafety("what an operator found outside is not unknown again", () =>
-        expect([next, as, first]).toMatchObject([next, as, { call: "c1", status: "reconciled" }]),
+        expect({ next, as, first }).toMatchObject({ next, as, first: { call: "c1", status: "reconciled" } }),
       );
       expect(await verify(harness.world, { run })).toMatchObject({ findings: [], readable: true });
     }
@@ -52,7 +52,7 @@ test("schedule 206: an operator answers an unknown outcome of a paused run, and 
       await runUntilIdle(harness, agent);
       const [first] = (await ledger(harness.world, run)) ?? [];
       assertSafety("what an operator found outside is not unknown again", () =>
-        expect([next, as, first]).toMatchObject([next, as, { call: "c1", status: "reconciled" }]),
+        expect({ next, as, first }).toMatchObject({ next, as, first: { call: "c1", status: "reconciled" } }),
       );
       expect(await verify(harness.world, { run })).toMatchObject({ findings: [], readable: true });
     }

@@ -56,7 +56,7 @@ test("schedule 76: one call of two returns and the process dies in the other; th
   await runUntilIdle(harness, agent);
   // A human is asked about the call that gave no answer, and about no other.
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "succeeded" }, { status: "unknown" }]);
-  expect([rowOf(harness, run).status, starts()]).toEqual(["blocked", 2]);
+  expect({ status: rowOf(harness, run).status, starts: starts() }).toEqual({ status: "blocked", starts: 2 });
 });
 
 test("schedule 77: the commit between two results fails while a call runs; the invocation ends when that call has ended", async () => {
@@ -83,7 +83,7 @@ test("schedule 77: the commit between two results fails while a call runs; the i
   });
   done.catch(() => undefined);
   await flushPromises();
-  expect([starts(), isOver]).toEqual([2, false]);
+  expect({ starts: starts(), isOver }).toEqual({ starts: 2, isOver: false });
   returned.resolve("sent as well");
   await expect(done).rejects.toThrow(StoreUnreachable);
 });
@@ -117,7 +117,7 @@ test("schedule 78: a call outlives its timeout, and the run cannot be released; 
       (own) => beat(runner, task, { ...own, deadline: clock.now() + limits.beatMs }),
     );
     await expect(advanceUntilSettled(harness, warm)).rejects.toThrow("this process is gone");
-    expect([exit.mock.calls, effects]).toEqual([[[1]], []]);
+    expect({ exits: exit.mock.calls, effects }).toEqual({ exits: [[1]], effects: [] });
   } finally {
     vi.restoreAllMocks();
   }

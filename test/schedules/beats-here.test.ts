@@ -11,7 +11,7 @@ test("schedule 266: after a call has outlived its timeout in the caller's proces
   // Its answer is stored, the other beat is asked to commit and end, and nothing more begins.
   expect(late).toEqual([{ kind: "answered", answer: { kind: "beat", reply } }]);
   expect(ended).toMatchObject([{ code: "BeatsEnded", run: "late", what: "a call outlived its timeout" }]);
-  expect([begun[1]?.invocation.drain.aborted, other]).toEqual([true, []]);
+  expect({ aborted: begun[1]?.invocation.drain.aborted, other }).toEqual({ aborted: true, other: [] });
   expect([pool.take(WISH), pool.take({ ...WISH, execution: null })]).toEqual([null, null]);
   const drained = pool.drain(8_000, "hurry");
   begun[1]?.answer.resolve({ kind: "beat", reply });

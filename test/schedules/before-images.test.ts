@@ -12,7 +12,11 @@ test("schedule 146: a process dies in a probed call, and what its probe looks fo
   const { run } = await beginRun(harness.world, agent, {});
   await dieInTool(harness, agent);
   await runUntilIdle(harness, agent);
-  expect([rowOf(harness, run).status, images, letters.length]).toEqual(["completed", [1], 2]);
+  expect({ status: rowOf(harness, run).status, images, letters: letters.length }).toEqual({
+    status: "completed",
+    images: [1],
+    letters: 2,
+  });
 });
 
 test("schedule 147: an operator lets an unknown call run again after the service has changed, and its process dies", async () => {
@@ -29,7 +33,11 @@ test("schedule 147: an operator lets an unknown call run again after the service
   expect(await reconcile(harness.world, retry)).toEqual({ kind: "accepted" });
   await dieInTool(harness, agent);
   await runUntilIdle(harness, agent);
-  expect([rowOf(harness, run).status, images, letters.length]).toEqual(["completed", [1], 2]);
+  expect({ status: rowOf(harness, run).status, images, letters: letters.length }).toEqual({
+    status: "completed",
+    images: [1],
+    letters: 2,
+  });
 });
 
 test("schedule 148: a request that sets an address is still under way when the next process repeats the call, and lands after a later call", async () => {
@@ -41,5 +49,8 @@ test("schedule 148: a request that sets an address is still under way when the n
   // What the dead process has sent lands at the last moment.
   harness.clock.after(leaseUntil + SETTLE_MS - 1 - harness.clock.now(), () => service.write("A"));
   await runUntilIdle(harness, agent);
-  expect([rowOf(harness, run).status, service.written]).toEqual(["completed", ["A", "A", "B"]]);
+  expect({ status: rowOf(harness, run).status, written: service.written }).toEqual({
+    status: "completed",
+    written: ["A", "A", "B"],
+  });
 });

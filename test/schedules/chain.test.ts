@@ -186,7 +186,11 @@ test("schedule 45: a keyed call always outlives its timeout and ends its process
     // Where a process cannot answer and end, nobody hears of it, and the retry finds what it committed.
     endAttempt(harness, out, result.kind === "exit" ? null : result);
   }
-  expect([exits, keys.length, new Set(keys).size]).toEqual([3, 3, 1]);
+  expect({ exits, keys: keys.length, differentKeys: new Set(keys).size }).toEqual({
+    exits: 3,
+    keys: 3,
+    differentKeys: 1,
+  });
   expect(rowOf(harness, payload.run)).toMatchObject({ status: "completed", takeovers: 0 });
   expect(await ledger(harness.world, payload.run)).toMatchObject([{ status: "unknown", attempts: 3 }]);
 });

@@ -96,12 +96,12 @@ async function orphanBeforeItsFirstBeat(): Promise<void> {
   await flushPromises();
   endAttempt(harness, out, null);
   const [child] = childrenOf(house);
-  expect([rowOf(harness, run), child]).toMatchObject([
-    { status: "failed", endNotified: false },
-    { status: "queued", cancel: false },
-  ]);
+  expect({ row: rowOf(harness, run), child }).toMatchObject({
+    row: { status: "failed", endNotified: false },
+    child: { status: "queued", cancel: false },
+  });
   await playOf(house, child?.run ?? "");
-  expect([worked, rowOf(harness, child?.run ?? "").status]).toEqual([[], "cancelled"]);
+  expect({ worked, status: rowOf(harness, child?.run ?? "").status }).toEqual({ worked: [], status: "cancelled" });
 }
 
 test("schedule 44: a parent ends while a child works or is being made, and while another has not begun", async () => {
@@ -136,7 +136,10 @@ test("schedule 50: a process dies right before it stores the archive; the end is
   await sweep(harness.world);
   expect(archives(harness)).toEqual([archiveKey(run, "warm")]);
   const { endNotified, expiresAtSec } = rowOf(harness, run.run);
-  expect([endNotified, (expiresAtSec ?? 0) * 1_000 > harness.clock.now()]).toEqual([true, true]);
+  expect({ endNotified, expiresLater: (expiresAtSec ?? 0) * 1_000 > harness.clock.now() }).toEqual({
+    endNotified: true,
+    expiresLater: true,
+  });
 });
 
 test("schedule 51: a run is purged with its archive while a process that read its end as unnotified may still store it", async () => {

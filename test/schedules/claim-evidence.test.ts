@@ -51,7 +51,7 @@ test("schedule 165: a run without a claim for hours is claimed between the read 
   });
   const { chain } = rowOf(harness, run);
   await sweep(harness, overtaken);
-  expect([isClaimed, rowOf(harness, run)]).toMatchObject([true, { chain, status: "paused" }]);
+  expect({ isClaimed, row: rowOf(harness, run) }).toMatchObject({ isClaimed: true, row: { chain, status: "paused" } });
   await sendRequest(harness.world, { run, want: "resume" });
   await driveUntil(harness, { agent, run, until: ({ endNotified }) => endNotified });
   expect(rowOf(harness, run)).toMatchObject({ status: "completed", chain });

@@ -85,7 +85,7 @@ test("schedule 104: the clock is set 40 days ahead and back: nothing has expired
   machine.follow();
   expect(clock.doubt()).toMatchObject({ kind: "ahead", byMs: 40 * DAY_MS });
   const { gate, idle, again } = await judgeAll(harness, world, all);
-  expect([gate.route, idle.route, again]).toEqual(["park", "park", "exists"]);
+  expect({ gate: gate.route, idle: idle.route, again }).toEqual({ gate: "park", idle: "park", again: "exists" });
   await expectAllKept(harness, all);
   machine.pass(60_000);
   machine.aheadMs = 0;
@@ -134,10 +134,10 @@ test("schedule 106: a machine restarts and its clock shows 40 days later: nothin
   expect(clock.now()).toBe(harness.clock.now());
   const { gate, idle, again } = await judgeAll(harness, world, all);
   // It looks again soon, and does not wait for another month.
-  expect([gate, idle]).toMatchObject([
-    { route: "park", seconds: 600 },
-    { route: "park", seconds: 600 },
-  ]);
+  expect({ gate, idle }).toMatchObject({
+    gate: { route: "park", seconds: 600 },
+    idle: { route: "park", seconds: 600 },
+  });
   expect(again).toBe("exists");
   expect(hasOrphan(harness)).toBe(true);
   expect(rowOf(harness, all.gated.run)).toMatchObject({ status: "waiting" });
@@ -165,7 +165,7 @@ test("schedule 107: a worker that starts after the jump uses the time that the s
   const { world, clock } = machine.process();
   expect(clock.now()).toBe(harness.clock.now());
   const { gate, idle, again } = await judgeAll(harness, world, all);
-  expect([gate.route, idle.route, again]).toEqual(["park", "park", "exists"]);
+  expect({ gate: gate.route, idle: idle.route, again }).toEqual({ gate: "park", idle: "park", again: "exists" });
   await expectAllKept(harness, all);
 });
 

@@ -64,7 +64,7 @@ test("schedule 134: a process resumes a run, and its version of the agent allows
   const later: Agent = { ...agent, version: "2", deadline: { ...DEADLINE, afterMs: 10 * HOUR } };
   await driven(harness, later, run);
   expect(await show(harness.world, run)).toMatchObject({ status: "failed", failure: { code: "DeadlineExpired" } });
-  expect([undone, harness.clock.now()]).toEqual([["bob", "ada"], from + HOUR]);
+  expect({ undone, now: harness.clock.now() }).toEqual({ undone: ["bob", "ada"], now: from + HOUR });
 });
 
 test("schedule 135: a process dies in the compensation of an expired run; its successor gets what is left of the time, and no more", async () => {

@@ -63,7 +63,7 @@ test("schedule 70: a process dies in a call whose plan waits for its result; the
   await die(harness, stuckIn(agent, "look"));
   expect(rowOf(harness, run)).toMatchObject({ version: 0, phase: "Preparing", claims: 1 });
   await runUntilIdle(harness, agent);
-  expect([rowOf(harness, run).status, asked.replies]).toEqual(["completed", 3]);
+  expect({ status: rowOf(harness, run).status, replies: asked.replies }).toEqual({ status: "completed", replies: 3 });
   expect(await knownIn(harness, run)).toEqual({ own: 2, lost: 1 });
   expect(await ledger(harness.world, run)).toMatchObject([{ tool: "look", status: "succeeded", attempts: 1 }]);
   // Behind a call that acts outside nobody could tell that the model was asked again: there the plan is committed.
@@ -73,7 +73,10 @@ test("schedule 70: a process dies in a call whose plan waits for its result; the
   await die(other, stuckIn(next.agent, "look"));
   expect(rowOf(other, begun.run)).toMatchObject({ phase: "ExecutingTools" });
   await runUntilIdle(other, next.agent);
-  expect([rowOf(other, begun.run).status, next.asked.replies]).toEqual(["completed", 3]);
+  expect({ status: rowOf(other, begun.run).status, replies: next.asked.replies }).toEqual({
+    status: "completed",
+    replies: 3,
+  });
   expect(await knownIn(other, begun.run)).toEqual({ own: 3, lost: 0 });
 });
 
@@ -89,7 +92,7 @@ test("schedule 71: an invocation calls its model once more and dies while an ear
   await runUntilIdle(harness, agent);
   expect(rowOf(harness, run).status).toBe("completed");
   const { own, lost } = await knownIn(harness, run);
-  expect([own + lost, lost]).toEqual([asked.replies, 1]);
+  expect({ replies: own + lost, lost }).toEqual({ replies: asked.replies, lost: 1 });
 });
 
 test("schedule 72: a call kills its process each time; its plan is committed at once, and no death costs another reply", async () => {

@@ -177,7 +177,7 @@ test("schedule 269: a fence lands and its answer is lost; the execution that wai
     return (sent += 1) === 1 ? { kind: "ambiguous", why: "no answer" } : answer;
   };
   await beatOf(house, run, { ...harness.world, table: { ...table, fenceChild } });
-  expect([sent, dispatchIn(rowOf(harness, child))]).toEqual([2, 2]);
+  expect({ sent, dispatch: dispatchIn(rowOf(harness, child)) }).toEqual({ sent: 2, dispatch: 2 });
   expect([...harness.world.chain.executions.values()].filter((each) => each.token === token)).toEqual([]);
   await playAll(house);
   assertSafety("paid once", () => expect(till.effectsOf(PART, "keyed")).toBe(1));

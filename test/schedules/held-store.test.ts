@@ -167,9 +167,13 @@ test("schedule 236: a client holds the store when the commit of a call is due, a
     expect(told.length).toBeGreaterThan(1);
     expect(new Set(told)).toEqual(new Set(["process 7 holds it"]));
     // The reply that follows the call is one for another beat.
-    expect([acted, replies()]).toEqual([1, 1]);
+    expect({ acted, replies: replies() }).toEqual({ acted: 1, replies: 1 });
     await runUntilIdle(harness, agent);
-    expect([acted, replies(), rowOf(harness, run).status]).toEqual([1, 2, "completed"]);
+    expect({ acted, replies: replies(), status: rowOf(harness, run).status }).toEqual({
+      acted: 1,
+      replies: 2,
+      status: "completed",
+    });
     expect(await ledger(harness.world, run)).toMatchObject([{ status: "succeeded", attempts: 1 }]);
   }
   // Says so at least every few seconds, since it is ended where it does not.
@@ -255,11 +259,15 @@ test("schedule 249: a beat that could not claim its run ends alone, beside a bea
   // The deadline of that beat has passed, and the process is not replaced.
   wait(1_000);
   holdsOn();
-  expect([worker.leaving, worker.closing, worker.tasks.size]).toEqual([null, null, 1]);
+  expect({ leaving: worker.leaving, closing: worker.closing, tasks: worker.tasks.size }).toEqual({
+    leaving: null,
+    closing: null,
+    tasks: 1,
+  });
   // After any other error something may be left in the process, which is replaced within the time of its task.
   give(worker, { work: { task: { kind: "sweep" }, onEnd }, secret: "other", options });
   hear(worker, { message: { ...failed, isOver: false }, options });
-  expect([worker.closing, ends.length]).toEqual([{ how: "the task threw" }, 1]);
+  expect({ closing: worker.closing, ends: ends.length }).toEqual({ closing: { how: "the task threw" }, ends: 1 });
   wait(3_000);
   expect(worker.leaving).toEqual({ how: "killed at its deadline" });
 });
@@ -285,10 +293,14 @@ test("schedule 250: each task of a run that waits for a held store ends in its t
     const world = { ...harness.world, ...ports };
     const done = runTask(runnerOf(world, scriptedAgent({})))(task, invocation);
     const outcome = await advanceUntilSettled(harness, done).catch((error: unknown) => error);
-    expect([task.kind, outcome instanceof StoreUnreachable, harness.clock.now() < deadline]).toEqual([
-      task.kind,
-      true,
-      true,
-    ]);
+    expect({
+      kind: task.kind,
+      isStoreUnreachable: outcome instanceof StoreUnreachable,
+      isBeforeDeadline: harness.clock.now() < deadline,
+    }).toEqual({
+      kind: task.kind,
+      isStoreUnreachable: true,
+      isBeforeDeadline: true,
+    });
   }
 });

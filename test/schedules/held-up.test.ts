@@ -222,7 +222,10 @@ test("schedule 231: a supervisor that was stopped for longer than a beat spares 
     loop.arrive(answers);
     loop.turn();
     loop.run(2_000);
-    expect([worker.leaving, ends]).toEqual([null, [{ kind: "answered", answer: { kind: "sweep" } }]]);
+    expect({ leaving: worker.leaving, ends }).toEqual({
+      leaving: null,
+      ends: [{ kind: "answered", answer: { kind: "sweep" } }],
+    });
   }
   // Kills a worker that was stopped as well, soon, and begins nothing before.
   {

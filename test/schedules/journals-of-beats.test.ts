@@ -22,7 +22,7 @@ test("schedule 170: another process adds beats to the journal in between; the fi
   const second = await runBeats(one, first, 1);
   const third = await runBeats(other, second, 1);
   const { snapshot, version } = rowOf(harness, begun.run);
-  expect([snapshot.version, version]).toEqual([0, 8]);
+  expect({ snapshotVersion: snapshot.version, version }).toEqual({ snapshotVersion: 0, version: 8 });
   await drive(one, third);
   expect(gets).toEqual([]);
   const told = await transcript(harness.world, begun.run);

@@ -32,7 +32,11 @@ test("schedule 81: a retry with an old key arrives after the row has expired, wa
   expect(await retryStart(harness.world, agent)).toMatchObject(known);
   await cleanUpRemovedRuns(harness.world, performMaintenance(harness.world));
   expect(await retryStart(harness.world, agent)).toMatchObject(known);
-  expect([acts, harness.world.store.rows.size, harness.world.store.objects.size]).toEqual([1, 0, 0]);
+  expect({ acts, rows: harness.world.store.rows.size, objects: harness.world.store.objects.size }).toEqual({
+    acts: 1,
+    rows: 0,
+    objects: 0,
+  });
 });
 
 test("schedule 82: a start finds neither run nor key and freezes; another one creates the run, which ends and is removed", async () => {

@@ -144,7 +144,7 @@ test("schedule 14: a paused run parks although it is paused, and resuming clears
   await sendRequest(harness.world, { run, want: "pause" });
   expect(await runUntilIdle(harness, agent)).toBe(2);
   const { park, status } = rowOf(harness, run);
-  expect([status, harness.wakes]).toEqual(["paused", []]);
+  expect({ status, wakes: harness.wakes }).toEqual({ status: "paused", wakes: [] });
   expect(await sendRequest(harness.world, { run, want: "resume" })).toBe("requested");
   expect(harness.wakes).toEqual([park?.token]);
   await runUntilIdle(harness, agent);

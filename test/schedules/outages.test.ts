@@ -201,7 +201,7 @@ test("schedule 97: a paused run resumes to a message, calls its model and dies; 
   expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
   const kinds = await kindsOf(harness, run);
   const accounted = kinds.filter((kind) => kind === "ModelCallLost" || kind === "ModelCallCompleted");
-  expect([accounted.length, asked]).toEqual([3, 3]);
+  expect({ accounted: accounted.length, asked }).toEqual({ accounted: 3, asked: 3 });
 });
 
 test("schedule 98: the objects are unavailable when a run is loaded; no model was called, and nothing is debited", async () => {
@@ -239,7 +239,7 @@ test("schedule 99: an unsafe call is released, and a store fails before it start
     return outcome;
   });
   await attemptDuringOutage(harness, agent, world);
-  expect([rowOf(harness, run).owner, acted]).toEqual([null, []]);
+  expect({ owner: rowOf(harness, run).owner, acted }).toEqual({ owner: null, acted: [] });
   await runUntilIdle(harness, agent);
   expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
   expect(acted).toHaveLength(1);

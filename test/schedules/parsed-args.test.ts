@@ -53,11 +53,11 @@ const payer = defineAgent({
 test("schedule 204: a process dies after a human approved a call, and the next one would parse its arguments to another value; each key leaves with one body", async () => {
   const options = { input: {}, services: [bank] } as const;
   const { points, status } = await runAgent(payer, options);
-  expect([status, points.length > 20]).toEqual(["failed", true]);
+  expect({ status, hasManyPoints: points.length > 20 }).toEqual({ status: "failed", hasManyPoints: true });
   for (const killAt of points) {
     seen.length = 0;
     const run = await runAgent(payer, { ...options, killAt });
-    expect([run.status, run.killed]).toEqual(["failed", [killAt]]);
+    expect({ status: run.status, killed: run.killed }).toEqual({ status: "failed", killed: [killAt] });
     const bodies = Map.groupBy(bank.requests, ({ key }) => key);
     for (const [key, requests] of bodies) {
       const sent = new Set(requests.map((request) => JSON.stringify(request.input)));
@@ -72,7 +72,7 @@ test("schedule 204: a process dies after a human approved a call, and the next o
     }
     for (const { by, euros, stamp } of seen.filter((each) => each.by === "undo")) {
       const sent = bank.requests.find((request) => (request.input as Input).euros === euros)?.input;
-      expect([by, euros, stamp]).toEqual(["undo", euros, (sent as Input).stamp]);
+      expect({ by, euros, stamp }).toEqual({ by: "undo", euros, stamp: (sent as Input).stamp });
     }
   }
 });

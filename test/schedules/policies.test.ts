@@ -72,7 +72,7 @@ test("schedule 59: the owner of a call is frozen; the model gets that, checks, f
   // It thaws inside its lease, and what it sends lands.
   effects.push(frozen.key);
   await runUntilIdle(harness, agent);
-  expect([rowOf(harness, run).status, effects]).toEqual(["completed", [frozen.key]]);
+  expect({ status: rowOf(harness, run).status, effects }).toEqual({ status: "completed", effects: [frozen.key] });
   expect(await recoveryRulesOf(harness.world, run)).toContain("outcome stays unknown, the model is told");
 });
 
@@ -122,7 +122,11 @@ test("schedule 61: the first of two lone calls dies; the second waits for its ou
   const { run } = await beginRun(harness.world, agent, {});
   const first = await dieInTool(harness, agent);
   await untilItWaits(harness, agent);
-  expect([rowOf(harness, run).status, rowOf(harness, run).phase, keys]).toEqual(["blocked", "AwaitingReconcile", []]);
+  expect({ status: rowOf(harness, run).status, phase: rowOf(harness, run).phase, keys }).toEqual({
+    status: "blocked",
+    phase: "AwaitingReconcile",
+    keys: [],
+  });
   expect(await reconcileAs(harness, run)).toEqual({ kind: "accepted" });
   await runUntilIdle(harness, agent);
   expect(rowOf(harness, run).status).toBe("completed");

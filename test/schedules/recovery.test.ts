@@ -88,12 +88,15 @@ test("schedule 65: a process dies during a closing call; the call counts as lost
     return call(...of);
   });
   await attemptDuringOutage(other, speaker, world);
-  expect([rowOf(other, stopping), heard.closings]).toMatchObject([
-    { phase: "ForceStop", storeOutage: { store: "the objects" } },
-    1,
-  ]);
+  expect({ row: rowOf(other, stopping), closings: heard.closings }).toMatchObject({
+    row: { phase: "ForceStop", storeOutage: { store: "the objects" } },
+    closings: 1,
+  });
   await runUntilIdle(other, speaker);
-  expect([rowOf(other, stopping).status, heard.closings]).toEqual(["failed", 1]);
+  expect({ status: rowOf(other, stopping).status, closings: heard.closings }).toEqual({
+    status: "failed",
+    closings: 1,
+  });
   expect(await lostIn(other.world, stopping)).toEqual([1]);
 });
 
@@ -107,7 +110,10 @@ test("schedule 66: a process dies during a model call, and an operator requests 
   expect(rowOf(harness, run).status).toBe("paused");
   await sendRequest(harness.world, { run, want: "resume" });
   await runUntilIdle(harness, agent);
-  expect([rowOf(harness, run).status, await lostIn(harness.world, run)]).toEqual(["completed", [1]]);
+  expect({ status: rowOf(harness, run).status, lost: await lostIn(harness.world, run) }).toEqual({
+    status: "completed",
+    lost: [1],
+  });
   // The same for last words: a pause is no way to have them twice.
   const other = createChainHarness();
   const { agent: circler, asked } = loopingAgent(neverSettles);
@@ -118,7 +124,10 @@ test("schedule 66: a process dies during a model call, and an operator requests 
   expect(rowOf(other, stopping).status).toBe("paused");
   await sendRequest(other.world, { run: stopping, want: "resume" });
   await runUntilIdle(other, circler);
-  expect([rowOf(other, stopping).status, asked.closings]).toEqual(["failed", 1]);
+  expect({ status: rowOf(other, stopping).status, closings: asked.closings }).toEqual({
+    status: "failed",
+    closings: 1,
+  });
   expect(await lostIn(other.world, stopping)).toEqual([1]);
 });
 
@@ -134,7 +143,10 @@ test("schedule 67: an invocation commits, calls its model once more and dies; th
   );
   expect(rowOf(harness, run)).toMatchObject({ phase: "AwaitingLLM" });
   await runUntilIdle(harness, agent);
-  expect([rowOf(harness, run).status, await lostIn(harness.world, run)]).toEqual(["completed", [1]]);
+  expect({ status: rowOf(harness, run).status, lost: await lostIn(harness.world, run) }).toEqual({
+    status: "completed",
+    lost: [1],
+  });
 });
 
 test("schedule 73: a process dies during a summary or the call after it; each call is counted once", async () => {
@@ -144,13 +156,22 @@ test("schedule 73: a process dies during a summary or the call after it; each ca
   for (let beat = 0; beat < 2; beat += 1) await runAttempt(harness, agent);
   const silent = smallContextAgent({ pages: 2, summary: neverSettles });
   await die(harness, silent.agent);
-  expect([rowOf(harness, run).phase, silent.counts.summaries]).toEqual(["Compacting", 1]);
+  expect({ phase: rowOf(harness, run).phase, summaries: silent.counts.summaries }).toEqual({
+    phase: "Compacting",
+    summaries: 1,
+  });
   // The next one gets its summary, asks on in the same breath, and dies there.
   const stuck = smallContextAgent({ pages: 2, reply: neverSettles });
   await die(harness, stuck.agent);
-  expect([rowOf(harness, run).phase, stuck.counts.summaries]).toEqual(["AwaitingLLM", 1]);
+  expect({ phase: rowOf(harness, run).phase, summaries: stuck.counts.summaries }).toEqual({
+    phase: "AwaitingLLM",
+    summaries: 1,
+  });
   await runUntilIdle(harness, agent);
-  expect([rowOf(harness, run).status, counts.summaries]).toEqual(["completed", 0]);
+  expect({ status: rowOf(harness, run).status, summaries: counts.summaries }).toEqual({
+    status: "completed",
+    summaries: 0,
+  });
   expect(await lostIn(harness.world, run)).toEqual([1, 1]);
   const debits = (await timeline(harness.world, { run, after: 0 })) ?? [];
   const kept = debits.flatMap((event) =>

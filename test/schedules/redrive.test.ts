@@ -45,7 +45,11 @@ test("schedule 87: two operators redrive a run at once; one succeeds, and the ot
   expect(await redrive(slow, { run, ...BOB })).toMatchObject({ kind: "Late", row: { redrive: { by: "ada" } } });
   expect(it.row()).toMatchObject({ chain: 2, status: "running" });
   await runForTime(harness, it.agent, HOUR);
-  expect([it.row().status, it.called, await redrivesIn(it)]).toEqual(["completed", [it.key], ["ada: more memory"]]);
+  expect({ status: it.row().status, called: it.called, redrives: await redrivesIn(it) }).toEqual({
+    status: "completed",
+    called: [it.key],
+    redrives: ["ada: more memory"],
+  });
 });
 
 test("schedule 88: a sender dies between the row and the start; the sweeper starts the run, and the redrive has its operator", async () => {
@@ -61,7 +65,11 @@ test("schedule 88: a sender dies between the row and the start; the sweeper star
   await advanceUntilSettled(harness, sweep(harness.world));
   expect(harness.world.chain.executions.get(executionName(run, born, chain))?.payload.epoch).toBe(epoch);
   await runForTime(harness, it.agent, HOUR);
-  expect([it.row().status, it.called, await redrivesIn(it)]).toEqual(["completed", [it.key], ["ada: more memory"]]);
+  expect({ status: it.row().status, called: it.called, redrives: await redrivesIn(it) }).toEqual({
+    status: "completed",
+    called: [it.key],
+    redrives: ["ada: more memory"],
+  });
 });
 
 test("schedule 89: a process freezes before it notifies an end; the run is redriven and fails again; the late notification is refused", async () => {

@@ -49,7 +49,7 @@ async function restoredAfterUndo(effect: Undone) {
   const { run } = await beginRun(harness.world, agent, {});
   const backup = structuredClone(rowOf(harness, run));
   await runUntilIdle(harness, agent);
-  expect([rowOf(harness, run).status, scene.log.length]).toEqual(["failed", 2]);
+  expect({ status: rowOf(harness, run).status, log: scene.log.length }).toEqual({ status: "failed", log: 2 });
   scene.isDown = false;
   harness.world.store.rows.set(run, backup);
   await fenceRestored(harness.world);
@@ -62,7 +62,11 @@ test("schedule 263: a call happened in the lost time and was undone there, and i
   for (const effect of ["unsafe", "probed", "keyed"] as const) {
     const { harness, agent, run, log } = await restoredAfterUndo(effect);
     assertSafety("a run does not go on as if a cancelled booking stood", () =>
-      expect([effect, rowOf(harness, run).status, log.length]).toEqual([effect, "blocked", 2]),
+      expect({ effect, status: rowOf(harness, run).status, log: log.length }).toEqual({
+        effect,
+        status: "blocked",
+        log: 2,
+      }),
     );
     expect(await asked(harness, run)).toEqual([expect.stringContaining("it happened and that its undo was begun")]);
     const [question] = (await show(harness.world, run))?.unknown ?? [];
@@ -71,10 +75,14 @@ test("schedule 263: a call happened in the lost time and was undone there, and i
     // A human wants it again, and is asked once.
     expect(await reconcile(harness.world, answer(run, "retry"))).toMatchObject({ kind: "accepted" });
     await runUntilIdle(harness, agent);
-    expect([effect, rowOf(harness, run).status, log.length]).toEqual([effect, "completed", 3]);
+    expect({ effect, status: rowOf(harness, run).status, log: log.length }).toEqual({
+      effect,
+      status: "completed",
+      log: 3,
+    });
     expect(await verify(harness.world, { run })).toMatchObject({ findings: [], readable: true });
   }
   // To write the value again is what such a class means.
   const { harness, run, log } = await restoredAfterUndo("idempotent");
-  expect([rowOf(harness, run).status, log.length]).toEqual(["completed", 3]);
+  expect({ status: rowOf(harness, run).status, log: log.length }).toEqual({ status: "completed", log: 3 });
 });

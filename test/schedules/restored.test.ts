@@ -64,7 +64,10 @@ test("schedule 109: a process from after the backup thaws, and the restored run 
   const fenced = rowOf(harness, backup.run);
   expect(fenced).toMatchObject({ pause: true, status: "paused", owner: null, version: backup.version });
   // A restore is no takeover, and nothing of the run died.
-  expect([fenced.takeovers, fenced.deaths]).toEqual([backup.takeovers, backup.deaths]);
+  expect({ takeovers: fenced.takeovers, deaths: fenced.deaths }).toEqual({
+    takeovers: backup.takeovers,
+    deaths: backup.deaths,
+  });
   frozen.thaw();
   await flushPromises();
   expect(rowOf(harness, backup.run)).toEqual(fenced);
@@ -127,7 +130,7 @@ test("schedule 223: an answer `retry` from before the backup was applied in the 
   const { rows, messages } = harness.world.store;
   const backup = structuredClone({ rows: [...rows], messages: [...messages] });
   await runUntilIdle(harness, agent);
-  expect([done.length, rowOf(harness, run).status]).toEqual([1, "completed"]);
+  expect({ done: done.length, status: rowOf(harness, run).status }).toEqual({ done: 1, status: "completed" });
   for (const [name, map] of [
     ["rows", rows],
     ["messages", messages],
@@ -170,7 +173,7 @@ test("schedule 220: a keyed start of the lost time is sent again, and waits for 
   expect((await beginRun(harness.world, agent, {})).run).not.toBe(other.run);
   expect(await checkRun(harness.world, { run, by: "ann" })).toMatchObject({ kind: "checked" });
   await runUntilIdle(harness, agent);
-  expect([rowOf(harness, run).status, done.length]).toEqual(["completed", 4]);
+  expect({ status: rowOf(harness, run).status, done: done.length }).toEqual({ status: "completed", done: 4 });
 });
 
 test("schedule 219: a failed run was redriven in the lost time, and a redrive after the restore takes other epochs", async () => {
@@ -214,7 +217,7 @@ test("schedule 207: a gate of before the backup is approved after the restore, a
   const approve = { run, gate: gate?.gate ?? "", as: "approve", args: null, by: "ann", note: null } as const;
   expect(await decide(harness.world, approve)).toMatchObject({ kind: "accepted" });
   await runUntilIdle(harness, agent);
-  expect([done.length, rowOf(harness, run).status]).toEqual([1, "completed"]);
+  expect({ done: done.length, status: rowOf(harness, run).status }).toEqual({ done: 1, status: "completed" });
   restoreAlone(harness, backup);
   harness.clock.moveTo(harness.clock.now() + BEAT_MS + SKEW_MS);
   await fenceRestored(harness.world);
@@ -235,6 +238,6 @@ test("schedule 207: a gate of before the backup is approved after the restore, a
   expect(await reconcile(harness.world, answer(run, "retry"))).toMatchObject({ kind: "accepted" });
   await runUntilIdle(harness, agent);
   // The answer approves it, too: there is no second question.
-  expect([rowOf(harness, run).status, done.length]).toEqual(["completed", 2]);
+  expect({ status: rowOf(harness, run).status, done: done.length }).toEqual({ status: "completed", done: 2 });
   expect(await verify(harness.world, { run })).toMatchObject({ findings: [], readable: true });
 });

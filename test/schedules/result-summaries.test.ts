@@ -19,7 +19,7 @@ test("schedule 203: processes die while summaries are made and after them; each 
   const { run } = await beginRun(harness.world, silent.agent, {});
   await runAttempt(harness, silent.agent);
   await die(harness, silent.agent);
-  expect([rowOf(harness, run).phase, silent.asked.length]).toEqual(["AwaitingLLM", 1]);
+  expect({ phase: rowOf(harness, run).phase, asked: silent.asked.length }).toEqual({ phase: "AwaitingLLM", asked: 1 });
   // The next process gets the first summary, asks for the second one in the same breath, and dies there.
   const later = longPagesAgent({
     pages: 2,
@@ -33,7 +33,7 @@ test("schedule 203: processes die while summaries are made and after them; each 
   expect(stuck.asked.map(({ messages }) => messages.at(-1)?.text.includes("needle 2"))).toEqual([true]);
   const last = longPagesAgent({ pages: 2 });
   await runUntilIdle(harness, last.agent);
-  expect([rowOf(harness, run).status, last.asked.length]).toEqual(["completed", 0]);
+  expect({ status: rowOf(harness, run).status, asked: last.asked.length }).toEqual({ status: "completed", asked: 0 });
 
   const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
   expect(resultSummariesIn(events)).toMatchObject([{ call: "c1" }, { call: "c2" }]);

@@ -29,8 +29,11 @@ test("schedule 110: an older process, which raises no counter, writes between th
     const table = tableOf(seen);
     table.before(name === "purge" ? "DeleteItem" : "UpdateItem", () => table.put(rowItem(now)));
     const expected = operation.decide(now, seen);
-    expect([title, await operation.send(table.process(), seen)]).toEqual([title, expected]);
-    expect([title, stored(table)]).toEqual([title, expected.kind === "purged" ? null : expected.row]);
+    expect({ title, sent: await operation.send(table.process(), seen) }).toEqual({ title, sent: expected });
+    expect({ title, stored: stored(table) }).toEqual({
+      title,
+      stored: expected.kind === "purged" ? null : expected.row,
+    });
   }
 });
 
@@ -64,7 +67,7 @@ test("schedule 112: a process remembers a row that another one has changed since
     const process = table.process();
     await process.read(mine.run, NOW);
     table.put(rowItem(now));
-    expect([title, await operation.send(process, seen)]).toEqual([title, operation.decide(now, seen)]);
+    expect({ title, sent: await operation.send(process, seen) }).toEqual({ title, sent: operation.decide(now, seen) });
   }
 });
 

@@ -67,7 +67,7 @@ test("schedule 68: a process dies between two undos; the rest is undone newest f
   const calm = paying();
   const harness = createHarness();
   await driven(harness, { agent: calm.agent, run: (await beginRun(harness.world, calm.agent, {})).run });
-  expect([calm.runs(), [...calm.undone.values()]]).toEqual([3, ["cyd", "bob", "ada"]]);
+  expect({ runs: calm.runs(), undone: [...calm.undone.values()] }).toEqual({ runs: 3, undone: ["cyd", "bob", "ada"] });
   const crashes = await forEachCrashPoint(async (crash) => {
     const here = createHarness();
     const { agent, undone, done } = paying();
@@ -142,7 +142,7 @@ test("schedule 75: an operator cancels with compensation; the run continues betw
   const slow = beforeCall(beforeCall(harness.world, "deliver", between), "request", between);
   expect(await undoFirst(slow, run)).toBe("accepted");
   await runUntilIdle(harness, agent);
-  expect([rowOf(harness, run).status, outside]).toEqual(["cancelled", ["undone"]]);
+  expect({ status: rowOf(harness, run).status, outside }).toEqual({ status: "cancelled", outside: ["undone"] });
   // Another one, that somebody else cancels without: the wish comes right before its end is committed.
   const other = await blocked();
   await sendRequest(other.harness.world, { run: other.run, want: "cancel" });
@@ -150,6 +150,9 @@ test("schedule 75: an operator cancels with compensation; the run continues betw
   const world = beforeCommit(other.harness, { when: ({ status }) => status === "cancelled", act });
   await runAttempt(other.harness, other.agent, world);
   await runUntilIdle(other.harness, other.agent);
-  expect([rowOf(other.harness, other.run).status, other.outside]).toEqual(["cancelled", ["undone"]]);
+  expect({ status: rowOf(other.harness, other.run).status, outside: other.outside }).toEqual({
+    status: "cancelled",
+    outside: ["undone"],
+  });
   expect(await recoveryRulesOf(other.harness.world, other.run)).toContain("effects are undone");
 });

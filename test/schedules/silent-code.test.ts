@@ -10,7 +10,7 @@ test("schedule 243: a server that never lists its tools makes the run wait, and 
   const { beatMs, drainMs } = harness.world.limits;
   assertSafety("each beat ends in its time, and none is a death", () => {
     expect(Math.max(...played.took)).toBeLessThanOrEqual(beatMs - drainMs / 2);
-    expect([played.row.deaths, played.row.status]).toEqual([0, "blocked"]);
+    expect({ deaths: played.row.deaths, status: played.row.status }).toEqual({ deaths: 0, status: "blocked" });
   });
   expect(waitsForCode(played)).toBe(1);
 });
@@ -22,5 +22,9 @@ test("schedule 244: a server that is silent after a reply gets a whole beat, and
   // It answers before the reply, before the call is prepared and before it runs, and not before the next reply.
   const agent = silentAt({ agent: scriptedAgent({ run, timeoutMs: 2_000 }), silent: (n) => n === 5 });
   const played = await playAttempts(harness, agent);
-  expect([played.row.status, waitsForCode(played), played.row.deaths]).toEqual(["completed", 0, 0]);
+  expect({ status: played.row.status, waitsForCode: waitsForCode(played), deaths: played.row.deaths }).toEqual({
+    status: "completed",
+    waitsForCode: 0,
+    deaths: 0,
+  });
 });

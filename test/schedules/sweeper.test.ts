@@ -131,10 +131,18 @@ test("schedule 20: an execution has ended and its run has not, in every way that
   for (const [what, scene] of Object.entries(LEFT_ALONE)) {
     const harness = createSweepHarness();
     const { agent, run } = await scene(harness);
-    expect([what, await runUntilIdle(harness, agent), rowOf(harness, run).endNotified]).toEqual([what, 0, false]);
+    expect({
+      what,
+      attempts: await runUntilIdle(harness, agent),
+      endNotified: rowOf(harness, run).endNotified,
+    }).toEqual({ what, attempts: 0, endNotified: false });
     await sweep(harness.world);
     await runUntilIdle(harness, agent);
-    expect([what, rowOf(harness, run).status, rowOf(harness, run).endNotified]).toEqual([what, "completed", true]);
+    expect({ what, status: rowOf(harness, run).status, endNotified: rowOf(harness, run).endNotified }).toEqual({
+      what,
+      status: "completed",
+      endNotified: true,
+    });
   }
 });
 
@@ -217,7 +225,7 @@ test("schedule 79: one run cannot be judged, and every sweep that meets it first
   // Besides the five, those that were begun before the fifth was known to have failed.
   expect(asked).toHaveLength(20);
   await expect(sweep(without)).rejects.toThrow("the executions are away");
-  expect([asked.length, new Set(asked).size]).toEqual([39, 39]);
+  expect({ asked: asked.length, different: new Set(asked).size }).toEqual({ asked: 39, different: 39 });
 });
 
 test("schedule 36: a zombie claims after a rescue has read the row, and can act when the run would be abandoned", async () => {

@@ -70,13 +70,13 @@ test("schedule 52: a process dies in a tool that the next version does not have;
   await untilParked(harness, run, without(agent));
   expect(rowOf(harness, run)).toMatchObject({ status: "blocked", version: before + 1 });
   await runUntilIdle(harness, version(agent, "3"));
-  expect([rowOf(harness, run).status, keys]).toEqual(["completed", [key]]);
+  expect({ status: rowOf(harness, run).status, keys }).toEqual({ status: "completed", keys: [key] });
   // Nobody has to wait for that.
   const other = createChainHarness();
   const answered = await runWithoutItsVersion(other);
   expect(await reconcileAs(other.world, answered.run, "succeeded")).toEqual({ kind: "accepted" });
   await runUntilIdle(other, without(answered.agent));
-  expect([rowOf(other, answered.run).status, answered.keys]).toEqual(["completed", []]);
+  expect({ status: rowOf(other, answered.run).status, keys: answered.keys }).toEqual({ status: "completed", keys: [] });
 });
 
 test("schedule 53: a pinned run meets a version that no operator accepted; it calls no tool of it", async () => {
@@ -86,10 +86,10 @@ test("schedule 53: a pinned run meets a version that no operator accepted; it ca
   expect(await show(harness.world, run)).toMatchObject({ waitsFor: { kind: "upgrade", from: "1", to: "2" } });
   expect(await send(harness.world, { run, text: "go on", by: "ann", id: "w1" })).toEqual({ kind: "delivered" });
   await untilParked(harness, run, version(agent, "2"));
-  expect([rowOf(harness, run).phase, runs()]).toEqual(["AwaitingAgent", 1]);
+  expect({ phase: rowOf(harness, run).phase, runs: runs() }).toEqual({ phase: "AwaitingAgent", runs: 1 });
   // The old version is deployed again: nobody has to say anything.
   await runUntilIdle(harness, agent);
-  expect([rowOf(harness, run).status, runs()]).toEqual(["completed", 2]);
+  expect({ status: rowOf(harness, run).status, runs: runs() }).toEqual({ status: "completed", runs: 2 });
 });
 
 test("schedule 54: an operator accepts version 2 for a run, and it wakes under version 3; it waits again", async () => {
@@ -98,11 +98,11 @@ test("schedule 54: an operator accepts version 2 for a run, and it wakes under v
   const accept = () => acceptUpgrade(harness.world, { run, by: "ann" });
   expect(await accept()).toEqual({ kind: "accepted", from: "1", to: "2" });
   await untilParked(harness, run, version(agent, "3"));
-  expect([rowOf(harness, run).phase, runs()]).toEqual(["AwaitingAgent", 1]);
+  expect({ phase: rowOf(harness, run).phase, runs: runs() }).toEqual({ phase: "AwaitingAgent", runs: 1 });
   expect(await show(harness.world, run)).toMatchObject({ waitsFor: { to: "3", accepted: false } });
   expect(await accept()).toEqual({ kind: "accepted", from: "1", to: "3" });
   await runUntilIdle(harness, version(agent, "3"));
-  expect([rowOf(harness, run).status, runs()]).toEqual(["completed", 2]);
+  expect({ status: rowOf(harness, run).status, runs: runs() }).toEqual({ status: "completed", runs: 2 });
   const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
   expect(events.filter(({ kind }) => kind === "AgentChanged")).toMatchObject([{ from: "1", to: "3", by: "ann" }]);
 });
@@ -113,7 +113,7 @@ test("schedule 55: a poll finds the tool back; an answer is acknowledged before 
   const act = async () => expect(await reconcileAs(harness.world, run, "succeeded")).toEqual({ kind: "accepted" });
   await runAttempt(harness, agent, beforeCommit(harness, { when: () => true, act }));
   await runUntilIdle(harness, agent);
-  expect([rowOf(harness, run).status, keys]).toEqual(["completed", []]);
+  expect({ status: rowOf(harness, run).status, keys }).toEqual({ status: "completed", keys: [] });
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "reconciled" }]);
 });
 
@@ -127,7 +127,7 @@ test("schedule 56: an operator reads a call whose tool is missing, it continues,
   const late = reconcileAs(slow.world, run, "failed");
   await flushPromises();
   await runAttempt(harness, agent);
-  expect([rowOf(harness, run).status, keys]).toEqual(["running", [key]]);
+  expect({ status: rowOf(harness, run).status, keys }).toEqual({ status: "running", keys: [key] });
   slow.thaw();
   expect(await late).toMatchObject({ kind: "stale" });
 });
@@ -159,7 +159,7 @@ test("schedule 58: a call was released as keyed, its process dies, and its tool 
     const { run } = await beginRun(harness.world, agentOf(then), {});
     await dieInTool(harness, agentOf(then));
     await untilParked(harness, run, version(agentOf(now), "2"));
-    expect([rowOf(harness, run).status, runs]).toEqual(["blocked", 0]);
+    expect({ status: rowOf(harness, run).status, runs }).toEqual({ status: "blocked", runs: 0 });
     expect((await show(harness.world, run))?.waitsFor).toBeNull();
   }
 });
