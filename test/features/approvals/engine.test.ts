@@ -84,7 +84,7 @@ describe("a call that needs approval", () => {
   test("starts without a gate once its asynchronous policy says that none is needed", async () => {
     const harness = createHarness();
     const { payload, ran } = await runUntilGate(harness, { approval: async () => false as const });
-    expect([payload.route, ran.length]).toEqual(["done", 1]);
+    expect({ route: payload.route, ran: ran.length }).toEqual({ route: "done", ran: 1 });
   });
 
   test("is refused at once when its arguments do not fit: no gate opens", async () => {
@@ -202,7 +202,7 @@ describe("a decision", () => {
       kind: "duplicate",
       decision: { as: "approve" },
     });
-    expect([sent, rowOf(harness, run).wakeCount]).toEqual([2, 1]);
+    expect({ sent, wakeCount: rowOf(harness, run).wakeCount }).toEqual({ sent: 2, wakeCount: 1 });
   });
 });
 
@@ -226,11 +226,11 @@ describe("several gates of one reply", () => {
     await by(1, "edit", { euros: 20 });
     expect(await drive(runner, one)).toMatchObject({ route: "done" });
     expect(ran.map(({ args }) => args)).toEqual([{ euros: 3 }, { euros: 20 }]);
-    expect((await toolResultsOf(harness, run)).map(({ call, outcome }) => [call, outcome])).toEqual([
+    expect((await toolResultsOf(harness, run)).map(({ call, outcome }) => ({ call, outcome }))).toEqual([
       ...[
-        ["c3", "succeeded"],
-        ["c1", "failed"],
-        ["c2", "succeeded"],
+        { call: "c3", outcome: "succeeded" },
+        { call: "c1", outcome: "failed" },
+        { call: "c2", outcome: "succeeded" },
       ],
     ]);
   });

@@ -68,7 +68,7 @@ describe("an archive", () => {
     );
     expect(events).toEqual(await timeline(harness.world, { run: row.run, after: 0 }));
     expect(calls).toEqual(await ledger(harness.world, row.run));
-    expect([calls.length, blobs.size, leftOut]).toEqual([3, 0, { blobs: [] }]);
+    expect({ calls: calls.length, blobs: blobs.size, leftOut }).toEqual({ calls: 3, blobs: 0, leftOut: { blobs: [] } });
   });
 
   test("is one gzip file of JSON lines for every reader, and a missing line is detected", async () => {
@@ -109,9 +109,10 @@ describe("an archive", () => {
     const row = await ended(harness, keeping(WARM, talkative(count, characters)));
     const { blobs, leftOut, messages } = archiveIn(harness, row);
     const fitting = Math.floor(SIZES.archiveBlobBytesMax / (characters + 2));
-    expect([blobs.size, leftOut.blobs.length]).toEqual([fitting, count - fitting]);
+    expect({ blobs: blobs.size, leftOut: leftOut.blobs.length }).toEqual({ blobs: fitting, leftOut: count - fitting });
     const text = JSON.stringify(messages);
-    for (const digest of leftOut.blobs) expect([blobs.has(digest), text.includes(digest)]).toEqual([false, true]);
+    for (const digest of leftOut.blobs)
+      expect({ isBlob: blobs.has(digest), isInText: text.includes(digest) }).toEqual({ isBlob: false, isInText: true });
   });
 
   test("has the same bytes whichever process makes it, and whenever", async () => {
@@ -145,7 +146,11 @@ describe("an archive", () => {
     await drive(runnerOf({ ...harness.world, objects: { ...harness.world.objects, put } }, agent), payload);
     const bytes = harness.world.store.objects.get(archiveKey(middle, "cold")) as Uint8Array;
     const { run } = readArchive(bytes);
-    expect([run.status, run.parent, heard]).toEqual(["cancelled", { run: boss.run, born: boss.born }, [1]]);
+    expect({ status: run.status, parent: run.parent, heard }).toEqual({
+      status: "cancelled",
+      parent: { run: boss.run, born: boss.born },
+      heard: [1],
+    });
   });
 });
 
@@ -209,7 +214,10 @@ describe("a run", () => {
     await sweep(harness);
     const { run } = payload;
     expect(rowOf(harness, run)).toMatchObject({ status: "completed", endNotified: false, expiresAtSec: null });
-    expect([lost.size, harness.alarms.map(({ what }) => what)]).toEqual([3, ["Unreadable", "Unreadable"]]);
+    expect({ lost: lost.size, alarms: harness.alarms.map(({ what }) => what) }).toEqual({
+      lost: 3,
+      alarms: ["Unreadable", "Unreadable"],
+    });
     expect(objects.has(archiveKey(payload, "warm"))).toBe(false);
     expect(await purge(harness.world, run)).toMatchObject({ kind: "live" });
     for (const [key, bytes] of lost) objects.set(key, bytes);

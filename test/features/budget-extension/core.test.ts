@@ -37,7 +37,10 @@ describe("while a budget extension is requested", () => {
     expect(settled.phase).toBe("AwaitingReconcile");
     expect(inWords(settled)).toEqual(["wait"]);
     const given = foldAll(settled, [answered("approve", { toolCalls: 2 })]);
-    expect([given.phase, inWords(given)]).toEqual(["ExecutingTools", ["intend c1,c2"]]);
+    expect({ phase: given.phase, commands: inWords(given) }).toEqual({
+      phase: "ExecutingTools",
+      commands: ["intend c1,c2"],
+    });
   });
 
   test("its gate has a name of its own, and a call that is not open has none", () => {
@@ -60,10 +63,10 @@ describe("while a budget extension is requested", () => {
 describe("a decision about a budget", () => {
   test("adds to the budget only when it approves", () => {
     const once = stateAfter(startedEvent, budgetRequested(), answered("approve", { beats: 2, tokens: 5 }));
-    expect([once.phase, extensionOf(once)]).toEqual([
-      "AwaitingLLM",
-      { questions: 1, granted: { beats: 2, tokens: 5 }, gate: null },
-    ]);
+    expect({ phase: once.phase, extension: extensionOf(once) }).toEqual({
+      phase: "AwaitingLLM",
+      extension: { questions: 1, granted: { beats: 2, tokens: 5 }, gate: null },
+    });
     const twice = foldAll(once, [budgetRequested(), answered("approve", { beats: 1 })]);
     expect(extensionOf(twice)).toEqual({ questions: 2, granted: { beats: 3, tokens: 5 }, gate: null });
     const denied = foldAll(once, [budgetRequested(), answered("deny", { beats: 1 })]);
@@ -81,7 +84,7 @@ describe("a decision about a budget", () => {
       decided({ kind: "retry", at: AT + 1_000, outage: { since: AT, attempts: 1 } }),
       budgetRequested(),
     );
-    expect([retrying.phase, retrying.retryAt]).toEqual(["AwaitingApproval", null]);
+    expect({ phase: retrying.phase, retryAt: retrying.retryAt }).toEqual({ phase: "AwaitingApproval", retryAt: null });
     expect(foldAll(retrying, [answered("approve", { beats: 1 })]).phase).toBe("AwaitingLLM");
   });
 

@@ -41,7 +41,11 @@ describe("a budget", () => {
     const endless = worker({ reply, budget: { beats: 20, tokens: 100_000 } });
     const run = await played(harness, [boss({ children: 1, child: { budget: { beats: 5, tokens: 30 } } }), endless]);
     const [child] = childrenOf(harness, run);
-    expect([child?.status, child?.spent.tokensIn, replies]).toEqual(["failed", 40, 1]);
+    expect({ status: child?.status, tokensIn: child?.spent.tokensIn, replies }).toEqual({
+      status: "failed",
+      tokensIn: 40,
+      replies: 1,
+    });
   });
 });
 

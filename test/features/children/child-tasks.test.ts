@@ -69,6 +69,9 @@ test("a child gets one task, with a kill at each moment of its parent and of its
   for (const killAt of points) {
     tasks.length = 0;
     const run = await runAgent(parent, { ...options, killAt });
-    expect([run.status, new Set(tasks.map((task) => JSON.stringify(task))).size]).toEqual(["completed", 1]);
+    expect({ status: run.status, differentTasks: new Set(tasks.map((task) => JSON.stringify(task))).size }).toEqual({
+      status: "completed",
+      differentTasks: 1,
+    });
   }
 });

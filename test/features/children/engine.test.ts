@@ -212,10 +212,10 @@ describe("a boss that ends", () => {
     });
     const run = await played(harness, [failing, worker({ reply: neverSettles })]);
     const [late] = childrenOf(harness, run);
-    expect([rowOf(harness, run), late]).toMatchObject([
-      { status: "failed", endNotified: true },
-      { status: "cancelled", endNotified: true },
-    ]);
+    expect({ row: rowOf(harness, run), late }).toMatchObject({
+      row: { status: "failed", endNotified: true },
+      late: { status: "cancelled", endNotified: true },
+    });
     const entries = (await timeline(harness.world, { run, after: 0 })) ?? [];
     expect(entries.at(-1)).toMatchObject({ kind: "RunEnded", failure: { code: "EmptyReply" } });
     const reports = entries.filter((entry) => entry.kind === "MessageAbsorbed" && entry.stage === "taken");

@@ -97,7 +97,10 @@ describe("the end of a run", () => {
     expect(calls).toEqual(["end run"]);
     const { endNotified, expiresAtSec } = rowOf(harness, payload.run);
     const { retentionMs } = harness.world.limits;
-    expect([endNotified, expiresAtSec]).toEqual([true, Math.ceil((harness.clock.now() + retentionMs) / 1_000)]);
+    expect({ endNotified, expiresAtSec }).toEqual({
+      endNotified: true,
+      expiresAtSec: Math.ceil((harness.clock.now() + retentionMs) / 1_000),
+    });
   });
 
   test("that absorbs messages of its children is notified when their messages are deleted", async () => {
@@ -168,7 +171,10 @@ describe("a parent", () => {
     const gone = beforeNotification(harness, () => changeRow(harness, child.boss, { born: other.born }));
     await drive(runnerOf(gone, child.agent), child.payload);
     expect(rowOf(harness, child.payload.run)).toMatchObject({ status: "completed", endNotified: true });
-    expect([await inboxOf(harness, other), rowOf(harness, other.run).wakeCount]).toEqual([[], 0]);
+    expect({ inbox: await inboxOf(harness, other), wakeCount: rowOf(harness, other.run).wakeCount }).toEqual({
+      inbox: [],
+      wakeCount: 0,
+    });
   });
 
   test("that cannot be read gets the message when it can be read", async () => {

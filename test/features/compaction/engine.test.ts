@@ -19,7 +19,7 @@ describe("a context that is too long", () => {
     const { shown, kinds, rules, state, events } = await outcomeOf(made);
     expect(shown).toMatchObject({ status: "completed", result: "all is read" });
     const rule = "context too long, not yet compacted";
-    expect([rules, made.counts.summaries]).toEqual([[rule, rule], 2]);
+    expect({ rules, summaries: made.counts.summaries }).toEqual({ rules: [rule, rule], summaries: 2 });
     const at = kinds.indexOf("RecoveryDecided");
     expect(kinds.slice(at, at + 3)).toEqual(["RecoveryDecided", "Compacted", "BudgetDebited"]);
     const first = events.find(({ kind }) => kind === "Compacted");
@@ -75,7 +75,10 @@ describe("the run waits for an operator as ContextTooLong", () => {
         why: expect.stringContaining("8200 tokens"),
       },
     });
-    expect([rules, made.counts.summaries]).toEqual([["the provider refuses the request"], 0]);
+    expect({ rules, summaries: made.counts.summaries }).toEqual({
+      rules: ["the provider refuses the request"],
+      summaries: 0,
+    });
   });
 
   test("when a summary did not help: no second one is requested", async () => {
@@ -86,7 +89,11 @@ describe("the run waits for an operator as ContextTooLong", () => {
       status: "blocked",
       waitsFor: { kind: "operator", mends: "request", code: "ContextTooLong" },
     });
-    expect([rules.length, rules.at(-1), made.counts.summaries]).toEqual([2, "the provider refuses the request", 1]);
+    expect({ rules: rules.length, lastRule: rules.at(-1), summaries: made.counts.summaries }).toEqual({
+      rules: 2,
+      lastRule: "the provider refuses the request",
+      summaries: 1,
+    });
   });
 
   test.each<readonly [string, ScriptedReply | Error, string]>([
@@ -103,7 +110,10 @@ describe("the run waits for an operator as ContextTooLong", () => {
     });
     const { shown, kinds } = await outcomeOf(made);
     expect(shown?.waitsFor).toMatchObject({ code: "ContextTooLong", why: expect.stringContaining(why) });
-    expect([made.counts.summaries, kinds.includes("Compacted")]).toEqual([1, false]);
+    expect({ summaries: made.counts.summaries, compacted: kinds.includes("Compacted") }).toEqual({
+      summaries: 1,
+      compacted: false,
+    });
     expect(shown?.spent.tokensIn).toBe(said instanceof Error ? 200 : 270);
   });
 });
@@ -117,7 +127,7 @@ test("a model that fails during a summary is called again", async () => {
     },
   });
   const { shown, rules } = await outcomeOf(made);
-  expect([shown?.status, made.counts.summaries]).toEqual(["completed", 2]);
+  expect({ status: shown?.status, summaries: made.counts.summaries }).toEqual({ status: "completed", summaries: 2 });
   const compact = "context too long, not yet compacted";
   expect(rules).toEqual([compact, "model failed, may be asked again", compact]);
 });
@@ -136,11 +146,17 @@ test("a run without budget for a summary requests more, and continues after a gr
   }
   attemptBeat(runnerOf(world, dying.agent), last).catch(() => undefined);
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-  expect([dying.counts.summaries, rowOf(harness, payload.run).phase]).toEqual([1, "Compacting"]);
+  expect({ summaries: dying.counts.summaries, phase: rowOf(harness, payload.run).phase }).toEqual({
+    summaries: 1,
+    phase: "Compacting",
+  });
   kill();
   const made = smallContextAgent({ pages: 2, options: { budget } });
   const told = await advanceUntilSettled(harness, attemptBeat(runnerOf(harness.world, made.agent), last, 1));
-  expect([rowOf(harness, payload.run).phase, made.counts.summaries]).toEqual(["AwaitingApproval", 0]);
+  expect({ phase: rowOf(harness, payload.run).phase, summaries: made.counts.summaries }).toEqual({
+    phase: "AwaitingApproval",
+    summaries: 0,
+  });
   const { gates } = (await show(harness.world, payload.run)) ?? {};
   const gate = gates?.[0]?.gate ?? "";
   const more = { tokens: 9_000 };
@@ -150,5 +166,8 @@ test("a run without budget for a summary requests more, and continues after a gr
   });
   if (told.kind !== "beat") throw new Error("it has not answered");
   await advanceUntilSettled(harness, drive(runnerOf(harness.world, made.agent), told.reply));
-  expect([rowOf(harness, payload.run).status, made.counts.summaries]).toEqual(["completed", 1]);
+  expect({ status: rowOf(harness, payload.run).status, summaries: made.counts.summaries }).toEqual({
+    status: "completed",
+    summaries: 1,
+  });
 });

@@ -188,7 +188,7 @@ describe.each(Object.entries(ROUTES))("the lost start of %s", (_, route) => {
       expect(rowOf(harness, run).status).toBe("completed");
       assertSafety("each job is read, and no other one is begun", () => {
         expect(model.started().map(({ state }) => state)).toEqual(Array(started).fill("done"));
-        expect([ends, debits]).toEqual([[], []]);
+        expect({ ends, debits }).toEqual({ ends: [], debits: [] });
         expect(routes).toEqual(Array(started).fill(by));
         expect(rowOf(harness, run).spent.microUsd).toBe(started * MICRO_USD_EACH);
       });

@@ -48,12 +48,12 @@ async function waitingRun(change: Partial<AsynchronousCalls>, start: Partial<Asy
 test("a job that cannot be asked for raises the alarm of an outage once it is as old as one, and each look is traced", async () => {
   const { look, alarms, unasked, run, harness } = await waitingRun({ poll: revoked });
   await look(MINUTE);
-  expect([unasked().length, alarms().length]).toEqual([1, 0]);
+  expect({ unasked: unasked().length, alarms: alarms().length }).toEqual({ unasked: 1, alarms: 0 });
   expect(unasked()[0]).toMatchObject({
     ...{ run, level: "trace", detail: { model: "scripted:slow", reference: "job-1", why: REVOKED } },
   });
   await look(4 * MINUTE);
-  expect([unasked().length, alarms().length]).toEqual([2, 1]);
+  expect({ unasked: unasked().length, alarms: alarms().length }).toEqual({ unasked: 2, alarms: 1 });
   expect(alarms()[0]).toMatchObject({
     what: "ModelUnavailable",
     detail: {
@@ -66,7 +66,7 @@ test("a job that cannot be asked for raises the alarm of an outage once it is as
 test("a job that its provider works on raises no alarm, however old it is", async () => {
   const { look, alarms, unasked } = await waitingRun({});
   for (const hours of [1, 2, 5]) await look(hours * HOUR);
-  expect([unasked(), alarms()]).toEqual([[], []]);
+  expect({ unasked: unasked(), alarms: alarms() }).toEqual({ unasked: [], alarms: [] });
 });
 
 test("a job that is given up says what the last look at it said", async () => {
@@ -83,7 +83,7 @@ test("a job whose start was lost and that cannot be looked for raises the alarm 
   const submit = (): Promise<never> => Promise.reject(new Error("the connection broke"));
   const { look, alarms, unasked, events } = await waitingRun({ find: revoked }, { submit });
   await look(10 * MINUTE);
-  expect([unasked().length, alarms().length]).toEqual([1, 1]);
+  expect({ unasked: unasked().length, alarms: alarms().length }).toEqual({ unasked: 1, alarms: 1 });
   expect(alarms()[0]?.detail["why"]).toMatch(/^the job that scripted:slow may have was begun 10 minutes ago/);
   await look(27 * HOUR);
   expect((await events()).find(({ kind }) => kind === "DetachedCallEnded")).toMatchObject({

@@ -80,7 +80,7 @@ test("learns what fits into a memory that is nearly full, and completes the run"
   for (let n = 0; n < 498; n += 1) await memory.put({ id: `e${n}`, text: `fact ${n}` });
   const agent = learner({ learn: () => ["one", "two", "three", "four"].map((text) => ({ text })) });
   const { row, state } = await play(harness, agent, "a");
-  expect([row.status, state?.memory?.learned.length]).toEqual(["completed", 2]);
+  expect({ status: row.status, learned: state?.memory?.learned.length }).toEqual({ status: "completed", learned: 2 });
 });
 
 test("makes the same requests in a replay, after the memory has changed", async () => {
@@ -111,7 +111,7 @@ test.each([
 ])("completes a run whose learn function %s", async (_name, learn) => {
   const harness = createHarness();
   const { row, state } = await play(harness, learner({ learn }), "a");
-  expect([row.status, state?.memory]).toEqual(["completed", undefined]);
+  expect({ status: row.status, memory: state?.memory }).toEqual({ status: "completed", memory: undefined });
   expect(await memoryIn(harness).search("")).toEqual([]);
 });
 
@@ -122,7 +122,7 @@ test.each([
   const harness = createHarness();
   await memoryIn(harness).put({ id: "a", text: "ferry" });
   const { row, state } = await play(harness, learner({ recall }), "a");
-  expect([row.status, state?.memory]).toEqual(["completed", undefined]);
+  expect({ status: row.status, memory: state?.memory }).toEqual({ status: "completed", memory: undefined });
 });
 
 test("recalls the other entries of a memory with a damaged one, and learns", async () => {
@@ -147,7 +147,7 @@ test("completes a run whose entries are damaged when it reads them, and says so 
   const get = () => Promise.reject(new Unreadable(why, "RecordDamaged"));
   const records = { ...harness.world.records, get };
   const { row, state } = await play({ ...harness, world: { ...harness.world, telemetry, records } }, agent, "a");
-  expect([row.status, state?.memory]).toEqual(["completed", undefined]);
+  expect({ status: row.status, memory: state?.memory }).toEqual({ status: "completed", memory: undefined });
   expect(told.filter(({ what }) => what.startsWith("Memory"))).toMatchObject([
     { what: "MemoryNotRecalled", detail: { why } },
     { what: "MemoryNotLearned", detail: { why } },

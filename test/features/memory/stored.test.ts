@@ -74,7 +74,10 @@ test("takes what was forgotten for absent, also by a clock that is behind", asyn
   await memory.put({ id: "a", text: "It leaves at nine." });
   await memory.put({ id: "b", text: "It leaves at ten." });
   await memoryOf(ahead, SCOPE).forget("a");
-  expect([await memory.get(["a"]), (await memory.search("leaves")).map(({ id }) => id)]).toEqual([[], ["b"]]);
+  expect({ entries: await memory.get(["a"]), found: (await memory.search("leaves")).map(({ id }) => id) }).toEqual({
+    entries: [],
+    found: ["b"],
+  });
   expect(await memory.forget("a")).toEqual({ kind: "missing" });
   expect((await memory.put({ id: "a", text: "It leaves at one." })).kind).toBe("kept");
   expect((await memory.get(["a"])).map(({ text }) => text)).toEqual(["It leaves at one."]);
@@ -96,7 +99,7 @@ test("treats an entry as gone when its life is over", async () => {
   clock.moveTo(clock.now() + 59_000);
   expect(await memory.get(["a"])).toHaveLength(1);
   clock.moveTo(clock.now() + 2_000);
-  expect([await memory.get(["a"]), await memory.search("nine")]).toEqual([[], []]);
+  expect({ entries: await memory.get(["a"]), found: await memory.search("nine") }).toEqual({ entries: [], found: [] });
 });
 
 test("refuses a tenant that is none, since it could name the memory of another one", () => {

@@ -49,11 +49,15 @@ describe("a run whose processes died too often", () => {
   test("continues with the same key and the same budget, and completes", async () => {
     const it = await createCrashLoopRun();
     const before = await shown(it);
-    expect([before?.status, before?.failure?.code, it.called]).toEqual(["failed", "CrashLoop", []]);
+    expect({ status: before?.status, code: before?.failure?.code, called: it.called }).toEqual({
+      status: "failed",
+      code: "CrashLoop",
+      called: [],
+    });
     expect(await again(it)).toMatchObject({ kind: "redriven", failure: { code: "CrashLoop" }, from: "ExecutingTools" });
     await runForTime(it.harness, it.agent, HOUR);
     const after = await shown(it);
-    expect([after?.status, after?.failure]).toEqual(["completed", null]);
+    expect({ status: after?.status, failure: after?.failure }).toEqual({ status: "completed", failure: null });
     expect(after?.beats).toBe((before?.beats ?? 0) + 1);
     expect(it.called).toEqual([it.key]);
     expect(await ledger(it.harness.world, it.run)).toMatchObject([{ call: "c1", key: it.key, status: "succeeded" }]);
@@ -93,7 +97,7 @@ describe("a run whose processes died too often", () => {
     expect(await shown(it)).toMatchObject({ status: "failed", failure: { code: "CrashLoop" } });
     expect(await again(it)).toMatchObject({ kind: "redriven" });
     await runForTime(it.harness, it.agent, HOUR);
-    expect([it.row().status, it.called]).toEqual(["completed", [it.key]]);
+    expect({ status: it.row().status, called: it.called }).toEqual({ status: "completed", called: [it.key] });
   });
 
   test("asks an operator about an unsafe call and does not repeat it", async () => {
@@ -104,7 +108,7 @@ describe("a run whose processes died too often", () => {
     const said = { run: it.run, call: "c1", as: "succeeded", result: "acted", by: "ada", note: null } as const;
     expect(await reconcile(it.harness.world, said)).toEqual({ kind: "accepted" });
     await runForTime(it.harness, it.agent, HOUR);
-    expect([it.row().status, it.called]).toEqual(["completed", []]);
+    expect({ status: it.row().status, called: it.called }).toEqual({ status: "completed", called: [] });
   });
 
   test("asks nothing about a call that its next invocation repeats", async () => {
@@ -120,7 +124,7 @@ describe("a run whose processes died too often", () => {
     expect(await reconcile(watched, said)).toEqual({ kind: "stale", unknown: [] });
     expect(isSent).toBe(false);
     await runForTime(it.harness, it.agent, HOUR);
-    expect([it.row().status, it.called]).toEqual(["completed", [it.key]]);
+    expect({ status: it.row().status, called: it.called }).toEqual({ status: "completed", called: [it.key] });
   });
 
   test("probes a probed call", async () => {
@@ -131,7 +135,7 @@ describe("a run whose processes died too often", () => {
     });
     await again(it);
     await runForTime(it.harness, it.agent, HOUR);
-    expect([it.row().status, it.called]).toEqual(["completed", []]);
+    expect({ status: it.row().status, called: it.called }).toEqual({ status: "completed", called: [] });
   });
 
   test("stays paused when a pause was requested, and ends when a cancel was requested", async () => {
@@ -144,7 +148,7 @@ describe("a run whose processes died too often", () => {
     await again(other);
     await sendRequest(other.harness.world, { run: other.run, want: "cancel" });
     await runForTime(other.harness, other.agent, HOUR);
-    expect([other.row().status, other.called]).toEqual(["cancelled", []]);
+    expect({ status: other.row().status, called: other.called }).toEqual({ status: "cancelled", called: [] });
   });
 
   test("has an archive for each of its ends; a purge removes both", async () => {
@@ -214,7 +218,7 @@ describe("a run that failed for another infrastructure reason", () => {
     ]);
     expect(await again(it)).toMatchObject({ kind: "redriven", failure: { code: "Expired" } });
     await runForTime(it.harness, it.agent, HOUR);
-    expect([it.row().status, it.called]).toEqual(["completed", [it.key]]);
+    expect({ status: it.row().status, called: it.called }).toEqual({ status: "completed", called: [it.key] });
   });
 });
 
@@ -286,13 +290,17 @@ test("a decision that the end did not apply has no effect, and its call opens a 
   for (let death = 0; death < 2; death += 1) await loseAttempt(harness, agent, crashAfterCall(harness.world, "claim"));
   await runForTime(harness, agent, MINUTE);
   const after = await show(harness.world, run);
-  expect([after?.status, after?.ignoredDecision?.gate, runs]).toEqual(["failed", first, 0]);
+  expect({ status: after?.status, gate: after?.ignoredDecision?.gate, runs }).toEqual({
+    status: "failed",
+    gate: first,
+    runs: 0,
+  });
   await redrive(harness.world, { run, ...ADA });
   expect(await approve(first)).toMatchObject({ kind: "noEffect" });
   await runForTime(harness, agent, MINUTE);
   const second = await gateOf();
-  expect([second === first, runs]).toEqual([false, 0]);
+  expect({ isSame: second === first, runs }).toEqual({ isSame: false, runs: 0 });
   expect(await approve(second)).toMatchObject({ kind: "accepted" });
   await runForTime(harness, agent, MINUTE);
-  expect([rowOf(harness, run).status, runs]).toEqual(["completed", 1]);
+  expect({ status: rowOf(harness, run).status, runs }).toEqual({ status: "completed", runs: 1 });
 });

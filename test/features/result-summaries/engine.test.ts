@@ -61,7 +61,7 @@ describe("a result that is too long to show", () => {
   ])("%s gets none", async (_, more, fetched) => {
     const { agent, asked } = longPagesAgent({ more, fetched });
     const { events } = await playRun(agent);
-    expect([resultSummariesIn(events), asked]).toEqual([[], []]);
+    expect({ resultSummaries: resultSummariesIn(events), asked }).toEqual({ resultSummaries: [], asked: [] });
   });
 
   test("gets one of the working model, at its price, if there is no cheaper one", async () => {
@@ -132,7 +132,10 @@ describe("a summary that cannot be made", () => {
     const harness = createChainHarness();
     const { run } = await beginRun(harness.world, { ...alone, model }, {});
     await runForTime(harness, { ...alone, model }, HOUR);
-    expect([(await show(harness.world, run))?.status, tried.summaries]).toEqual(["completed", 2]);
+    expect({ status: (await show(harness.world, run))?.status, summaries: tried.summaries }).toEqual({
+      status: "completed",
+      summaries: 2,
+    });
     const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
     expect(resultSummariesIn(events)).toMatchObject([{ call: "c1", failed: true }]);
   });
@@ -202,7 +205,9 @@ describe("a run with a summary", () => {
     const { agent } = longPagesAgent();
     const { harness, run } = await playRun(agent);
     const calls = await ledger(harness.world, run);
-    expect(calls?.map(({ call, evidence }) => [call, evidence])).toEqual([["c1", "the tool returned"]]);
+    expect(calls?.map(({ call, evidence }) => ({ call, evidence }))).toEqual([
+      { call: "c1", evidence: "the tool returned" },
+    ]);
   });
 });
 

@@ -94,7 +94,7 @@ test("an undo that is released while an operator cancels with compensation is no
   const world = beforeCommit(harness, { when: isRelease, act });
   await advanceUntilSettled(harness, drive(runnerOf(world, agent), payloadOf(harness, run)));
   await driven(harness, { agent, run });
-  expect([rowOf(harness, run).status, undone]).toEqual(["cancelled", ["bob", "ada"]]);
+  expect({ status: rowOf(harness, run).status, undone }).toEqual({ status: "cancelled", undone: ["bob", "ada"] });
 });
 
 test("the key of an earlier attempt whose effect was undone is refused to the next attempt", async () => {
@@ -141,7 +141,7 @@ test("a cancel with compensation before a restart request wins", async () => {
   const message = { id: "restart#1", sentAt: harness.clock.now() + 1, body };
   expect(await deliver(harness.world, { run, born: rowOf(harness, run).born, message })).toBe("delivered");
   await driven(harness, { agent, run });
-  expect([rowOf(harness, run).status, undone]).toEqual(["cancelled", ["ada"]]);
+  expect({ status: rowOf(harness, run).status, undone }).toEqual({ status: "cancelled", undone: ["ada"] });
   expect(await stateOf(harness.world, run)).toMatchObject({ restart: 1 });
 });
 

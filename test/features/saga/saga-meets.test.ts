@@ -118,10 +118,10 @@ test("a gate that is open when its run fails is closed, and a decision about it 
   const approval = { run, gate: gate?.gate ?? "", as: "approve", args: null, by: "ann", note: null } as const;
   expect(await decide(harness.world, approval)).toMatchObject({ kind: "stale" });
   expect(await driven(harness, { runner, run })).toBe("failed");
-  expect([made.done.map(({ input }) => input.to), undone]).toEqual([
-    ["ada", "bob"],
-    ["bob", "ada"],
-  ]);
+  expect({ done: made.done.map(({ input }) => input.to), undone }).toEqual({
+    done: ["ada", "bob"],
+    undone: ["bob", "ada"],
+  });
 });
 
 test("a run that must stop compensates after its closing call, and does not restart", async () => {
@@ -132,7 +132,7 @@ test("a run that must stop compensates after its closing call, and does not rest
     },
   });
   expect(await driven(it.harness, it)).toBe("failed");
-  expect([it.done.length, it.undone]).toEqual([1, ["ada"]]);
+  expect({ done: it.done.length, undone: it.undone }).toEqual({ done: 1, undone: ["ada"] });
   const { failure } = (await show(it.harness.world, it.run)) ?? {};
   expect(failure).toMatchObject({
     code: "BudgetExhausted",
@@ -153,7 +153,10 @@ test("a pause delays the undos that are not released, and a resume releases them
   const pay = { ...(it.agent.tools["pay"] as Tool), undo: pausing as Tool["undo"] };
   const runner = runnerOf(it.harness.world, { ...it.agent, tools: { ...it.agent.tools, pay } });
   expect(await driven(it.harness, { ...it, runner })).toBe("park");
-  expect([rowOf(it.harness, it.run).phase, it.undone]).toEqual(["Paused", ["cyd", "bob"]]);
+  expect({ phase: rowOf(it.harness, it.run).phase, undone: it.undone }).toEqual({
+    phase: "Paused",
+    undone: ["cyd", "bob"],
+  });
   await sendRequest(it.harness.world, { run: it.run, want: "resume" });
   expect(await advanceUntilSettled(it.harness, drive(runner, payloadOf(it.harness, it.run)))).toMatchObject({
     route: "failed",
@@ -207,6 +210,6 @@ test("the sweeper ends a run whose undo has cost too many deaths, and reports th
       Math.max(harness.clock.now(), rowOf(harness, run).effectsSettleAt) + harness.world.limits.overdueMs,
     );
   }
-  expect([rowOf(harness, run).status, undone]).toEqual(["failed", []]);
+  expect({ status: rowOf(harness, run).status, undone }).toEqual({ status: "failed", undone: [] });
   expect(await show(harness.world, run)).toMatchObject({ failure: { code: "Abandoned" } });
 });

@@ -92,7 +92,7 @@ describe("a run that fails", () => {
 
   test("leaves every effect when its agent wants an operator to look", async () => {
     const it = await failing({ saga: { onFailure: "leave" } });
-    expect([it.reply.route, it.undone]).toEqual(["failed", []]);
+    expect({ route: it.reply.route, undone: it.undone }).toEqual({ route: "failed", undone: [] });
     expect(await recoveryRulesOf(it.harness.world, it.run)).toContain("effects are left");
   });
 
@@ -132,9 +132,9 @@ describe("a run that fails", () => {
     expect(it.reply.route).toBe("wait");
     it.harness.clock.moveTo(rowOf(it.harness, it.run).wakeAt ?? 0);
     expect((await advanceUntilSettled(it.harness, drive(it.runner, it.reply))).route).toBe("failed");
-    expect(it.undone.map(({ to, of }) => [to, of.result])).toEqual([
-      ["bob", null],
-      ["ada", "done"],
+    expect(it.undone.map(({ to, of }) => ({ to, result: of.result }))).toEqual([
+      { to: "bob", result: null },
+      { to: "ada", result: "done" },
     ]);
   });
 });

@@ -57,10 +57,10 @@ test("a ledger shows no open undo after an end that did not wait for a human to 
   await requestCompensation(asked.harness.world, { run: asked.run, next: "cancel", by: "ann" });
   expect(await goOn(asked, agent)).toMatchObject({ status: "cancelled" });
   const entries = (await ledger(asked.harness.world, asked.run)) ?? [];
-  expect(entries.map(({ call, status, settledAt }) => [call, status, settledAt !== null])).toEqual([
-    ["c1", "compensated", true],
-    ["c2", "succeeded", true],
-    ["undo-c2", "failed", true],
-    ["undo-c1", "succeeded", true],
+  expect(entries.map(({ call, status, settledAt }) => ({ call, status, isSettled: settledAt !== null }))).toEqual([
+    { call: "c1", status: "compensated", isSettled: true },
+    { call: "c2", status: "succeeded", isSettled: true },
+    { call: "undo-c2", status: "failed", isSettled: true },
+    { call: "undo-c1", status: "succeeded", isSettled: true },
   ]);
 });

@@ -179,10 +179,10 @@ describe("keys", () => {
       findings: [],
     });
     const { seal, findings } = await verdict(harness, run, sealKeyRing([B]));
-    expect([seal?.is, findings]).toEqual([
-      "unjudged",
-      [expect.stringContaining(`it is sealed with key ${A.key}, which this process does not have`)],
-    ]);
+    expect({ verdict: seal?.is, findings }).toEqual({
+      verdict: "unjudged",
+      findings: [expect.stringContaining(`it is sealed with key ${A.key}, which this process does not have`)],
+    });
   });
 
   test("that a process lacks prevent it from continuing, and a process with them continues", async () => {
@@ -200,7 +200,7 @@ describe("keys", () => {
     const { version } = rowOf(harness, run).snapshot;
     await drive(runnerOf({ ...harness.world, sealKeys: sealKeyRing([A]) }, agent), next);
     const { seal, findings } = await verdict(harness, run, sealKeyRing([A]));
-    expect([seal?.is, findings]).toEqual(["sealed", []]);
+    expect({ verdict: seal?.is, findings }).toEqual({ verdict: "sealed", findings: [] });
     expect(seal?.from).toBeGreaterThan(version);
   });
 

@@ -11,7 +11,11 @@ const answer = (question: number) => ({ kind: "upgrade", question, to: "2", by: 
 
 test("each wait for an upgrade is a question of its own", () => {
   const first = asking();
-  expect([first.phase, first.pausedFrom, upgradesOf(first).questions]).toEqual(["AwaitingAgent", "AwaitingLLM", 1]);
+  expect({ phase: first.phase, pausedFrom: first.pausedFrom, questions: upgradesOf(first).questions }).toEqual({
+    phase: "AwaitingAgent",
+    pausedFrom: "AwaitingLLM",
+    questions: 1,
+  });
   expect(upgradesOf(holdForAgent(first, { kind: "upgrade", to: "3" }))).toMatchObject({
     questions: 2,
     lack: { to: "3" },

@@ -60,7 +60,7 @@ test("a day at a gate is one beat and one park, and then only sweeps", async () 
   // Nobody decided: its time is up by itself, and the call is denied.
   expect(harness.world.chain.next()).toBe(before.wakeAt);
   const out = startAttempt(harness);
-  expect([out.task.kind, harness.clock.now()]).toEqual(["beat", before.wakeAt]);
+  expect({ kind: out.task.kind, now: harness.clock.now() }).toEqual({ kind: "beat", now: before.wakeAt });
   endAttempt(harness, out, await advanceUntilSettled(harness, performTask(out.task, { world: harness.world, agent })));
   expect(ran).toEqual([]);
   expect(await toolResultsOf(harness, run)).toMatchObject([
@@ -75,7 +75,7 @@ test("a decision wakes the run itself: its next beat may start in the same milli
   expect(harness.world.chain.ready(at)).toEqual([]);
   expect(await decideGate(harness.world, { run, as: "approve" })).toMatchObject({ kind: "accepted" });
   expect(harness.wakes).toHaveLength(1);
-  expect([harness.clock.now(), harness.world.chain.next()]).toEqual([at, at]);
+  expect({ now: harness.clock.now(), next: harness.world.chain.next() }).toEqual({ now: at, next: at });
   expect((await runAttempt(harness, agent)).kind).toBe("beat");
   expect(ran).toHaveLength(1);
 });

@@ -110,7 +110,7 @@ test("gives up at once where the endpoint is gone, and sends nothing to one that
   receiver.answers = () => ({ kind: "answered", status: 410 });
   await ended(harness);
   await sweep(harness);
-  expect([received.length, (await outboxOf(harness)).length]).toEqual([1, 0]);
+  expect({ received: received.length, outbox: (await outboxOf(harness)).length }).toEqual({ received: 1, outbox: 0 });
   receiver.answers = () => ({ kind: "unreachable", why: "no answer" });
   await ended(harness);
   await sweep(harness);

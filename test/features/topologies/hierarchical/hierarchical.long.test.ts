@@ -218,7 +218,7 @@ test("a root that reads as fast as its leaves report gives no signal", async () 
   }
   await playAll(house);
   const shown = await show(house.harness.world, house.run);
-  expect([shown?.status, shown?.cracks]).toEqual(["completed", {}]);
+  expect({ status: shown?.status, cracks: shown?.cracks }).toEqual({ status: "completed", cracks: {} });
 });
 
 test("a root that was parked gives no signal, however many reports come before it wakes", async () => {
@@ -233,5 +233,5 @@ test("a root that was parked gives no signal, however many reports come before i
   expect(wakeCount - wakeCountSeen).toBe(4);
   await playAll(house);
   const shown = await show(house.harness.world, house.run);
-  expect([shown?.status, shown?.cracks]).toEqual(["completed", {}]);
+  expect({ status: shown?.status, cracks: shown?.cracks }).toEqual({ status: "completed", cracks: {} });
 });

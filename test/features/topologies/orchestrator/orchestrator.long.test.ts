@@ -190,7 +190,7 @@ describe("a lost hand-off", () => {
       child: { mayEcho: true },
     });
     const played = await playRun(agent, { others: [worker([{ memo: question }])] });
-    expect([played.cracks, childrenOf(played).length]).toEqual([[], 1]);
+    expect({ cracks: played.cracks, children: childrenOf(played).length }).toEqual({ cracks: [], children: 1 });
   });
 });
 

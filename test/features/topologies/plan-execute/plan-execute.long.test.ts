@@ -97,7 +97,7 @@ test("a precondition looks at the world before each step", async () => {
   };
   const { agent, booked } = traveller({ precondition }, { flights });
   const { shown, cracks, events } = await playRun(agent);
-  expect([cracks, shown?.status]).toEqual([["stalePlan"], "completed"]);
+  expect({ cracks, status: shown?.status }).toEqual({ cracks: ["stalePlan"], status: "completed" });
   const signal = events.find(({ kind }) => kind === "CrackSignalled");
   expect(signal).toMatchObject({ why: '"book A1" cannot begin: that flight is gone' });
   expect(booked.map((each) => each.slice(0, 2))).toEqual(["B2"]);

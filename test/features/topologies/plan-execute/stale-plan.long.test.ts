@@ -90,7 +90,7 @@ test("a planner hears of a call that may have happened, and its equal call in th
     },
   };
   const { shown, cracks } = await playRun({ ...agent, tools: { ...agent.tools, book } } as typeof agent);
-  expect([shown?.status, cracks]).toEqual(["waiting", ["partialExecution"]]);
+  expect({ status: shown?.status, cracks }).toEqual({ status: "waiting", cracks: ["partialExecution"] });
   expect(shown?.gates).toMatchObject([{ tool: "book" }]);
   const openings = asked.flatMap(({ texts }) => texts.filter((text) => text.startsWith("The plan cannot go on")));
   const told = '- book: was given up. What it did: book {"room":1}: may have happened';
@@ -112,9 +112,14 @@ test("a precondition is checked again when a run resumes, so the world may move 
       checked += 1;
       // The step had begun when its process died, and had not acted.
       if (moves.some(({ where }) => where.includes("step 2 of 2, book"))) again += 1;
-      expect([cracks, shown.failure?.code]).toEqual([["stalePlan"], "StalePlan"]);
+      expect({ cracks, code: shown.failure?.code }).toEqual({ cracks: ["stalePlan"], code: "StalePlan" });
       expect(booked).toEqual([]);
-    } else expect([shown?.status, booked.length, cracks]).toEqual(["completed", 1, []]);
+    } else
+      expect({ status: shown?.status, booked: booked.length, cracks }).toEqual({
+        status: "completed",
+        booked: 1,
+        cracks: [],
+      });
     return lives;
   });
   expect(checked).toBeGreaterThan(20);
@@ -148,7 +153,7 @@ test.each([
         { ...agent, tools: { ...agent.tools, look } } as typeof agent,
         { crash },
       );
-      expect([shown?.status, shown?.failure?.code]).toEqual([status, code]);
+      expect({ status: shown?.status, code: shown?.failure?.code }).toEqual({ status, code });
       expect(booked).toHaveLength(onFailedStep === "skip" ? 1 : 0);
       expect(cracks).toEqual(
         onFailedStep === "replan" ? ["partialExecution", "partialExecution"] : ["partialExecution"],
