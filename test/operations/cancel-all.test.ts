@@ -57,9 +57,9 @@ test("goes on where a request stopped, and asks no run twice", async () => {
   const keys = Array.from({ length: CANCELLED_MAX + 3 }, (_, key) => `k${key}`);
   const runs = await started(harness, ...keys);
   const first = await cancelAll(harness.world, { ...OF, confirmed: true });
-  expect([first.runs.length, first.more]).toEqual([CANCELLED_MAX, true]);
+  expect({ runs: first.runs.length, more: first.more }).toEqual({ runs: CANCELLED_MAX, more: true });
   const second = await cancelAll(harness.world, { ...OF, confirmed: true });
-  expect([second.runs.length, second.more]).toEqual([3, false]);
+  expect({ runs: second.runs.length, more: second.more }).toEqual({ runs: 3, more: false });
   expect(new Set([...first.runs, ...second.runs].map(({ run }) => run))).toEqual(new Set(runs));
   expect(await cancelAll(harness.world, { ...OF, confirmed: true })).toMatchObject({ runs: [], more: false });
 });

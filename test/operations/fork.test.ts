@@ -56,8 +56,8 @@ describe("a fork", () => {
     for (const key of keys) expect(it.called.get(it.run)).not.toContain(key);
     expect(it.called.get(it.run)).toHaveLength(CALLS);
     const entries = (await ledger(it.harness.world, row.run)) ?? [];
-    expect(entries.map(({ call, status }) => [call, status])).toEqual(
-      Array.from({ length: CALLS - calls }, (_, index) => [`c${calls + index + 1}`, "succeeded"]),
+    expect(entries.map(({ call, status }) => ({ call, status }))).toEqual(
+      Array.from({ length: CALLS - calls }, (_, index) => ({ call: `c${calls + index + 1}`, status: "succeeded" })),
     );
     expect(entries.map(({ key }) => key)).toEqual(keys);
     const shown = await show(it.harness.world, row.run);
@@ -112,7 +112,10 @@ describe("a fork", () => {
     expect(exported?.leftOut).toEqual([]);
     const archive = readArchive(Buffer.from(lines.join("")));
     const replayed = replay(recordingOf(archive));
-    expect([replayed.differs, wrongWithFile(archive, replayed.state)]).toEqual([null, null]);
+    expect({ differs: replayed.differs, wrongWithFile: wrongWithFile(archive, replayed.state) }).toEqual({
+      differs: null,
+      wrongWithFile: null,
+    });
   });
 
   test("has the files of its run as objects of its own", async () => {
@@ -195,7 +198,10 @@ describe("a fork past effects that the two runs do not share", () => {
 test("an effect that the run has undone is named, and stays with the run: the fork undoes nothing of it", async () => {
   const it = await createRunToFork("keyed", true);
   const { world } = it.harness;
-  expect([rowOf(it.harness, it.run).status, it.undoes.length]).toEqual(["cancelled", CALLS]);
+  expect({ status: rowOf(it.harness, it.run).status, undoes: it.undoes.length }).toEqual({
+    status: "cancelled",
+    undoes: CALLS,
+  });
   const at = await after(it, 2);
   expect(await it.fork({ at, confirmed: false })).toEqual({
     kind: "notConfirmed",
@@ -204,17 +210,20 @@ test("an effect that the run has undone is named, and stays with the run: the fo
   const { run } = rowIn(await it.fork({ at }));
   expect((await undoAndCancel(world, { run, by: "ann" })).kind).toBe("accepted");
   await it.play({ run });
-  expect([rowOf(it.harness, run).status, it.undoes.length]).toEqual(["cancelled", CALLS]);
+  expect({ status: rowOf(it.harness, run).status, undoes: it.undoes.length }).toEqual({
+    status: "cancelled",
+    undoes: CALLS,
+  });
 });
 
 test("a refusal names at most twelve versions that can be forked, the nearest ones", async () => {
   const it = await createRunToFork("keyed", false, 20);
   const all = (await forkable(it)).map(({ at }) => at);
   const [first, last] = [await it.fork({ at: (all[1] ?? 0) - 1 }), await it.fork({ at: 1_000 })];
-  expect([first, last]).toMatchObject([
-    { kind: "notForkable", forkable: { versions: all.slice(0, 12), of: all.length } },
-    { kind: "versionUnknown", forkable: { versions: all.slice(-12), of: all.length } },
-  ]);
+  expect({ first, last }).toMatchObject({
+    first: { kind: "notForkable", forkable: { versions: all.slice(0, 12), of: all.length } },
+    last: { kind: "versionUnknown", forkable: { versions: all.slice(-12), of: all.length } },
+  });
 });
 
 test("a version that is unknown, over, or has calls under way is refused by name", async () => {

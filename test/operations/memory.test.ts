@@ -33,7 +33,10 @@ test("lists the newest first, page by page, each entry once, also while entries 
   let after: string | null = null;
   do {
     const page = await listMemory(world, { ...SCOPE, ...LIST, limit: 5, after });
-    expect([page.count, page.entriesMax]).toEqual([12 - (after === null ? 0 : 1), 500]);
+    expect({ count: page.count, entriesMax: page.entriesMax }).toEqual({
+      count: 12 - (after === null ? 0 : 1),
+      entriesMax: 500,
+    });
     ids.push(...page.entries.map(({ id }) => id));
     // The entry at the place of the cursor goes.
     if (after === null) await memory.forget(ids.at(-1) ?? "");

@@ -71,7 +71,7 @@ test("a zombie of an epoch before a redrive is fenced, and its execution starts 
   } as const;
   expect(await performTask(stray, { world, agent: it.agent })).toMatchObject({ reply: { route: "renew", chain: 2 } });
   await runForTime(harness, it.agent, HOUR);
-  expect([it.row().status, it.called]).toEqual(["completed", [it.key]]);
+  expect({ status: it.row().status, called: it.called }).toEqual({ status: "completed", called: [it.key] });
 });
 
 test("a sender dies at any of its calls: the run is redriven once or not at all, and continues without it", async () => {
@@ -112,7 +112,10 @@ test("the first invocation of a redriven run dies at any of its calls: the redri
     );
     if (!survives) endAttempt(harness, out, null);
     await runForTime(harness, it.agent, HOUR);
-    expect([it.row().status, await redrivesIn(it)]).toEqual(["completed", ["ada: more memory"]]);
+    expect({ status: it.row().status, redrives: await redrivesIn(it) }).toEqual({
+      status: "completed",
+      redrives: ["ada: more memory"],
+    });
     expect(new Set(it.called)).toEqual(new Set([it.key]));
     expect("redrive" in it.row()).toBe(false);
     return survives;
@@ -129,7 +132,11 @@ test("a sender that died before it started the run starts it on its next try, wi
   expect(it.row()).toMatchObject({ status: "running", redrive: { by: "ada" } });
   expect(await redrive(harness.world, { run, ...ADA })).toMatchObject({ kind: "Late" });
   await runForTime(harness, it.agent, HOUR);
-  expect([it.row().status, it.called, await redrivesIn(it)]).toEqual(["completed", [it.key], ["ada: more memory"]]);
+  expect({ status: it.row().status, called: it.called, redrives: await redrivesIn(it) }).toEqual({
+    status: "completed",
+    called: [it.key],
+    redrives: ["ada: more memory"],
+  });
 });
 
 test("a redrive with a lost response is recognised as its own, although the run has continued since", async () => {
@@ -147,7 +154,7 @@ test("a redrive with a lost response is recognised as its own, although the run 
     return { kind: "ambiguous", why: "no answer" };
   });
   expect(await redrive(losing, { run, ...ADA })).toMatchObject({ kind: "redriven", row: { status: "completed" } });
-  expect([copies, it.called]).toEqual([2, [it.key]]);
+  expect({ copies, called: it.called }).toEqual({ copies: 2, called: [it.key] });
 });
 
 test("a process that dies during a model call of a redriven run leaves a call that is debited", async () => {

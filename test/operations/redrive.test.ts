@@ -101,7 +101,7 @@ describe("a redriven run", () => {
     const outage = { since: AT - 9, attempts: 40 };
     const away = fold(IN_PHASE.RetryingLLM(), decided({ kind: "retry", at: AT, outage }));
     const after = fold(ended(away), back);
-    expect([after.outage, after.modelRetries]).toEqual([undefined, 0]);
+    expect({ outage: after.outage, modelRetries: after.modelRetries }).toEqual({ outage: undefined, modelRetries: 0 });
     expect(after.redriven).toEqual({ times: 1, id: "r1" });
     const twice = fold(ended(after), { ...back, id: "r2" } as Event);
     expect(twice.redriven).toMatchObject({ times: 2, id: "r2" });

@@ -180,7 +180,10 @@ async function play(restore: Restore, crash: CrashPoint): Promise<boolean> {
       ),
   );
   expect(restored()).toMatchObject({ status: "completed", restored: { checked: { by: "ann" } } });
-  expect([questions.length, done.length]).toEqual([restore.questions, restore.effects]);
+  expect({ questions: questions.length, done: done.length }).toEqual({
+    questions: restore.questions,
+    done: restore.effects,
+  });
   expect((await ledger(harness.world, run))?.every(({ status }) => status !== "unknown")).toBe(true);
   expect(await verify(harness.world, { run })).toMatchObject({ findings: [], readable: true });
   return crashes.isOver;

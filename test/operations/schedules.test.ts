@@ -34,7 +34,7 @@ describe("a run by hand", () => {
     const first = await runScheduleNow(schedule.world, { ...named(agent), key: "k" });
     const again = await runScheduleNow(schedule.world, { ...named(agent), key: "k" });
     expect(first).toMatchObject({ row: { brief: { labels: { team: "ops" } } } });
-    expect([first.kind, again.kind]).toEqual(["started", "exists"]);
+    expect({ first: first.kind, again: again.kind }).toEqual({ first: "started", again: "exists" });
     expect(await schedule.fire(lastFullHour(schedule))).toMatchObject({ kind: "started" });
     expect(schedule.created).toHaveLength(2);
   });

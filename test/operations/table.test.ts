@@ -66,7 +66,11 @@ test("five operations are reached through the store alone, each with its reason,
   });
   for (const [name, { over, http, routeOf, storeOnly: why }] of rows) {
     const routes = [http, routeOf].filter((route) => route !== undefined);
-    expect([name, routes.length, why === undefined]).toEqual([name, over.length - 1, over.length === 2]);
+    expect({ name, routes: routes.length, isWithoutReason: why === undefined }).toEqual({
+      name,
+      routes: over.length - 1,
+      isWithoutReason: over.length === 2,
+    });
     if (routeOf !== undefined) expect(Object.fromEntries(rows)[routeOf.operation]?.http).toBeDefined();
   }
 });

@@ -168,7 +168,10 @@ const saidHolds =
   (as: "succeeded" | "failed", ends: readonly string[]): Pair["holds"] =>
   async (scene, told) => {
     const [first] = (await ledger(scene.harness.world, scene.run)) ?? [];
-    expect([told, first]).toMatchObject([told, { call: "c1", status: "reconciled", evidence: `ada says: ${as}` }]);
+    expect({ told, first }).toMatchObject({
+      told,
+      first: { call: "c1", status: "reconciled", evidence: `ada says: ${as}` },
+    });
     expect(await eventsOf(scene, "ToolResultReconciled")).toMatchObject([{ answer: { as } }]);
     expect(ends).toContain(isLate(told) ? "completed" : statusOf(scene));
   };
@@ -177,7 +180,10 @@ const saidHolds =
 const cancelledHolds =
   (most: number): Pair["holds"] =>
   (scene, told) => {
-    expect([isLate(told) ? "cancelled" : statusOf(scene), scene.done.length > most]).toEqual(["cancelled", false]);
+    expect({ status: isLate(told) ? "cancelled" : statusOf(scene), isDoneTooOften: scene.done.length > most }).toEqual({
+      status: "cancelled",
+      isDoneTooOften: false,
+    });
   };
 
 const PAIRS: { readonly [name: string]: Pair } = {
@@ -190,16 +196,25 @@ const PAIRS: { readonly [name: string]: Pair } = {
   "cancel, then cancel with undo": {
     ...{ scene: working, first: wants("cancel"), second: compensates("cancel") },
     holds: (scene, told) => {
-      expect([statusOf(scene), isLate(told) || isUndone(scene)]).toEqual(["cancelled", true]);
+      expect({ status: statusOf(scene), isLateOrUndone: isLate(told) || isUndone(scene) }).toEqual({
+        status: "cancelled",
+        isLateOrUndone: true,
+      });
     },
   },
   "cancel with undo, then cancel": {
     ...{ scene: working, first: compensates("cancel"), second: wants("cancel") },
-    holds: (scene) => expect([statusOf(scene), isUndone(scene)]).toEqual(["cancelled", true]),
+    holds: (scene) =>
+      expect({ status: statusOf(scene), isUndone: isUndone(scene) }).toEqual({ status: "cancelled", isUndone: true }),
   },
   "cancel with undo, then restart": {
     ...{ scene: working, first: compensates("cancel"), second: compensates("restart") },
-    holds: (scene, told) => expect([told, statusOf(scene), isUndone(scene)]).toEqual(["late", "cancelled", true]),
+    holds: (scene, told) =>
+      expect({ told, status: statusOf(scene), isUndone: isUndone(scene) }).toEqual({
+        told: "late",
+        status: "cancelled",
+        isUndone: true,
+      }),
   },
   "restart, then restart": {
     ...{ scene: working, first: compensates("restart"), second: compensates("restart") },
@@ -215,16 +230,24 @@ const PAIRS: { readonly [name: string]: Pair } = {
       expect(statusOf(scene)).toBe(isLate(told) ? "completed" : "paused");
       if (!isLate(told)) await wants("resume")(scene);
       await runUntilIdle(scene.harness, scene.agent);
-      expect([statusOf(scene), await restartsOf(scene)]).toEqual(["completed", 1]);
+      expect({ status: statusOf(scene), restarts: await restartsOf(scene) }).toEqual({
+        status: "completed",
+        restarts: 1,
+      });
     },
   },
   "pause, then restart": {
     ...{ scene: working, first: wants("pause"), second: compensates("restart") },
-    holds: async (scene) => expect([statusOf(scene), await restartsOf(scene)]).toEqual(["completed", 1]),
+    holds: async (scene) =>
+      expect({ status: statusOf(scene), restarts: await restartsOf(scene) }).toEqual({
+        status: "completed",
+        restarts: 1,
+      }),
   },
   "pause, then resume": {
     ...{ scene: working, first: wants("pause"), second: wants("resume") },
-    holds: (scene) => expect([statusOf(scene), scene.done.length]).toEqual(["completed", 3]),
+    holds: (scene) =>
+      expect({ status: statusOf(scene), done: scene.done.length }).toEqual({ status: "completed", done: 3 }),
   },
   "resume, then pause": {
     ...{ scene: resting, first: wants("resume"), second: wants("pause") },
@@ -232,16 +255,17 @@ const PAIRS: { readonly [name: string]: Pair } = {
   },
   "approve, then deny": {
     ...{ scene: gated, first: decides("approve"), second: decides("deny") },
-    holds: (scene) => expect([statusOf(scene), scene.done.length]).toEqual(["completed", 1]),
+    holds: (scene) =>
+      expect({ status: statusOf(scene), done: scene.done.length }).toEqual({ status: "completed", done: 1 }),
   },
   "deny, then approve": {
     ...{ scene: gated, first: decides("deny"), second: decides("approve") },
-    holds: (scene) => expect([statusOf(scene), scene.done]).toEqual(["completed", []]),
+    holds: (scene) => expect({ status: statusOf(scene), done: scene.done }).toEqual({ status: "completed", done: [] }),
   },
   "reconcile as succeeded, then as failed": {
     ...{ scene: unknown, first: reconciles("succeeded"), second: reconciles("failed") },
     holds: async (scene) => {
-      expect([statusOf(scene), scene.done]).toEqual(["completed", []]);
+      expect({ status: statusOf(scene), done: scene.done }).toEqual({ status: "completed", done: [] });
       expect(await eventsOf(scene, "ToolResultReconciled")).toMatchObject([{ answer: { as: "succeeded" } }]);
     },
   },
@@ -284,21 +308,30 @@ const PAIRS: { readonly [name: string]: Pair } = {
   "an answer, then another one": {
     ...{ scene: () => idle(waitingAgent()), first: answers(true), second: answers(false) },
     holds: async (scene) => {
-      expect([statusOf(scene), await resultOf(scene)]).toEqual(["completed", expect.stringContaining("true")]);
+      expect({ status: statusOf(scene), result: await resultOf(scene) }).toEqual({
+        status: "completed",
+        result: expect.stringContaining("true"),
+      });
     },
   },
   "assign, then assign": {
     ...{ scene: working, first: assigns("eve"), second: assigns("bob") },
     holds: async (scene, told) => {
       const shown = await show(scene.harness.world, scene.run);
-      expect([statusOf(scene), shown?.assigned?.to]).toEqual(["completed", isLate(told) ? "eve" : "bob"]);
+      expect({ status: statusOf(scene), to: shown?.assigned?.to }).toEqual({
+        status: "completed",
+        to: isLate(told) ? "eve" : "bob",
+      });
     },
   },
   "redrive, then redrive": {
     ...{ scene: failed, first: redrives, second: redrives },
     holds: async (scene, told) => {
       expect(["Late", "NotFailed"]).toContain(told);
-      expect([statusOf(scene), (await eventsOf(scene, "RunRedriven")).length]).toEqual(["completed", 1]);
+      expect({ status: statusOf(scene), redrives: (await eventsOf(scene, "RunRedriven")).length }).toEqual({
+        status: "completed",
+        redrives: 1,
+      });
     },
   },
   "redrive, then purge": {

@@ -164,7 +164,10 @@ describe("a removed tool", () => {
     await decide(harness.world, { run: payload.run, gate, as: "approve", args: null, by: "ann", note: null });
     const bare: Agent = { ...agent, version: "2", tools: {} };
     expect(await drive(runnerOf(harness.world, bare), reply)).toMatchObject({ route: "done" });
-    expect([await ledger(harness.world, payload.run), runs]).toMatchObject([[{ status: "failed" }], 0]);
+    expect({ ledger: await ledger(harness.world, payload.run), runs }).toMatchObject({
+      ledger: [{ status: "failed" }],
+      runs: 0,
+    });
   });
 
   test.each([
