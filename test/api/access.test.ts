@@ -29,7 +29,11 @@ describe.each(routes)("the route of %s", (_, { scope, request }) => {
     const { harness, run, calls } = await begun();
     const scopes = SCOPES.filter((each) => each !== scope);
     const answered = await harness.ask(request(run), { caller: { tenant: "local", actor: "eve", scopes } });
-    expect([answered.status, answered.body["code"], answered.body["scope"]]).toEqual([403, "ScopeMissing", scope]);
+    expect({ status: answered.status, code: answered.body["code"], scope: answered.body["scope"] }).toEqual({
+      status: 403,
+      code: "ScopeMissing",
+      scope,
+    });
     expect(answered.headers.get("www-authenticate")).toContain(`scope="${scope}"`);
     expect(calls).toEqual([]);
   });

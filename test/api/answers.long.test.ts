@@ -187,12 +187,12 @@ async function plainAnswers({ harness, run, token }: Walk): Promise<ReadonlySet<
       );
       const { body } = await stubbed.ask({ path: "/runs", json: { agent: "actor" } });
       const answered = await stubbed.ask(requestFor(each, String(body["run"])));
-      expect([each.name, kind, answered.status, answered.body["code"] ?? null]).toEqual([
-        each.name,
+      expect({ name: each.name, kind, status: answered.status, code: answered.body["code"] ?? null }).toEqual({
+        name: each.name,
         kind,
         status,
         code,
-      ]);
+      });
       expect(answered.body["kind"] ?? answered.body["outcome"]).toEqual(code === null ? kind : { kind });
       for (const name of stubbed.seen) seen.add(name);
     }
@@ -261,7 +261,7 @@ describe("an error inside the API", () => {
   ] as const)("is reported to the operator alone: %s", async (_, change, status, code) => {
     const harness = createApiHarness({}, change);
     const answered = await harness.ask({ path: `/runs/${ABSENT}` });
-    expect([answered.status, answered.body["code"]]).toEqual([status, code]);
+    expect({ status: answered.status, code: answered.body["code"] }).toEqual({ status, code });
     expect(answered.headers.get("retry-after")).toBe(status === 503 ? "2" : null);
     expect(answered.text).not.toMatch(/SECRET|arn:|AKIA|node_modules|\.ts/);
     expect(harness.records).toMatchObject([{ level: "alarm", run: ABSENT, what: code }]);
@@ -273,7 +273,7 @@ describe("an error inside the API", () => {
   test("names the operator as the one to act when an agent cannot be loaded", async () => {
     const harness = createApiHarness();
     const answered = await harness.ask({ path: "/runs", json: { agent: "broken" } });
-    expect([answered.status, answered.body["code"]]).toEqual([500, "AgentInvalid"]);
+    expect({ status: answered.status, code: answered.body["code"] }).toEqual({ status: 500, code: "AgentInvalid" });
     expect(answered.text).not.toContain("SECRET");
     expect(harness.records).toMatchObject([
       { what: "AgentInvalid", detail: { why: expect.stringContaining("broken.ts") } },
@@ -287,7 +287,7 @@ describe("an error inside the API", () => {
     const before = rowOf(harness, run);
     for (const key of harness.world.store.objects.keys()) harness.world.store.objects.set(key, Uint8Array.of(1, 2, 3));
     const answered = await harness.ask({ path: `/runs/${run}` });
-    expect([answered.status, answered.body["code"]]).toEqual([500, "Unreadable"]);
+    expect({ status: answered.status, code: answered.body["code"] }).toEqual({ status: 500, code: "Unreadable" });
     expect(answered.text).not.toContain("snapshots/");
     expect(rowOf(harness, run)).toEqual(before);
     expect(harness.records).toMatchObject([{ run, what: "Unreadable" }]);

@@ -70,7 +70,7 @@ async function waiting({ limits = {}, hasCode = false, ...part }: WaitingOptions
   const harness = createApiHarness({}, undefined, ROWS, { limits, coded: hasCode ? [agent] : [] });
   const payload = await beginRun(harness.world, agent, {});
   const reply = await drive(runnerOf(harness.world, agent), payload);
-  expect([reply.route, rowOf(harness, payload.run).owner]).toEqual(["park", null]);
+  expect({ route: reply.route, owner: rowOf(harness, payload.run).owner }).toEqual({ route: "park", owner: null });
   return { harness, agent, payload: reply, path: orders[0]?.callback ?? "", run: payload.run };
 }
 
@@ -115,7 +115,7 @@ test("a guessed, cut or expired token is unknown, without a word about the run",
   ];
   for (const each of wrong) {
     const { status, body, text } = await report(harness, each, { pages: 1 });
-    expect([status, body["code"]]).toEqual([404, "CallbackUnknown"]);
+    expect({ status, code: body["code"] }).toEqual({ status: 404, code: "CallbackUnknown" });
     expect(text).not.toContain(run);
   }
   harness.clock.moveTo(harness.clock.now() + 60_000);
@@ -160,10 +160,10 @@ async function beat({ harness, agent, payload, run }: Awaited<ReturnType<typeof 
 test("a report that does not fit is refused with what is wrong, and the right one still ends the wait", async () => {
   const at = await waiting({ hasCode: true });
   const refused = await report(at.harness, at.path, { pages: "in progress" });
-  expect([refused.status, refused.body]).toMatchObject([
-    422,
-    { code: "DetailInvalid", detail: expect.stringContaining("pages") },
-  ]);
+  expect({ status: refused.status, body: refused.body }).toMatchObject({
+    status: 422,
+    body: { code: "DetailInvalid", detail: expect.stringContaining("pages") },
+  });
   expect((await at.harness.ask({ path: at.path, body: "" }, NOBODY)).status).toBe(422);
   expect((await report(at.harness, at.path, { pages: 12 })).status).toBe(202);
   expect(await beat(at)).toMatchObject({ status: "completed", last: expect.stringContaining('"pages":12') });
@@ -173,7 +173,10 @@ test("where the API has no code of the agent, a report that the run refuses does
   const at = await waiting();
   expect((await report(at.harness, at.path, { pages: "in progress" })).status).toBe(202);
   const early = await report(at.harness, at.path, { pages: 12 });
-  expect([early.status, early.body["detail"]]).toEqual([409, expect.stringContaining("has not judged it yet")]);
+  expect({ status: early.status, detail: early.body["detail"] }).toEqual({
+    status: 409,
+    detail: expect.stringContaining("has not judged it yet"),
+  });
   const { payload } = await beat(at);
   expect((await report(at.harness, at.path, { pages: "still" })).status).toBe(202);
   const next = await beat({ ...at, payload });
@@ -220,10 +223,10 @@ test("an until that answers with a promise is named, and ends nothing", async ()
   const until = (() => Promise.resolve(true)) as unknown as () => boolean;
   const at = await waiting({ detail: STATUS, until, hasCode: true });
   const { status, body } = await report(at.harness, at.path, { status: "done" });
-  expect([status, body["detail"]]).toEqual([
-    422,
-    expect.stringContaining("until of waitFor has to return true or false"),
-  ]);
+  expect({ status, detail: body["detail"] }).toEqual({
+    status: 422,
+    detail: expect.stringContaining("until of waitFor has to return true or false"),
+  });
 });
 
 test.each([

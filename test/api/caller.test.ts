@@ -30,7 +30,10 @@ describe("GET /caller", () => {
     expect(body["operations"]).toContain("cancel");
     const reader = { tenant: "local", actor: "eve", scopes: ["runs:read"] as const };
     const seen = (await createApiHarness().ask({ path: "/caller" }, { caller: reader })).body;
-    expect([seen["absent"], seen["operations"]]).toEqual([[], expect.arrayContaining(["list", "show"])]);
+    expect({ absent: seen["absent"], operations: seen["operations"] }).toEqual({
+      absent: [],
+      operations: expect.arrayContaining(["list", "show"]),
+    });
     expect(seen["operations"]).not.toContain("cancel");
   });
 });
@@ -39,7 +42,7 @@ describe("a tenant in the query of a list", () => {
   test("is refused to a caller of another tenant, whatever its scopes, before any read", async () => {
     const { harness, own } = await withTwoTenants();
     const refused = await harness.ask({ path: "/runs?tenant=acme" }, { caller: ADMIN });
-    expect([refused.status, refused.body["code"]]).toEqual([404, "TenantForeign"]);
+    expect({ status: refused.status, code: refused.body["code"] }).toEqual({ status: 404, code: "TenantForeign" });
     expect(runsIn(await harness.ask({ path: "/runs?tenant=local" }, { caller: ADMIN }))).toEqual([own]);
   });
 
@@ -85,7 +88,7 @@ test("names of the account are for callers with the scope admin alone", async ()
   expect((await harness.ask({ path }, { caller: ADMIN })).body["aws"]).toEqual(places);
   const reader = { tenant: "local", actor: "eve", scopes: ["runs:read"] as const };
   const shown = await harness.ask({ path }, { caller: reader });
-  expect([shown.status, shown.body["aws"]]).toEqual([200, null]);
+  expect({ status: shown.status, aws: shown.body["aws"] }).toEqual({ status: 200, aws: null });
   expect(shown.text).not.toContain("arn:aws");
 });
 
@@ -95,7 +98,7 @@ test("a fork answers the ID of its run under `run`, as a start does, and what a 
   const request = { path: `/runs/${String(started["run"])}/fork`, json: { at: 0, key: "k" } };
   const { status, body: forked } = await harness.ask(request);
   const run = String(forked["run"]);
-  expect([status, forked["kind"]]).toEqual([202, "started"]);
+  expect({ status, kind: forked["kind"] }).toEqual({ status: 202, kind: "started" });
   expect(forked["summary"]).toMatchObject({ run, agent: "actor", status: "queued" });
   expect((await harness.ask({ path: `/runs/${run}` })).body["forkedFrom"]).toEqual({ run: started["run"], version: 0 });
   expect((await harness.ask(request)).body).toMatchObject({ kind: "exists", run });

@@ -23,7 +23,7 @@ test.each(routes())("refuses a request without a caller and does nothing: %s", a
   const { harness, run } = await begun();
   const before = structuredClone(harness.world.store.rows);
   const { status, body } = await harness.ask(requestFor(route, run), { caller: null });
-  expect([status, body["code"]]).toEqual([401, "Unauthenticated"]);
+  expect({ status, code: body["code"] }).toEqual({ status: 401, code: "Unauthenticated" });
   expect(harness.world.store.rows).toEqual(before);
 });
 
@@ -37,7 +37,8 @@ test.each(routes("hasRun"))(
     const eve = { caller: { tenant: "other", actor: "eve" } };
     const answers = [await harness.ask(requestFor(route, run), eve)];
     for (const id of HOSTILE) answers.push(await harness.ask(requestFor(route, id)));
-    for (const answered of answers) expect([answered.status, answered.text]).toEqual([404, absent.text]);
+    for (const answered of answers)
+      expect({ status: answered.status, text: answered.text }).toEqual({ status: 404, text: absent.text });
     expect(read).toEqual([]);
     expect(harness.world.store.rows).toEqual(before);
   },
@@ -69,7 +70,7 @@ test.each(routes("hasQuery"))("refuses a parameter that is unknown or repeated, 
   const { path, method } = requestFor(route, run);
   for (const query of ["surprise=1", "surprise=1&surprise=2", "__proto__=1"]) {
     const answered = await harness.ask({ path: `${path}?${query}`, ...(method && { method }) });
-    expect([answered.status, answered.body["code"]]).toEqual([422, "RequestInvalid"]);
+    expect({ status: answered.status, code: answered.body["code"] }).toEqual({ status: 422, code: "RequestInvalid" });
     expect(answered.body["errors"]).toMatchObject([{ parameter: query.split("=")[0] }]);
   }
   expect(harness.world.store.rows.size).toBe(1);
@@ -79,6 +80,6 @@ test.each(routes("isSteering"))("refuses a resume token of another epoch and doe
   const { harness, run } = await begun();
   const before = structuredClone(harness.world.store.rows);
   const { status, body } = await harness.ask({ ...requestFor(route, run), headers: { "If-Match": '"other"' } });
-  expect([status, body["code"], body["run"]]).toEqual([412, "Stale", run]);
+  expect({ status, code: body["code"], run: body["run"] }).toEqual({ status: 412, code: "Stale", run });
   expect(harness.world.store.rows).toEqual(before);
 });

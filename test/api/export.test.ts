@@ -22,7 +22,10 @@ test("streams the whole export of a store without URLs, whatever its size", asyn
   const harness = createApiHarness();
   const run = await largeRun(harness);
   const { status, headers, text } = await harness.ask({ path: `/runs/${run}/export` });
-  expect([status, headers.get("content-type")]).toEqual([200, "application/jsonl"]);
+  expect({ status, contentType: headers.get("content-type") }).toEqual({
+    status: 200,
+    contentType: "application/jsonl",
+  });
   expect(text.length).toBeGreaterThan(SIZES.httpBodyBytesMax);
   expect(text).toBe(await exportedFrom(harness, run));
 });
@@ -48,7 +51,7 @@ test("answers a small export at once where the store has URLs", async () => {
   const harness = createApiHarness({}, withLinks);
   const run = await begun(harness);
   const { status, text } = await harness.ask({ path: `/runs/${run}/export` });
-  expect([status, text]).toEqual([200, await exportedFrom(harness, run)]);
+  expect({ status, text }).toEqual({ status: 200, text: await exportedFrom(harness, run) });
 });
 
 test("redirects to the stored, gzipped export if it is large, and stores it once", async () => {
@@ -56,7 +59,7 @@ test("redirects to the stored, gzipped export if it is large, and stores it once
   const run = await largeRun(harness);
   const first = await harness.ask({ path: `/runs/${run}/export` });
   const again = await harness.ask({ path: `/runs/${run}/export` });
-  expect([first.status, again.status]).toEqual([303, 303]);
+  expect({ first: first.status, again: again.status }).toEqual({ first: 303, again: 303 });
   const location = new URL(first.headers.get("location") ?? "");
   expect(again.headers.get("location")).toBe(location.href);
   expect(location.search).toBe(`?seconds=300&file=${run}.jsonl.gz`);
@@ -69,7 +72,11 @@ test("names the URL of a large export in a document if no redirect is wanted, an
   const asked = (run: string) => harness.ask({ path: `/runs/${run}/export?redirect=false` });
   const [large, small] = [await largeRun(harness), await begun(harness)];
   const { status, headers, body } = await asked(large);
-  expect([status, headers.get("location"), headers.get("cache-control")]).toEqual([200, null, "no-store"]);
+  expect({ status, location: headers.get("location"), cacheControl: headers.get("cache-control") }).toEqual({
+    status: 200,
+    location: null,
+    cacheControl: "no-store",
+  });
   const redirected = await harness.ask({ path: `/runs/${large}/export?redirect=true` });
   expect(body).toEqual({ location: redirected.headers.get("location"), seconds: 300 });
   expect((await asked(small)).text).toBe(await exportedFrom(harness, small));
@@ -80,5 +87,9 @@ test("refuses an export that is larger than the process may hold, and stores not
   const run = await largeRun(harness);
   const before = harness.world.store.objects.size;
   const { status, body } = await harness.ask({ path: `/runs/${run}/export` });
-  expect([status, body["code"], harness.world.store.objects.size]).toEqual([413, "TooLarge", before]);
+  expect({ status, code: body["code"], objects: harness.world.store.objects.size }).toEqual({
+    status: 413,
+    code: "TooLarge",
+    objects: before,
+  });
 });

@@ -34,9 +34,9 @@ describe("an event of API Gateway", () => {
     const harness = gateway();
     const { status, headers, body } = await harness.ask({ ...START, headers: { "Idempotency-Key": "order-42" } });
     const run = String(body["run"]);
-    expect([status, headers["location"]]).toEqual([202, [`/prod/runs/${run}`]]);
+    expect({ status, location: headers["location"] }).toEqual({ status: 202, location: [`/prod/runs/${run}`] });
     const shown = await harness.ask({ path: `/runs/${run}` });
-    expect([shown.status, shown.body["status"]]).toEqual([200, "queued"]);
+    expect({ status: shown.status, runStatus: shown.body["status"] }).toEqual({ status: 200, runStatus: "queued" });
     const headersOf304 = { "If-None-Match": String(shown.headers["etag"]) };
     expect(await harness.ask({ path: `/runs/${run}`, headers: headersOf304 })).toMatchObject({ status: 304, body: {} });
   });
@@ -49,7 +49,10 @@ describe("an event of API Gateway", () => {
     ["a resource for each path", "/prod", "/runs"],
   ])("finds its path behind %s", async (_, base, resource) => {
     const { status, headers, body } = await gateway().ask({ ...START, base, resource });
-    expect([status, headers["location"]]).toEqual([202, [`${base}/runs/${String(body["run"])}`]]);
+    expect({ status, location: headers["location"] }).toEqual({
+      status: 202,
+      location: [`${base}/runs/${String(body["run"])}`],
+    });
   });
 
   test("may have its body in base64, also with multibyte characters", async () => {
@@ -109,7 +112,7 @@ test("a deployed API purges no run, since no function may delete an archive", as
   const { body } = await harness.ask(START);
   const run = String(body["run"]);
   const { status, body: problem } = await harness.ask({ method: "DELETE", path: `/runs/${run}` });
-  expect([status, problem["code"]]).toEqual([405, "MethodNotAllowed"]);
+  expect({ status, code: problem["code"] }).toEqual({ status: 405, code: "MethodNotAllowed" });
   expect((await harness.ask({ path: `/runs/${run}/ledger` })).status).toBe(200);
 });
 
@@ -117,7 +120,7 @@ test("a query of API Gateway bounds a list", async () => {
   const harness = gateway();
   for (let count = 0; count < 3; count += 1) await harness.ask(START);
   const { body } = await harness.ask({ path: "/runs", query: { limit: "2", agent: "actor" } });
-  expect([(body["runs"] as readonly unknown[]).length, body["more"]]).toEqual([2, true]);
+  expect({ runs: (body["runs"] as readonly unknown[]).length, more: body["more"] }).toEqual({ runs: 2, more: true });
   expect((await harness.ask({ path: "/runs", query: { limit: "0" } })).status).toBe(422);
 });
 

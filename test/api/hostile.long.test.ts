@@ -43,8 +43,8 @@ describe("a run id", () => {
     const looked = await harness.ask({ path: `/runs/${id}` });
     const sent = await harness.ask({ path: `/runs/${id}/messages`, json: { text: "a" } });
     // In the very words of a run that is not there.
-    expect([looked.status, looked.text]).toEqual([404, absent.text]);
-    expect([sent.status, sent.text]).toEqual([404, absent.text]);
+    expect({ status: looked.status, text: looked.text }).toEqual({ status: 404, text: absent.text });
+    expect({ status: sent.status, text: sent.text }).toEqual({ status: 404, text: absent.text });
     expect(read).toHaveLength(1);
   });
 
@@ -148,7 +148,7 @@ describe("a body", () => {
   test("gets an error for each path that is wrong", async () => {
     const input = { to: 7, nights: [1, "two"], "a/b~c": 1 };
     const { status, body } = await start({ json: { agent: "traveller", input } });
-    expect([status, body["code"]]).toEqual([422, "InputInvalid"]);
+    expect({ status, code: body["code"] }).toEqual({ status: 422, code: "InputInvalid" });
     const errors = body["errors"] as readonly { readonly pointer: string }[];
     expect(errors.map(({ pointer }) => pointer)).toEqual(["#/input/to", "#/input/nights/1", "#/input/a~1b~0c"]);
   });
@@ -179,7 +179,7 @@ describe("a header", () => {
   ])("%s that is invalid is named in the error", async (name, value) => {
     const harness = createApiHarness();
     const { status, body } = await harness.ask({ path: "/runs", json: { agent: "actor" }, headers: { [name]: value } });
-    expect([status, body["errors"]]).toMatchObject([422, [{ header: name }]]);
+    expect({ status, errors: body["errors"] }).toMatchObject({ status: 422, errors: [{ header: name }] });
   });
 });
 
@@ -192,7 +192,11 @@ describe("a path", () => {
     ["DELETE", "/healthz", "GET, HEAD"],
   ])("with another method returns the allowed methods: %s %s", async (method, path, allow) => {
     const { status, headers, body } = await createApiHarness().ask({ method, path });
-    expect([status, body["code"], headers.get("allow")]).toEqual([405, "MethodNotAllowed", allow]);
+    expect({ status, code: body["code"], allow: headers.get("allow") }).toEqual({
+      status: 405,
+      code: "MethodNotAllowed",
+      allow,
+    });
   });
 
   test.each(["/", "/run", "/runs/", `/runs/local-${VALID}/`, "/runs/a/b/c", "//runs"])(

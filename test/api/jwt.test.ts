@@ -140,7 +140,7 @@ test("the configuration takes HTTPS, or this machine, and no symmetric algorithm
     { clockSkewSeconds: 61 },
     { audience: "" },
   ])
-    expect([wrong, isValid(wrong)]).toEqual([wrong, false]);
+    expect({ wrong, isValid: isValid(wrong) }).toEqual({ wrong, isValid: false });
   expect(accessSchema.safeParse({ auth: "jwt" }).success).toBe(false);
   expect(accessSchema.safeParse({ auth: "token", jwt: OPTIONS }).success).toBe(false);
 });

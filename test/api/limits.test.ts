@@ -17,7 +17,10 @@ describe("requests", () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => harness.ask({ path: "/runs" })));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429, 429]);
     const refused = answers.at(-1);
-    expect([refused?.body["code"], refused?.headers.get("retry-after")]).toEqual(["TooManyRequests", "1"]);
+    expect({ code: refused?.body["code"], retryAfter: refused?.headers.get("retry-after") }).toEqual({
+      code: "TooManyRequests",
+      retryAfter: "1",
+    });
     expect((await harness.ask({ path: "/runs" }, BOB)).status).toBe(200);
     harness.clock.moveTo(harness.clock.now() + 1_000);
     expect((await harness.ask({ path: "/runs" })).status).toBe(200);
@@ -59,7 +62,7 @@ describe("starts", () => {
     const start = (key: string) => harness.ask({ ...START, headers: { "Idempotency-Key": key } });
     expect([(await start("a")).status, (await start("b")).status]).toEqual([202, 202]);
     const refused = await start("c");
-    expect([refused.status, refused.body["code"]]).toEqual([429, "TenantBudgetSpent"]);
+    expect({ status: refused.status, code: refused.body["code"] }).toEqual({ status: 429, code: "TenantBudgetSpent" });
     const seconds = Number(refused.headers.get("retry-after"));
     expect(seconds).toBeGreaterThan(0);
     expect(seconds).toBeLessThanOrEqual(24 * 3_600);
@@ -73,7 +76,7 @@ describe("starts", () => {
     const harness = limited({ local: { month: { runs: 1 } } });
     const { body } = await harness.ask(START);
     const forked = await harness.ask({ path: `/runs/${String(body["run"])}/fork`, json: { at: 0 } });
-    expect([forked.status, forked.body["code"]]).toEqual([429, "TenantBudgetSpent"]);
+    expect({ status: forked.status, code: forked.body["code"] }).toEqual({ status: 429, code: "TenantBudgetSpent" });
     const outcome = { kind: "limitReached", why: expect.stringContaining("month"), resetsAt: expect.any(Number) };
     expect(forked.body["outcome"]).toEqual(outcome);
     expect(forked.headers.get("retry-after")).not.toBeNull();
@@ -83,7 +86,7 @@ describe("starts", () => {
   test("of an agent without a money budget are refused where money is limited", async () => {
     const harness = limited({ local: { day: { usd: 1 } } });
     const { status, body } = await harness.ask(START);
-    expect([status, body["code"]]).toEqual([409, "BudgetMissing"]);
+    expect({ status, code: body["code"] }).toEqual({ status: 409, code: "BudgetMissing" });
     const agent = (await harness.agentOf("actor")) as Agent;
     Object.assign(agent.budget, { microUsd: 600_000 });
     expect((await harness.ask(START)).status).toBe(202);

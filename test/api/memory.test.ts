@@ -44,7 +44,7 @@ test("is empty for another tenant, which can forget nothing of it", async () => 
   expect((await harness.ask({ path: "/memory/harbour" }, EVE)).body).toMatchObject({ count: 0, entries: [] });
   for (const method of ["GET", "DELETE"]) {
     const { status, body } = await harness.ask({ method, path: "/memory/harbour/ferry" }, EVE);
-    expect([status, body["code"]]).toEqual([404, "MemoryEntryUnknown"]);
+    expect({ status, code: body["code"] }).toEqual({ status: 404, code: "MemoryEntryUnknown" });
   }
   const all = await harness.ask({ method: "DELETE", path: "/memory/harbour?confirmed=true" }, EVE);
   expect(all.body).toMatchObject({ kind: "forgotten", entries: 0 });
@@ -56,17 +56,17 @@ test("is forgotten by who has the scope admin alone: an entry, or all of it once
   const reader = { caller: { tenant: "local", actor: "ada", scopes: SCOPES.filter((scope) => scope !== "admin") } };
   for (const path of ["/memory/harbour/ferry", "/memory/harbour?confirmed=true"]) {
     const { status, body } = await harness.ask({ method: "DELETE", path }, reader);
-    expect([status, body["code"]]).toEqual([403, "ScopeMissing"]);
+    expect({ status, code: body["code"] }).toEqual({ status: 403, code: "ScopeMissing" });
   }
   expect((await harness.ask({ method: "DELETE", path: "/memory/harbour/ferry?why=wrong" })).body).toMatchObject({
     ...{ kind: "forgotten", id: "ferry" },
   });
   const asked = await harness.ask({ method: "DELETE", path: "/memory/harbour" });
-  expect([asked.status, asked.body["code"], asked.body["outcome"]]).toMatchObject([
-    409,
-    "NotConfirmed",
-    { entries: 1 },
-  ]);
+  expect({ status: asked.status, code: asked.body["code"], outcome: asked.body["outcome"] }).toMatchObject({
+    status: 409,
+    code: "NotConfirmed",
+    outcome: { entries: 1 },
+  });
   expect(await memory.search("")).toHaveLength(1);
   const done = await harness.ask({ method: "DELETE", path: "/memory/harbour?confirmed=true" });
   expect(done.body).toMatchObject({ kind: "forgotten", entries: 1, sources: 0, more: false });
@@ -81,6 +81,6 @@ test.each(["limit=0", "limit=501", `query=${"x".repeat(1_001)}`, "surprise=1"])(
   async (query) => {
     const { harness } = await withEntries();
     const { status, body } = await harness.ask({ path: `/memory/harbour?${query}` });
-    expect([status, body["code"]]).toEqual([422, "RequestInvalid"]);
+    expect({ status, code: body["code"] }).toEqual({ status: 422, code: "RequestInvalid" });
   },
 );

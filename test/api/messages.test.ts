@@ -25,16 +25,23 @@ describe("a message", () => {
     const harness = createApiHarness();
     const { run } = await begun(harness);
     const { status, body } = await say(harness, run, { text: "take the train", id: "w1" });
-    expect([status, body]).toEqual([202, { run, message: "w1", delivered: true }]);
+    expect({ status, body }).toEqual({ status: 202, body: { run, message: "w1", delivered: true } });
     const again = await say(harness, run, { text: "take the train", id: "w1" });
-    expect([again.status, again.body]).toEqual([200, { run, message: "w1", delivered: false }]);
+    expect({ status: again.status, body: again.body }).toEqual({
+      status: 200,
+      body: { run, message: "w1", delivered: false },
+    });
     await drive(runnerOf(harness.world, harness.agent), payloadOf(harness, run));
     const heard = ((await transcript(harness.world, run)) ?? []).filter(({ source }) => source === "user:ann");
     expect(heard).toHaveLength(1);
     // Schedule 27: a late repetition is still a duplicate of an ended run, and a first message comes too late.
     expect((await say(harness, run, { text: "take the train", id: "w1" })).status).toBe(200);
     const late = await say(harness, run, { text: "take the train", id: "w2" });
-    expect([late.status, late.body["code"], late.body["run"]]).toEqual([409, "Late", run]);
+    expect({ status: late.status, code: late.body["code"], run: late.body["run"] }).toEqual({
+      status: 409,
+      code: "Late",
+      run,
+    });
   });
 
   test("is refused when its ID belongs to another text, and the error says so", async () => {
@@ -42,7 +49,11 @@ describe("a message", () => {
     const { run } = await begun(harness);
     expect((await say(harness, run, { text: "take the train", id: "w1" })).status).toBe(202);
     const other = await say(harness, run, { text: "take the plane", id: "w1" });
-    expect([other.status, other.body["code"], other.body["run"]]).toEqual([409, "MessageConflict", run]);
+    expect({ status: other.status, code: other.body["code"], run: other.body["run"] }).toEqual({
+      status: 409,
+      code: "MessageConflict",
+      run,
+    });
     expect(String(other.body["detail"])).toContain("another id");
     expect(rowOf(harness, run).wakeCount).toBe(1);
     await drive(runnerOf(harness.world, harness.agent), payloadOf(harness, run));
@@ -58,7 +69,7 @@ describe("a message", () => {
     expect((await say(harness, run, { text: "a" }, headers)).body).toMatchObject({ message: "w1", delivered: true });
     expect((await say(harness, run, { text: "a", id: "w1" }, headers)).status).toBe(200);
     const both = await say(harness, run, { text: "a", id: "w2" }, headers);
-    expect([both.status, both.body["code"]]).toMatchObject([409, "KeysDiffer"]);
+    expect({ status: both.status, code: both.body["code"] }).toMatchObject({ status: 409, code: "KeysDiffer" });
     expect(rowOf(harness, run).wakeCount).toBe(1);
   });
 
@@ -77,7 +88,10 @@ describe("a message", () => {
     const { run } = await begun(harness);
     const letters = SIZES.messageBytesMax / 2;
     const tooLong = await say(harness, run, { text: "é".repeat(letters + 1) });
-    expect([tooLong.status, tooLong.body]).toMatchObject([413, { code: "TooLarge", bytesMax: SIZES.messageBytesMax }]);
+    expect({ status: tooLong.status, body: tooLong.body }).toMatchObject({
+      status: 413,
+      body: { code: "TooLarge", bytesMax: SIZES.messageBytesMax },
+    });
     expect((await say(harness, run, { text: "é".repeat(letters) })).status).toBe(202);
   });
 
@@ -86,7 +100,7 @@ describe("a message", () => {
     const { run } = await begun(harness);
     harness.world.store.rows.set(run, rewriteRow(rowOf(harness, run), { format: 99 }));
     const { status, body } = await say(harness, run, { text: "a" });
-    expect([status, body["code"]]).toEqual([503, "RowNewer"]);
+    expect({ status, code: body["code"] }).toEqual({ status: 503, code: "RowNewer" });
     expect(rowOf(harness, run).wakeCount).toBe(0);
   });
 });

@@ -15,14 +15,14 @@ describe("an operation with a route", () => {
   test("takes its input from the path and returns its outcome", async () => {
     const { harness, run } = await begun();
     const { status, body } = await harness.ask({ method: "POST", path: `/runs/${run}/pause` });
-    expect([status, body]).toEqual([202, { kind: "requested" }]);
+    expect({ status, body }).toEqual({ status: 202, body: { kind: "requested" } });
     expect(rowOf(harness, run).pause).toBe(true);
   });
 
   test("takes the rest of its input from the body and records the caller", async () => {
     const { harness, run } = await begun();
     const { status, body } = await harness.ask({ path: `/runs/${run}/assignment`, json: { to: "bob" } });
-    expect([status, body]).toEqual([202, { kind: "accepted", to: "bob" }]);
+    expect({ status, body }).toEqual({ status: 202, body: { kind: "accepted", to: "bob" } });
     const { body: shown } = await harness.ask({ path: `/runs/${run}` });
     expect(shown["assigned"]).toEqual({ to: "bob", by: ANN.actor });
   });
@@ -31,11 +31,11 @@ describe("an operation with a route", () => {
     const { harness, run } = await begun();
     const path = `/runs/${run}/assignment`;
     const wrong = await harness.ask({ path, json: { to: 7 } });
-    expect([wrong.status, wrong.body["code"]]).toEqual([422, "RequestInvalid"]);
+    expect({ status: wrong.status, code: wrong.body["code"] }).toEqual({ status: 422, code: "RequestInvalid" });
     const other = await harness.ask({ path, json: { to: "bob" } }, { caller: { tenant: "acme", actor: "eve" } });
-    expect([other.status, other.body["code"]]).toEqual([404, "RunUnknown"]);
+    expect({ status: other.status, code: other.body["code"] }).toEqual({ status: 404, code: "RunUnknown" });
     const unnamed = await harness.ask({ path, json: { to: "bob" } }, { caller: null });
-    expect([unnamed.status, unnamed.body["code"]]).toEqual([401, "Unauthenticated"]);
+    expect({ status: unnamed.status, code: unnamed.body["code"] }).toEqual({ status: 401, code: "Unauthenticated" });
   });
 
   test("documents every status of its outcomes", async () => {

@@ -78,7 +78,10 @@ describe("a start", () => {
       const late = await start(harness, "order-42");
       const keptUntil = Math.ceil((statusSince + harness.world.limits.keyRetentionMs) / 1_000) * 1_000;
       const known = { status: "completed", at: statusSince, keptUntil, inputDigest };
-      expect([late.status, late.body]).toMatchObject([409, { code: "Ended", run, ended: known }]);
+      expect({ status: late.status, body: late.body }).toMatchObject({
+        status: 409,
+        body: { code: "Ended", run, ended: known },
+      });
       const other = {
         path: "/runs",
         json: { agent: "omnivore", input: 1 },
@@ -137,7 +140,8 @@ describe("a run that is read", () => {
     await attemptBeat(runnerOf(harness.world, harness.agent), payloadOf(harness, run));
     statuses.push(await look());
     await drive(runnerOf(harness.world, harness.agent), payloadOf(harness, run));
-    expect([...statuses, await look()]).toEqual(["queued", "running", "completed"]);
+    statuses.push(await look());
+    expect(statuses).toEqual(["queued", "running", "completed"]);
   });
 
   test("is not sent again while it is unchanged, and is sent again after any change", async () => {
@@ -152,7 +156,7 @@ describe("a run that is read", () => {
       });
       const tag = headers.get("etag") ?? "";
       expect(headers.get("cache-control")).toBe("private, no-cache");
-      if (status === 304) expect([text, tag]).toEqual(["", known]);
+      if (status === 304) expect({ text, tag }).toEqual({ text: "", tag: known });
       tags.add(tag);
       return status === 200;
     };
@@ -200,7 +204,7 @@ describe("a run that is read", () => {
     }));
     run = await started(harness);
     const { status, body } = await harness.ask({ path: `/runs/${run}` });
-    expect([status, body["code"]]).toEqual([404, "RunUnknown"]);
+    expect({ status, code: body["code"] }).toEqual({ status: 404, code: "RunUnknown" });
     expect(harness.records).toEqual([]);
   });
 
@@ -264,7 +268,7 @@ describe("a run that is read", () => {
     const harness = createApiHarness();
     const run = await started(harness);
     const { status, text, headers } = await harness.ask({ method: "HEAD", path: `/runs/${run}` });
-    expect([status, text]).toEqual([200, ""]);
+    expect({ status, text }).toEqual({ status: 200, text: "" });
     expect(headers.get("etag")).toMatch(/^"[\w-]+"$/);
   });
 });
@@ -308,7 +312,7 @@ test("only identified callers are served, and the open route reads no store", as
   expect((await harness.ask({ path: "/healthz" }, nobody)).body).toEqual({ status: "ok" });
   for (const path of [`/runs/local-${"a".repeat(26)}`, "/openapi.json", "/nowhere", "/"]) {
     const { status, headers, body } = await harness.ask({ path }, nobody);
-    expect([status, body["code"]]).toEqual([401, "Unauthenticated"]);
+    expect({ status, code: body["code"] }).toEqual({ status: 401, code: "Unauthenticated" });
     expect(headers.get("www-authenticate")).toBe("AWS4-HMAC-SHA256");
   }
   expect((await harness.ask({ method: "POST", path: "/runs", json: { agent: "actor" } }, nobody)).status).toBe(401);

@@ -55,7 +55,7 @@ test("a request whose fields may all be absent needs no body", async () => {
   const harness = createApiHarness();
   const run = await begin(harness);
   const { status, body } = await harness.ask({ method: "POST", path: `/runs/${run}/cancel` });
-  expect([status, body["kind"]]).toEqual([202, "requested"]);
+  expect({ status, kind: body["kind"] }).toEqual({ status: 202, kind: "requested" });
 });
 
 test("a reason is taken for the audit log, and one that is too long is refused before anything is done", async () => {
@@ -133,7 +133,10 @@ describe("a run that waits for approval", () => {
       ),
     );
     const taken = answers.filter(({ status }) => status === 202);
-    expect([taken.length, answers.filter(({ status }) => status === 409).length]).toEqual([1, 9]);
+    expect({ taken: taken.length, conflicts: answers.filter(({ status }) => status === 409).length }).toEqual({
+      taken: 1,
+      conflicts: 9,
+    });
     await play(harness, run);
     const { body } = await harness.ask({ path: `/runs/${run}/ledger` });
     expect(body).toMatchObject({ calls: [{ status: "succeeded", attempts: 1 }], next: null });

@@ -45,10 +45,10 @@ function served() {
   return { harness, world, reads, made, ask, begin };
 }
 
-const codeIn = ({ status, text }: { readonly status: number; readonly text: string }) => [
+const codeIn = ({ status, text }: { readonly status: number; readonly text: string }) => ({
   status,
-  (JSON.parse(text) as { code?: string }).code,
-];
+  code: (JSON.parse(text) as { code?: string }).code,
+});
 
 describe.each(ALL_ROUTES.map((route) => [route.name, route] as const))("the route of %s", (_, { request, scope }) => {
   test("refuses a request without a valid token, by name, and changes nothing", async () => {
@@ -76,7 +76,7 @@ describe.each(ALL_ROUTES.map((route) => [route.name, route] as const))("the rout
       [`Bearer ${revoked.secret}`, "TokenRevoked"],
     ] as const) {
       const answered = await ask(request(run), authorization);
-      expect([authorization, ...codeIn(answered)]).toEqual([authorization, 401, code]);
+      expect({ authorization, ...codeIn(answered) }).toEqual({ authorization, status: 401, code });
       expect(answered.headers.get("www-authenticate")).toMatch(/^Bearer/);
     }
     expect(reads).toEqual([]);
@@ -92,7 +92,7 @@ describe.each(ALL_ROUTES.map((route) => [route.name, route] as const))("the rout
     const answered = await ask(request(run), `Bearer ${theirs.secret}`);
     expect(answered.text).not.toContain(run.split("-")[1]);
     if (request(run).path.includes(run)) {
-      expect(codeIn(answered)).toEqual([404, "RunUnknown"]);
+      expect(codeIn(answered)).toEqual({ status: 404, code: "RunUnknown" });
       expect(reads).toEqual([]);
     }
     expect(harness.world.store.rows.get(run)).toEqual(before);
@@ -120,10 +120,13 @@ describe("an access token", () => {
       const { records } = harness.world.store;
       for (const [key, record] of records)
         if (record.id === broken.token.token) records.set(key, { ...record, body: body as StoredRecord["body"] });
-      expect(codeIn(await ask({ path: "/runs" }, `Bearer ${broken.secret}`))).toEqual([401, "TokenDamaged"]);
+      expect(codeIn(await ask({ path: "/runs" }, `Bearer ${broken.secret}`))).toEqual({
+        status: 401,
+        code: "TokenDamaged",
+      });
       expect((await ask({ path: "/runs" }, `Bearer ${sound.secret}`)).status).toBe(200);
       const { tokens, damaged } = await listTokens(world, { tenant: "local", after: null });
-      expect([tokens, damaged]).toEqual([[sound.token], [broken.token.token]]);
+      expect({ tokens, damaged }).toEqual({ tokens: [sound.token], damaged: [broken.token.token] });
     },
   );
 
@@ -142,7 +145,7 @@ describe("an access token", () => {
     harness.clock.moveTo(world.clock.now() + 59_999);
     expect((await ask({ path: "/runs" }, `Bearer ${secret}`)).status).toBe(200);
     harness.clock.moveTo(world.clock.now() + 1);
-    expect(codeIn(await ask({ path: "/runs" }, `bearer ${secret}`))).toEqual([401, "TokenExpired"]);
+    expect(codeIn(await ask({ path: "/runs" }, `bearer ${secret}`))).toEqual({ status: 401, code: "TokenExpired" });
   });
 
   test("is refused from the next request on once it is revoked, by its own tenant only", async () => {
@@ -152,7 +155,7 @@ describe("an access token", () => {
     expect((await ask({ path: "/runs" }, `Bearer ${secret}`)).status).toBe(200);
     const revoked = await revokeToken(world, { id: token.token, tenant: "local", by: "bob" });
     expect(revoked).toMatchObject({ kind: "revoked", token: { revoked: { by: "bob" } } });
-    expect(codeIn(await ask({ path: "/runs" }, `Bearer ${secret}`))).toEqual([401, "TokenRevoked"]);
+    expect(codeIn(await ask({ path: "/runs" }, `Bearer ${secret}`))).toEqual({ status: 401, code: "TokenRevoked" });
     const again = await revokeToken(world, { id: token.token, tenant: "local", by: "eve" });
     expect(again).toMatchObject({ kind: "already", token: { revoked: { by: "bob" } } });
   });
