@@ -17,5 +17,5 @@ test("names a file that cannot be loaded and opens no store", async () => {
   writeFileSync(join(dir, "cairn.config.ts"), 'export const config = { agents: ["./half.ts"] };\n');
   writeFileSync(join(dir, "half.ts"), "export const half = ;\n");
   const { exit, err } = await runCli(dir, "agents");
-  expect([exit, err]).toEqual([0, expect.stringContaining("half.ts")]);
+  expect({ exit, err }).toEqual({ exit: 0, err: expect.stringContaining("half.ts") });
 });

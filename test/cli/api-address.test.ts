@@ -25,7 +25,7 @@ test.each([["cairn_abc\ndef_hidden"], ["cairn_hidden…"], ["cairn_a hidden"]])(
   "refuses %j as a token, and does not repeat it",
   async (token) => {
     const { exit, out, err } = await typed(["list", "--api", "http://127.0.0.1:1"], token);
-    expect([exit, out]).toEqual([2, ""]);
+    expect({ exit, out }).toEqual({ exit: 2, out: "" });
     expect(err).toMatch(/^error Usage: CAIRN_TOKEN holds no access token\nwhy: .*\nnext: export CAIRN_TOKEN=/);
     expect(err).not.toContain("hidden");
   },
@@ -39,7 +39,7 @@ test.each([["http://ada:hidden@127.0.0.1:1"], ["http://hidden@127.0.0.1:1"]])(
       ["list", `--api=${url}`],
     ]) {
       const { exit, out, err } = await typed(words);
-      expect([exit, out]).toEqual([2, ""]);
+      expect({ exit, out }).toEqual({ exit: 2, out: "" });
       expect(err).toMatch(/^error Usage: .* is no URL of an API\nwhy: .*\nnext: npx cairn list --api http:\/\/127/);
       expect(err).not.toContain("hidden");
     }
@@ -77,11 +77,11 @@ test.each([
     ["agents"],
   ]) {
     const { exit, err } = await typed([...words, "--api", api]);
-    expect([words[0], exit, err]).toEqual([
-      words[0],
-      5,
-      expect.stringMatching(/^error Unexplained: .*\nwhy: .*\nnext: curl /),
-    ]);
+    expect({ command: words[0], exit, err }).toEqual({
+      command: words[0],
+      exit: 5,
+      err: expect.stringMatching(/^error Unexplained: .*\nwhy: .*\nnext: curl /),
+    });
   }
 });
 
@@ -92,10 +92,10 @@ test.each([
 ])("suggests %j without the option that means nothing to an API", async (words, rest) => {
   const { exit, out, err } = await typed([...words, "--api", "http://ada:hidden@127.0.0.1:1"]);
   const next = `npx cairn ${rest} --api http://127.0.0.1:1`;
-  expect([exit, out + err]).toEqual([
-    2,
-    expect.stringContaining(words.includes("--json") ? `"next": "${next}"` : `next: ${next}`),
-  ]);
+  expect({ exit, printed: out + err }).toEqual({
+    exit: 2,
+    printed: expect.stringContaining(words.includes("--json") ? `"next": "${next}"` : `next: ${next}`),
+  });
   expect(out + err).not.toContain("hidden");
 });
 
@@ -105,6 +105,9 @@ test.each([
   [["doctor"], "doctor", "npx cairn doctor --help"],
 ])("names the command %j, which has no route, and its help", async (words, name, next) => {
   const { exit, err } = await typed([...words, "--api", "http://127.0.0.1:1"]);
-  expect([exit, err]).toEqual([2, expect.stringContaining(`\`cairn ${name}\` does not work over HTTP\n`)]);
+  expect({ exit, err }).toEqual({
+    exit: 2,
+    err: expect.stringContaining(`\`cairn ${name}\` does not work over HTTP\n`),
+  });
   expect(err).toContain(`\nnext: ${next}\n`);
 });

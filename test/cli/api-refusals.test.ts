@@ -38,13 +38,19 @@ test("says what of a request does not fit its schema, and where", async () => {
   const detail = "the request does not match its schema: `errors` lists what is wrong and where";
   const { type } = await refusing(422, { code: "RequestInvalid", detail, errors });
   const { exit, err } = await type(["send", RUN, "hi"]);
-  expect([exit, err]).toEqual([2, expect.stringContaining("why: #/id: Too big: at most 512; if-match: no token\n")]);
+  expect({ exit, err }).toEqual({
+    exit: 2,
+    err: expect.stringContaining("why: #/id: Too big: at most 512; if-match: no token\n"),
+  });
 });
 
 test("does not take a body that is too large for a message that is too large", async () => {
   const { type } = await refusing(413, { code: "TooLarge", detail: "the body is too large: 9 bytes are accepted" });
   const { exit, err } = await type(["send", RUN, "hi"]);
-  expect([exit, err]).toEqual([2, expect.stringMatching(/^error TooLarge: the body is too large\nwhy: 9 bytes /)]);
+  expect({ exit, err }).toEqual({
+    exit: 2,
+    err: expect.stringMatching(/^error TooLarge: the body is too large\nwhy: 9 bytes /),
+  });
 });
 
 test("refuses as one without a right, if the server does not know the token", async () => {
@@ -74,7 +80,7 @@ test.each([
 ])("sends nothing for `%s %s %s`, which would name another path", async (...words) => {
   const { type, asked } = await refusing(500, { code: "Unexpected", detail: "it was sent" });
   const { exit, err } = await type(words);
-  expect([exit, asked]).toEqual([2, []]);
+  expect({ exit, asked }).toEqual({ exit: 2, asked: [] });
   expect(err).toMatch(/^error Unsendable: the request cannot be sent\nwhy: no path has the \w+ "\.+"\nnext: /);
 });
 
@@ -90,7 +96,7 @@ test("writes a file to the last part of the name that a server gives it", async 
   onTestFinished(() => void server.close());
   const api = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const { shell, said } = createShell({ dir, person: null }, ["file", RUN, "up.txt", "--api", api]);
-  expect([await runCommand(shell, "0"), said.err]).toEqual([0, ""]);
+  expect({ exit: await runCommand(shell, "0"), err: said.err }).toEqual({ exit: 0, err: "" });
   expect(readFileSync(join(dir, "up.txt"), "utf8")).toBe("ferries");
 });
 

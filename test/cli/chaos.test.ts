@@ -40,7 +40,7 @@ describe("tools that act for real", () => {
     const asked: string[] = [];
     const person = async (question: string) => (asked.push(question), "yes");
     const { exit, err } = await chaosWith(person, "--with-real-effects");
-    expect([exit, asked.length]).toEqual([2, 1]);
+    expect({ exit, asked: asked.length }).toEqual({ exit: 2, asked: 1 });
     expect(asked[0]).toContain("mailer.sendMail (unsafe). type their names: ");
     expect(err).toContain("the typed names are yes");
   });
@@ -65,7 +65,7 @@ test("tools of child agents count that another file of the config exports", asyn
   writeFileSync(join(dir, "cairn.config.ts"), 'export const config = { agents: ["./boss.ts", "./clerk.ts"] };');
   const words = ["chaos", "boss", "--input", "{}", "--with-real-effects"];
   const { exit, err } = await runCliAt({ dir, person: null }, ...words);
-  expect([exit, err]).toEqual([2, expect.stringContaining("would act for real: clerk.pay (unsafe)")]);
+  expect({ exit, err }).toEqual({ exit: 2, err: expect.stringContaining("would act for real: clerk.pay (unsafe)") });
 });
 
 test("a decision about gates is approve or deny", async () => {

@@ -22,7 +22,7 @@ async function withDamage() {
 test("the list of tokens shows the others, and names the damaged one", async () => {
   const { dir, damaged, sound } = await withDamage();
   const { exit, out } = await runCli(dir, "token", "list");
-  expect([exit, out]).toEqual([0, expect.stringContaining(`\n${sound} `)]);
+  expect({ exit, out }).toEqual({ exit: 0, out: expect.stringContaining(`\n${sound} `) });
   expect(out).toContain(
     `\n${damaged} cannot be read, so it lets no request in; make another one: npx cairn token create --tenant local`,
   );

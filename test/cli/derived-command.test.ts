@@ -57,7 +57,7 @@ describe("a derived command", () => {
     const agent = scriptedAgent({});
     for (const tenant of ["local", "acme"]) await startRun(world, { agent, input: {}, tenant, idempotencyKey: "k" });
     const { exit, out } = await typed(dir, "health");
-    expect([exit, JSON.parse(out)]).toMatchObject([0, { live: { queued: 2 } }]);
+    expect({ exit, out: JSON.parse(out) }).toMatchObject({ exit: 0, out: { live: { queued: 2 } } });
   });
 
   test("performs its operation, and prints the sentence of the outcome, or its document", async () => {
@@ -65,13 +65,13 @@ describe("a derived command", () => {
     const first = await typed(dir, "designate", run.slice(0, 14), "ann");
     expect(first).toMatchObject({ exit: 0, out: "It is accepted: the run will see it.\n" });
     const { exit, out } = await typed(dir, "designate", run, "bob", "--json");
-    expect([exit, JSON.parse(out)]).toEqual([0, { to: "bob" }]);
+    expect({ exit, out: JSON.parse(out) }).toEqual({ exit: 0, out: { to: "bob" } });
   });
 
   test("fills fields by the names of its words and options, and by what they say they fill", async () => {
     const { dir, run } = await setUp();
     const { exit, out } = await typed(dir, "state", run, "--at", "0");
-    expect([exit, JSON.parse(out)]).toMatchObject([0, { version: 0 }]);
+    expect({ exit, out: JSON.parse(out) }).toMatchObject({ exit: 0, out: { version: 0 } });
     expect(JSON.parse((await typed(dir, "remember", "find", "harbour")).out)).toMatchObject({ entries: [] });
   });
 
@@ -82,9 +82,12 @@ describe("a derived command", () => {
     expect(refused.err).toContain("error VersionUnknown: `cairn state` was refused");
     expect(refused.err).toContain(`why: the run has no such version\nnext: npx cairn show ${run}`);
     const gone = await typed(dir, "designate", `local-${"z".repeat(26)}`, "ann");
-    expect([gone.exit, gone.err]).toEqual([3, expect.stringContaining("error RunUnknown")]);
+    expect({ exit: gone.exit, err: gone.err }).toEqual({ exit: 3, err: expect.stringContaining("error RunUnknown") });
     const unfit = await typed(dir, "designate", run, " ");
-    expect([unfit.exit, unfit.err]).toEqual([2, expect.stringContaining("error Usage: to: it has no text")]);
+    expect({ exit: unfit.exit, err: unfit.err }).toEqual({
+      exit: 2,
+      err: expect.stringContaining("error Usage: to: it has no text"),
+    });
   });
 
   test("stands below its heading, and shows its examples", async () => {

@@ -61,7 +61,10 @@ test("a replay reports its result, from a run or its file, in full or up to a ve
   });
   expect(await documentOf("/nowhere", "replay", join(dir, "run.jsonl.gz"))).toEqual(stored);
   const { out, exit } = await runCli(dir, "replay", run);
-  expect([exit, out]).toEqual([0, expect.stringMatching(/\nresult\nover\n\nfolded 5 commits, .*\nidentical: .*\n$/)]);
+  expect({ exit, out }).toEqual({
+    exit: 0,
+    out: expect.stringMatching(/\nresult\nover\n\nfolded 5 commits, .*\nidentical: .*\n$/),
+  });
   const early = await documentOf(dir, "replay", run, "--at", "2");
   expect(early).toMatchObject({ version: 2, of: 5, at: 2, status: "running", result: null, identical: true });
 });
@@ -71,21 +74,24 @@ test("a replay of damaged data exits with 1 and names the damage", async () => {
   const { out } = await runCli(dir, "export", run, "--out", "-");
   writeFileSync(join(dir, "torn.jsonl"), out.replace('"beats":3', '"beats":2'));
   const torn = await runCli(dir, "replay", "./torn.jsonl", "--json");
-  expect([torn.exit, JSON.parse(torn.out)]).toMatchObject([1, { error: { code: "DigestMismatch" } }]);
+  expect({ exit: torn.exit, out: JSON.parse(torn.out) }).toMatchObject({
+    exit: 1,
+    out: { error: { code: "DigestMismatch" } },
+  });
   const store = new DatabaseSync(join(dir, "cairn.sqlite"));
   store.exec("DELETE FROM objects WHERE key LIKE '%/snapshots/00000000-%'");
   store.close();
   const lost = await runCli(dir, "replay", run);
-  expect([lost.exit, lost.out]).toEqual([
-    1,
-    expect.stringMatching(/version 0 cannot be read: .* is missing\n.*verify/),
-  ]);
+  expect({ exit: lost.exit, out: lost.out }).toEqual({
+    exit: 1,
+    out: expect.stringMatching(/version 0 cannot be read: .* is missing\n.*verify/),
+  });
   expect(await documentOf(dir, "replay", run)).toMatchObject({ run, identical: false, differs: { version: 0 } });
   const refused = await runCli(dir, "export", run);
-  expect([refused.exit, refused.err]).toEqual([
-    1,
-    expect.stringMatching(/cannot be exported.*\nwhy.*\nnext: .*verify/),
-  ]);
+  expect({ exit: refused.exit, err: refused.err }).toEqual({
+    exit: 1,
+    err: expect.stringMatching(/cannot be exported.*\nwhy.*\nnext: .*verify/),
+  });
   expect(readdirSync(dir).filter((name) => name.includes("jsonl.gz"))).toEqual([]);
 });
 
@@ -93,10 +99,10 @@ test("an invalid combination of options is refused with what to type", async () 
   const { dir, world } = createLocalHarness();
   const { run } = await beginRun(world, scriptedAgent({}), {});
   const told = await runCli(dir, "export", run, "--out", "queued.jsonl");
-  expect([told.exit, told.out]).toEqual([
-    0,
-    expect.stringContaining("the run is queued: the export ends with version 0"),
-  ]);
+  expect({ exit: told.exit, out: told.out }).toEqual({
+    exit: 0,
+    out: expect.stringContaining("the run is queued: the export ends with version 0"),
+  });
   expect(await documentOf(dir, "replay", "queued.jsonl")).toMatchObject({
     status: "queued",
     version: 0,
@@ -127,7 +133,7 @@ test("an export that a tool copied as text says so", async () => {
     writeFileSync(join(dir, "copied.jsonl"), copied);
     for (const command of ["verify", "replay"]) {
       const { exit, err, out } = await runCli(dir, command, join(dir, "copied.jsonl"));
-      expect([exit, `${err}${out}`]).toEqual([1, expect.stringContaining(why)]);
+      expect({ exit, printed: `${err}${out}` }).toEqual({ exit: 1, printed: expect.stringContaining(why) });
     }
   }
 });

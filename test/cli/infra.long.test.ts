@@ -40,10 +40,10 @@ test("lists a project's resources without an account, says what is missing, and 
   const { status, stdout, left } = cairn("infra", "--dry-run", "--json");
   expect(fitPrinted(["infra"], stdout)).toBe("infra");
   const told = JSON.parse(stdout) as PlannedDeployment;
-  expect(told.missing.map(({ code, next }) => [code, next])).toEqual([
-    ["DescriptionMissing", "write the sst.config.ts of docs/deploy.md"],
-    ["PackageMissing", expect.stringMatching(/^npm install --save-dev sst@/)],
-    ["PackageMissing", "npm install --save-dev esbuild"],
+  expect(told.missing.map(({ code, next }) => ({ code, next }))).toEqual([
+    { code: "DescriptionMissing", next: "write the sst.config.ts of docs/deploy.md" },
+    { code: "PackageMissing", next: expect.stringMatching(/^npm install --save-dev sst@/) },
+    { code: "PackageMissing", next: "npm install --save-dev esbuild" },
   ]);
   expect(status).toBe(1);
   expect(told.functions.find(({ name }) => name === "PREFIX-beat")).toMatchObject({ memoryMb: 768, bundle: null });

@@ -44,5 +44,8 @@ test.each([
 ])("a request in %s is read or refused as a file is", async (_, body, code) => {
   const headers = { "content-type": "application/json" };
   const answer = await createApiHarness().ask({ path: "/runs", headers, body: Uint8Array.from(body) });
-  expect([answer.status, answer.body["code"]]).toEqual([code === undefined ? 202 : 400, code]);
+  expect({ status: answer.status, code: answer.body["code"] }).toEqual({
+    status: code === undefined ? 202 : 400,
+    code,
+  });
 });

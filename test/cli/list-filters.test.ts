@@ -132,7 +132,7 @@ test("a wrong filter is refused with what fits", async () => {
     [["--label", "team=ops", "--label", "team=sales"], "a label is given twice, and has one value"],
   ] as const) {
     const { exit, err } = await runCli(dir, "list", ...words);
-    expect([exit, err]).toEqual([2, expect.stringContaining(what)]);
+    expect({ exit, err }).toEqual({ exit: 2, err: expect.stringContaining(what) });
   }
 });
 

@@ -34,7 +34,7 @@ test("brings entries and sources back, forgotten ones included, and takes new en
     asked.push(kept?.etag);
     return { kind: "unchanged" };
   });
-  expect([asked, fetched.content]).toEqual([["v1"], "the timetable"]);
+  expect({ asked, content: fetched.content }).toEqual({ asked: ["v1"], content: "the timetable" });
   expect((await again.put({ id: "new", text: "Buses leave at two." })).kind).toBe("kept");
   const listed = await runCli(restored, "memory", "list", "--scope", "harbour", "--tenant", "acme");
   expect(listed.out).toContain("3 entries");

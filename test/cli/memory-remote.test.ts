@@ -46,10 +46,16 @@ test("lists, searches, shows and forgets the memory of the only agent", async ()
   expect(found.out).toMatch(/\nthe best 1 for when ferries leave nine:\n[\s\S]*Ferries leave at nine\.\n$/);
   expect(JSON.parse((await type("show", "train", "--json")).out)).toMatchObject({ scope: "harbour", id: "train" });
   const asked = await type("forget", "ferry");
-  expect([asked.exit, asked.err]).toEqual([2, expect.stringMatching(/memory forget ferry --api \S+ --yes/)]);
+  expect({ exit: asked.exit, err: asked.err }).toEqual({
+    exit: 2,
+    err: expect.stringMatching(/memory forget ferry --api \S+ --yes/),
+  });
   expect((await type("forget", "ferry", "--yes")).out).toContain("ferry is forgotten");
   const again = await type("forget", "ferry", "--yes");
-  expect([again.exit, again.err]).toEqual([3, expect.stringContaining("npx cairn memory list --scope harbour --api")]);
+  expect({ exit: again.exit, err: again.err }).toEqual({
+    exit: 3,
+    err: expect.stringContaining("npx cairn memory list --scope harbour --api"),
+  });
   const all = await type("forget", "--all", "--yes", "--json");
   expect(JSON.parse(all.out)).toEqual({ scope: "harbour", entries: 1, sources: 0 });
   expect((await type("list")).out).toContain("0 entries");
@@ -61,5 +67,8 @@ test("names the memory by agent or scope where there are several", async () => {
     expect((await type("list", ...words)).out).toContain("2 entries");
   }
   const unnamed = await type("list");
-  expect([unnamed.exit, unnamed.err]).toEqual([2, expect.stringContaining("the agents have several: desk, harbour")]);
+  expect({ exit: unnamed.exit, err: unnamed.err }).toEqual({
+    exit: 2,
+    err: expect.stringContaining("the agents have several: desk, harbour"),
+  });
 });

@@ -98,7 +98,7 @@ test.each<[readonly string[], number, RegExp]>([
 ])("refuses %j by name", async (words, exit, says) => {
   const dir = await project({ pilot: "harbour", clerk: "desk" });
   const refused = await runCli(dir, "memory", ...words);
-  expect([refused.exit, refused.err]).toEqual([exit, expect.stringMatching(says)]);
+  expect({ exit: refused.exit, err: refused.err }).toEqual({ exit, err: expect.stringMatching(says) });
   expect((await runCli(dir, "memory", "list", "pilot")).out).toContain("2 entries");
 });
 
@@ -107,7 +107,10 @@ test("forgets an entry after a yes, and all with --yes, and the audit log has bo
   const asked: string[] = [];
   const person = async (question: string) => (asked.push(question), "yes");
   const one = await runCliAt({ dir, person }, "memory", "forget", "ferry", "--why", "it moved");
-  expect([one.exit, one.out]).toEqual([0, expect.stringMatching(/^ferry is forgotten: no later run recalls it\./)]);
+  expect({ exit: one.exit, out: one.out }).toEqual({
+    exit: 0,
+    out: expect.stringMatching(/^ferry is forgotten: no later run recalls it\./),
+  });
   expect(asked).toEqual([expect.stringContaining('forget ferry of memory harbour, "Ferries leave at ')]);
   const all = await runCli(dir, "memory", "forget", "--all", "--yes", "--json");
   expect(JSON.parse(all.out)).toEqual({ scope: "harbour", entries: 1, sources: 0 });
@@ -131,7 +134,10 @@ test("names an entry that is damaged and the command that removes it, which does
   db.close();
   for (const words of [["list"], ["search", "leave"]]) {
     const { exit, out } = await runCli(dir, "memory", ...words);
-    expect([exit, out]).toEqual([0, expect.stringMatching(/^memory harbour: 2 entries of at most 500\n/)]);
+    expect({ exit, out }).toEqual({
+      exit: 0,
+      out: expect.stringMatching(/^memory harbour: 2 entries of at most 500\n/),
+    });
     expect(out).toContain("Trains leave at ten.");
     expect(out).toMatch(/\nferry cannot be read; remove it: .*cairn memory forget ferry --scope harbour --yes.*\n$/);
   }
@@ -141,7 +147,10 @@ test("names an entry that is damaged and the command that removes it, which does
     { id: "ferry", damaged: "it cannot be read" },
   ]);
   const forgotten = await runCli(dir, "memory", "forget", "ferry", "--scope", "harbour", "--yes");
-  expect([forgotten.exit, forgotten.out]).toEqual([0, expect.stringMatching(/^ferry is forgotten/)]);
+  expect({ exit: forgotten.exit, out: forgotten.out }).toEqual({
+    exit: 0,
+    out: expect.stringMatching(/^ferry is forgotten/),
+  });
   expect((await runCli(dir, "memory", "list")).out).toMatch(/^memory harbour: 1 entry of/);
 });
 

@@ -82,7 +82,11 @@ test("pin, its test, replay --against, audit, agents and schedules act on nothin
     ["schedules"],
   ]) {
     const { status, stderr } = spawned(MAIN, ...words, "--store", dir);
-    expect([words[0], status, stderr]).toEqual([words[0], words[0] === "replay" ? 1 : 0, ""]);
+    expect({ command: words[0], status, stderr }).toEqual({
+      command: words[0],
+      status: words[0] === "replay" ? 1 : 0,
+      stderr: "",
+    });
     assertSafety(`${words[0]} acts on nothing`, () => expect(acted()).toBe(""));
   }
   // The calls that were refused then are accepted today. Their tools answer that the recorded run has no such call.

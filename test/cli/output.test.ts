@@ -39,7 +39,7 @@ test.each([false, true])(
     output.write("one\ntwo\n");
     output.write("three\n");
     await output.settled();
-    expect([output.lost(), state.gone]).toEqual([{ lines: 3, code: "ENOSPC" }, 0]);
+    expect({ lost: output.lost(), gone: state.gone }).toEqual({ lost: { lines: 3, code: "ENOSPC" }, gone: 0 });
   },
 );
 
@@ -51,7 +51,7 @@ test("a reader that has gone stops a command that answers, once, and gets no mor
   state.fails = null;
   output.write("two\n");
   await output.settled();
-  expect([state.gone, written]).toEqual([1, []]);
+  expect({ gone: state.gone, written }).toEqual({ gone: 1, written: [] });
 });
 
 test("a command that outlives its output says how many lines are missing, once text can be written again", async () => {
@@ -62,7 +62,11 @@ test("a command that outlives its output says how many lines are missing, once t
     output.write(`${fails}\n`);
     await output.settled();
   }
-  expect([state.gone, written, output.lost()]).toEqual([0, ["null\n", "2 ENOSPC\n", "null\n"], null]);
+  expect({ gone: state.gone, written, lost: output.lost() }).toEqual({
+    gone: 0,
+    written: ["null\n", "2 ENOSPC\n", "null\n"],
+    lost: null,
+  });
   // What was said once is still known to those who cannot read it.
   expect(output.lostInAll()).toEqual({ lines: 2, code: "ENOSPC" });
 });
@@ -80,7 +84,7 @@ test("a count that cannot be written is kept", async () => {
   release();
   release();
   await output.settled();
-  expect([written, output.lost()]).toEqual([["b\n"], { lines: 1, code: "ENOSPC" }]);
+  expect({ written, lost: output.lost() }).toEqual({ written: ["b\n"], lost: { lines: 1, code: "ENOSPC" } });
 });
 
 test("a reader that takes nothing costs a bounded memory", async () => {
@@ -88,7 +92,7 @@ test("a reader that takes nothing costs a bounded memory", async () => {
   output.outlive(describe);
   state.writableLength = 2 * 1024 * 1024;
   output.write("a\n");
-  expect([written, output.lost()]).toEqual([[], { lines: 1, code: "FULL" }]);
+  expect({ written, lost: output.lost() }).toEqual({ written: [], lost: { lines: 1, code: "FULL" } });
   state.writableLength = 0;
   output.write("b\n");
   await output.settled();
@@ -102,7 +106,7 @@ test("an answer waits for a slow reader, however much it is", async () => {
   let isSettled = false;
   void output.settled().then(() => (isSettled = true));
   await Promise.resolve();
-  expect([written, isSettled]).toEqual([["a\n"], false]);
+  expect({ written, isSettled }).toEqual({ written: ["a\n"], isSettled: false });
   release();
   await output.settled();
   expect(output.lost()).toBeNull();

@@ -15,7 +15,10 @@ test("fences and pauses live runs, leaves ended runs, and says how a run continu
   const before = await read(ended.run);
   const queued = await beginRun(world, agent, {});
   const { exit, out } = await runCli(dir, "restored");
-  expect([exit, out]).toEqual([0, expect.stringContaining("fenced, marked and paused 1 run that had not ended")]);
+  expect({ exit, out }).toEqual({
+    exit: 0,
+    out: expect.stringContaining("fenced, marked and paused 1 run that had not ended"),
+  });
   expect(out).toContain(`npx cairn show ${queued.run}`);
   expect(out).toMatch(/npx cairn resume RUN.* continues a run, .*npx cairn cancel RUN.* ends it/);
   expect(await read(queued.run)).toMatchObject({ epoch: 1_000_000, pause: true, chain: 2 });
@@ -31,7 +34,10 @@ test("names runs that an invocation may still hold, and asks to repeat the comma
   const entry = { execution: `${run}-${born}-1`, epoch: 0, retry: 0 };
   await world.table.decide({ run, born, now, chain: 1, entry, owner: "another", leaseUntil: now + 60_000 }, CLAIM);
   const { exit, out } = await runCli(dir, "restored");
-  expect([exit, out]).toEqual([4, expect.stringMatching(/not fenced: \S+ is held.*npx cairn restored.* again in/s)]);
+  expect({ exit, out }).toEqual({
+    exit: 4,
+    out: expect.stringMatching(/not fenced: \S+ is held.*npx cairn restored.* again in/s),
+  });
   expect(await world.table.read(run, now)).toMatchObject({ epoch: 1, pause: false });
   const { out: document } = await runCli(dir, "restored", "--json");
   expect(JSON.parse(document)).toMatchObject({ runs: [], held: [{ run, until: now + 60_000 }], damaged: [] });

@@ -41,7 +41,7 @@ describe("a prefix of a run ID", () => {
       const [, name = ""] = run.split("-");
       for (const text of ["", "-", "local-", "LOCAL-", "local", name.slice(0, 5), run.slice(0, 11)]) {
         const said = await runCli(dir, command, text, ...options);
-        expect([text, said.exit, said.out]).toEqual([text, 2, ""]);
+        expect({ text, exit: said.exit, out: said.out }).toEqual({ text, exit: 2, out: "" });
         expect(said.err).toMatch(/error RunTooShort: .*\nwhy: type at least 6 characters .*\nnext: npx cairn list/);
       }
       expect(await read(run)).toEqual(before);
@@ -52,7 +52,7 @@ describe("a prefix of a run ID", () => {
     const { dir, run } = await store(["ended", "ended"]);
     for (const text of [run.slice(0, 12), run.slice(6, 12), run, run.toUpperCase(), run.slice(6)]) {
       const { exit, out } = await runCli(dir, "show", text);
-      expect([exit, out]).toEqual([0, expect.stringContaining(run)]);
+      expect({ exit, out }).toEqual({ exit: 0, out: expect.stringContaining(run) });
     }
   });
 
@@ -117,7 +117,10 @@ describe("a prefix of a run ID", () => {
     const { dir } = await store(["queued"]);
     for (const text of ["zzzzzz", `local-${"z".repeat(26)}`, "other-zzzzzz"]) {
       const { exit, err } = await runCli(dir, "show", text);
-      expect([exit, err]).toEqual([3, expect.stringContaining(`error RunUnknown: there is no run ${text}`)]);
+      expect({ exit, err }).toEqual({
+        exit: 3,
+        err: expect.stringContaining(`error RunUnknown: there is no run ${text}`),
+      });
     }
   });
 });
@@ -148,7 +151,7 @@ describe("purge", () => {
     const { dir, run, read } = await store(["ended"]);
     const { questions, ask } = person(answer);
     const { exit, out } = await runCliAt({ dir, person: ask }, "purge", run);
-    expect([exit, out]).toEqual([0, expect.stringContaining(`removed ${run}`)]);
+    expect({ exit, out }).toEqual({ exit: 0, out: expect.stringContaining(`removed ${run}`) });
     expect(questions).toEqual([expect.stringMatching(new RegExp(`^remove ${run} .*completed.*type yes: $`))]);
     expect(await read(run)).toBeNull();
   });
@@ -156,17 +159,17 @@ describe("purge", () => {
   test.each(["", "y", "no", "yes please"])("removes nothing when the person answers %j", async (answer) => {
     const { dir, run, read } = await store(["ended"]);
     const { exit, err } = await runCliAt({ dir, person: person(answer).ask }, "purge", run);
-    expect([exit, err]).toEqual([2, expect.stringContaining("error NotConfirmed: nothing was removed")]);
+    expect({ exit, err }).toEqual({ exit: 2, err: expect.stringContaining("error NotConfirmed: nothing was removed") });
     expect(await read(run)).not.toBeNull();
   });
 
   test("removes nothing without a terminal and without --yes, and says what to type", async () => {
     const { dir, run, read } = await store(["ended"]);
     const { exit, err } = await runCli(dir, "purge", run);
-    expect([exit, err]).toEqual([
-      2,
-      expect.stringMatching(`error NotConfirmed: .*${run}.*\nwhy: .*\nnext: npx cairn purge ${run}.* --yes`),
-    ]);
+    expect({ exit, err }).toEqual({
+      exit: 2,
+      err: expect.stringMatching(`error NotConfirmed: .*${run}.*\nwhy: .*\nnext: npx cairn purge ${run}.* --yes`),
+    });
     const document = JSON.parse((await runCli(dir, "purge", run, "--json")).out) as object;
     expect(document).toMatchObject({ error: { code: "NotConfirmed", run, next: expect.stringContaining("--yes") } });
     expect(await read(run)).not.toBeNull();
@@ -178,8 +181,11 @@ describe("purge", () => {
     const { questions, ask } = person("yes");
     expect((await runCliAt({ dir, person: ask }, "purge", ended, "--yes")).exit).toBe(0);
     const { exit, err } = await runCliAt({ dir, person: ask }, "purge", queued);
-    expect([exit, err]).toEqual([4, expect.stringContaining("error NotEnded")]);
+    expect({ exit, err }).toEqual({ exit: 4, err: expect.stringContaining("error NotEnded") });
     expect(questions).toEqual([]);
-    expect([await read(ended), (await read(queued))?.status]).toEqual([null, "queued"]);
+    expect({ ended: await read(ended), queued: (await read(queued))?.status }).toEqual({
+      ended: null,
+      queued: "queued",
+    });
   });
 });

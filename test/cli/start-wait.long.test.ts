@@ -46,14 +46,16 @@ test("ends with its run and not at a next poll, and imports the agent once in th
   const workers = workersStarted(() => existsSync(noted));
   const { shell, said } = createShell({ dir, person: null, env: process.env }, words);
   const exit = await runCommand({ ...shell, worlds: polledDaily(events) }, "0");
-  expect([exit, said.err]).toEqual([0, ""]);
+  expect({ exit, err: said.err }).toEqual({ exit: 0, err: "" });
   expect(said.out).toContain("Hello.");
   const imports = readFileSync(noted, "utf8").trim().split("\n");
   expect(imports).toHaveLength(2);
   expect(imports[0]).toBe(`${process.pid}`);
   expect(imports[1]).not.toBe(imports[0]);
   // That worker was started before the command loaded the agent, and is the only one.
-  expect(workers().map(({ child, seen }) => [`${child.pid}`, seen])).toEqual([[imports[1], false]]);
+  expect(workers().map(({ child, seen }) => ({ pid: `${child.pid}`, seen }))).toEqual([
+    { pid: imports[1], seen: false },
+  ]);
   // The beat came before any housekeeping, so a worker was started for it alone.
   const kinds = events.map(({ kind }) => kind);
   expect(kinds.indexOf("workerSpawned")).toBeLessThan(kinds.indexOf("attemptStarted"));
@@ -78,7 +80,10 @@ test("ends the worker that it started ahead if there is no such agent, and leave
   const [{ child } = {}, ...others] = workers();
   expect(others).toEqual([]);
   if (child !== undefined && child.signalCode === null) await once(child, "exit");
-  expect([child?.signalCode, existsSync(join(dir, "store"))]).toEqual(["SIGKILL", false]);
+  expect({ signalCode: child?.signalCode, hasStore: existsSync(join(dir, "store")) }).toEqual({
+    signalCode: "SIGKILL",
+    hasStore: false,
+  });
 });
 
 test("a worker that was started ahead ends with the command that started it", async () => {

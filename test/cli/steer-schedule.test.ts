@@ -26,11 +26,14 @@ test("a schedule is paused, resumed and run by hand, and its run shown at a vers
   const dir = project();
   const ran = await runCli(dir, "schedules", "run", "daily", "--key", "k", "--json");
   const { run, started } = JSON.parse(ran.out) as { readonly run: string; readonly started: boolean };
-  expect([ran.exit, started]).toEqual([0, true]);
+  expect({ exit: ran.exit, started }).toEqual({ exit: 0, started: true });
   const again = await runCli(dir, "schedules", "run", "daily", "--key", "k", "--json");
   expect(JSON.parse(again.out)).toEqual({ run, agent: "daily", started: false });
   const paused = await runCli(dir, "schedules", "pause", "daily");
-  expect([paused.exit, paused.out]).toEqual([0, "daily: It is paused: its firings start nothing.\n"]);
+  expect({ exit: paused.exit, out: paused.out }).toEqual({
+    exit: 0,
+    out: "daily: It is paused: its firings start nothing.\n",
+  });
   expect((await runCli(dir, "schedules")).out).toContain("paused by ada");
   expect(JSON.parse((await runCli(dir, "schedules", "resume", "daily", "--json")).out)).toMatchObject({
     outcome: "resumed",

@@ -216,7 +216,7 @@ describe("over the store and over HTTP", () => {
     const built = await storeWith("damaged");
     const api = await servedAt(built, { scopes: ["admin"] });
     const { exit, out } = await raw(built.dir, ["purge", built.run, "--keep-archive", "--yes", "--api", api]);
-    expect([exit, out]).toEqual([0, expect.stringContaining(`removed ${built.run}`)]);
+    expect({ exit, out }).toEqual({ exit: 0, out: expect.stringContaining(`removed ${built.run}`) });
   });
 
   test("says over both that a live run which --yes confirms was cancelled before", async () => {
@@ -225,7 +225,10 @@ describe("over the store and over HTTP", () => {
     const words = ["purge", built.run, "--yes"];
     const stored = await typed(built.dir, [...words, "--store", built.dir]);
     const asked = await typed(built.dir, [...words, "--api", await servedAt(built)]);
-    expect([stored.exit, stored.err]).toEqual([4, expect.stringContaining("it was cancelled, and no process")]);
+    expect({ exit: stored.exit, err: stored.err }).toEqual({
+      exit: 4,
+      err: expect.stringContaining("it was cancelled, and no process"),
+    });
     expect(asked).toEqual(stored);
   });
 
@@ -236,7 +239,7 @@ describe("over the store and over HTTP", () => {
       ["--api", await servedAt(built)],
     ]) {
       const { exit, err } = await raw(built.dir, ["export", built.run, "--out", "run.jsonl", ...where]);
-      expect([exit, err]).toEqual([1, expect.stringContaining(`run ${built.run} cannot be exported: `)]);
+      expect({ exit, err }).toEqual({ exit: 1, err: expect.stringContaining(`run ${built.run} cannot be exported: `) });
       expect(err).toContain(`next: npx cairn verify ${built.run} ${where.join(" ")}`);
       expect(existsSync(join(built.dir, "run.jsonl"))).toBe(false);
     }

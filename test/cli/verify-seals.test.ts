@@ -38,7 +38,10 @@ describe("verify", () => {
     expect((await runCli(dir, "verify", run)).out).toContain("without that key this process cannot say");
     give(`CAIRN_SEAL_KEY=${KEY}`);
     const { exit, out } = await runCli(dir, "verify", run);
-    expect([exit, out]).toEqual([0, expect.stringMatching(/^sealed: all of it was written with key [0-9a-f]{12}$/m)]);
+    expect({ exit, out }).toEqual({
+      exit: 0,
+      out: expect.stringMatching(/^sealed: all of it was written with key [0-9a-f]{12}$/m),
+    });
     give(`CAIRN_SEAL_KEY=${OTHER}\nCAIRN_SEAL_KEYS_OLD=${KEY}`);
     expect(JSON.parse((await runCli(dir, "verify", run, "--json")).out)).toMatchObject({
       seal: { is: "sealed", from: 0 },
@@ -50,7 +53,7 @@ describe("verify", () => {
     expect((await runCli(dir, "verify", run)).out).toContain("unsealed: digests detect damage");
     give(`CAIRN_SEAL_KEY=${KEY}\nCAIRN_SEAL=required`);
     const { exit, out } = await runCli(dir, "verify", run);
-    expect([exit, out]).toEqual([1, expect.stringContaining("forged: ")]);
+    expect({ exit, out }).toEqual({ exit: 1, out: expect.stringContaining("forged: ") });
   });
 
   test("of an export needs no store, and detects a changed file with a matching digest as forged", async () => {
@@ -59,13 +62,16 @@ describe("verify", () => {
     const file = join(dir, "run.jsonl");
     expect((await runCli(dir, "export", run, "--out", file)).exit).toBe(0);
     const whole = await runCli(dir, "verify", file);
-    expect([whole.exit, whole.out]).toEqual([0, expect.stringContaining("sealed: all of it was written with key")]);
+    expect({ exit: whole.exit, out: whole.out }).toEqual({
+      exit: 0,
+      out: expect.stringContaining("sealed: all of it was written with key"),
+    });
     const lines = readFileSync(file, "utf8").trimEnd().replaceAll('"acted"', '"forged"').split("\n");
     const end = JSON.parse(lines.pop() ?? "") as { digest: string };
     const before = `${lines.join("\n")}\n`;
     writeFileSync(file, `${before}${JSON.stringify({ ...end, digest: sha256(before) })}\n`);
     const forged = await runCli(dir, "verify", file);
-    expect([forged.exit, forged.out]).toEqual([1, expect.stringContaining("forged: ")]);
+    expect({ exit: forged.exit, out: forged.out }).toEqual({ exit: 1, out: expect.stringContaining("forged: ") });
     give("");
     expect((await runCli(dir, "verify", file)).out).toContain("cannot say whether it is forged");
   });
@@ -98,7 +104,7 @@ describe("a seal key", () => {
         .join("\n"),
     );
     const { exit, err } = await runCli(dir, "show", run);
-    expect([exit, err]).toEqual([2, expect.stringContaining(`error SealKeyInvalid: ${says}`)]);
+    expect({ exit, err }).toEqual({ exit: 2, err: expect.stringContaining(`error SealKeyInvalid: ${says}`) });
     expect(err).not.toContain(KEY);
   });
 });

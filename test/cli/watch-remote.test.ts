@@ -24,5 +24,5 @@ test.each([
   const ended = runCommand({ ...shell, stopSignal: () => stop.signal }, "0");
   await asked;
   stop.abort(signal);
-  expect([await ended, said]).toEqual([exit, { out: "", err: "" }]);
+  expect({ exit: await ended, said }).toEqual({ exit, said: { out: "", err: "" } });
 });

@@ -22,12 +22,12 @@ function disk(bytes: number, atOnce = bytes) {
 
 test("a text that is taken in parts is whole", () => {
   const { state, codeOf } = disk(100, 3);
-  expect([codeOf("one line\n"), state.text]).toEqual([null, "one line\n"]);
+  expect({ code: codeOf("one line\n"), text: state.text }).toEqual({ code: null, text: "one line\n" });
 });
 
 test("a text of which a part was written is lost, not written", () => {
   const { state, codeOf } = disk(4);
-  expect([codeOf("one line\n"), state.text]).toEqual(["ENOSPC", "one "]);
+  expect({ code: codeOf("one line\n"), text: state.text }).toEqual({ code: "ENOSPC", text: "one " });
 });
 
 test("no line is joined to the beginning of one that was cut", () => {
