@@ -227,8 +227,8 @@ describe("a check", () => {
     // The samples of functions of agents are in `doctor-functions.test.ts`: they need agents that are isolated.
     for (const { id } of CHECKS.filter((check) => check.id !== "function-agents")) {
       const statuses = new Set(SAMPLES.filter(([of]) => of === id).map(([, status]) => status));
-      expect([id, statuses.has("fail") || statuses.has("warn")]).toEqual([id, true]);
-      if (id !== "region") expect([id, statuses.has("unknown")]).toEqual([id, true]);
+      expect({ id, failsOrWarns: statuses.has("fail") || statuses.has("warn") }).toEqual({ id, failsOrWarns: true });
+      if (id !== "region") expect({ id, isUnknown: statuses.has("unknown") }).toEqual({ id, isUnknown: true });
     }
   });
 
@@ -239,7 +239,7 @@ describe("a check", () => {
     expect(new Set(warned.map(([id]) => strict.includes(id)))).toEqual(new Set([true, false]));
     for (const [id, status, , change] of warned) {
       const expected = strict.includes(id) ? "fail" : status;
-      expect([id, found(judge(change, true), id).status]).toEqual([id, expected]);
+      expect({ id, status: found(judge(change, true), id).status }).toEqual({ id, status: expected });
     }
   });
 });

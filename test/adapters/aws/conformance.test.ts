@@ -99,9 +99,9 @@ test("DeltaLog: a write takes one unit, a look half of one, and nothing else is 
   await deltas.attachedUntil({ run: of.run, now: 1 });
   await deltas.append(of, { epoch: 1, version: 1, seq: 1, at: 1, parts: [{ kind: "text", index: 0, text }] });
   await deltas.read({ ...of, after: { epoch: 1, version: 1, seq: 0 }, limit: 9, now: 1 });
-  expect(table.sent.map(({ operation, units }) => [operation, units])).toEqual([
-    ["GetItem", 0.5],
-    ["PutItem", 1],
-    ["Query", 0.5],
+  expect(table.sent.map(({ operation, units }) => ({ operation, units }))).toEqual([
+    { operation: "GetItem", units: 0.5 },
+    { operation: "PutItem", units: 1 },
+    { operation: "Query", units: 0.5 },
   ]);
 });

@@ -47,7 +47,10 @@ describe("a page", () => {
     server.answer(found(), ...Array.from({ length: 15 }, () => ok({ Items: [] })), rows());
     const table = tableAt();
     const { rows: alive, damaged: left, behind } = await table.alive({ limit: 9, after: null, now: NOW });
-    expect([alive.map(({ run }) => run), left.map(({ run }) => run)]).toEqual([[runOf("a"), runOf("c")], [runOf("b")]]);
+    expect({ alive: alive.map(({ run }) => run), left: left.map(({ run }) => run) }).toEqual({
+      alive: [runOf("a"), runOf("c")],
+      left: [runOf("b")],
+    });
     server.answer(ok({ Items: [] }));
     await table.alive({ limit: 9, after: behind[0] ?? null, now: NOW });
     expect(server.asked[0]?.body).toContain(runOf("a"));

@@ -112,8 +112,8 @@ describe("a deployment", () => {
       sweeper: { seen: { schedules: [{ name: "sweep", isEnabled: false }] } },
       account: { seen: { concurrency: 10 } },
     });
-    expect(Object.entries(seen.functions).map(([role, found]) => [role, found.kind])).toEqual(
-      ["beat", "park", "sweep", "cleanup"].map((role) => [role, "seen"]),
+    expect(Object.entries(seen.functions).map(([role, found]) => ({ role, kind: found.kind }))).toEqual(
+      ["beat", "park", "sweep", "cleanup"].map((role) => ({ role, kind: "seen" })),
     );
   });
 

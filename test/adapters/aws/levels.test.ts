@@ -40,7 +40,10 @@ test("a claim that an older process decided is refused after a commit raised the
   expect(ConditionExpression).toContain("#version = :seen_version");
   expect(ExpressionAttributeValues?.[":seen_version"]).toEqual({ N: "0" });
   const raised = rowAfter(decideCommit(held, { ...commit, level: LEVEL + 1 }));
-  expect([raised.version, decideClaim(raised, { ...claim, entry: { ...entry, retry: 1 } }).kind]).toEqual([1, "newer"]);
+  expect({
+    version: raised.version,
+    kind: decideClaim(raised, { ...claim, entry: { ...entry, retry: 1 } }).kind,
+  }).toEqual({ version: 1, kind: "newer" });
 });
 
 test("a commit writes its checksum, and its level if that is above the lowest", () => {

@@ -26,7 +26,10 @@ test("the page of the execution that drives it, its objects, its row and its log
   expect(decodeURIComponent(page.hash)).toBe(`#/v2/executions/details/${arn}`);
   // The objects are exactly those that a purge removes.
   expect(places.objects).toBe(`s3://shop-bucket/${prefixUnder(OF)}`);
-  expect([places.table, JSON.parse(places.rowKey)]).toEqual(["shop", { run: { S: OF.run }, item: { S: "row" } }]);
+  expect({ table: places.table, rowKey: JSON.parse(places.rowKey) }).toEqual({
+    table: "shop",
+    rowKey: { run: { S: OF.run }, item: { S: "row" } },
+  });
   expect(places.logsQuery).toContain(`filter run = "${OF.run}"`);
   expect(places.logGroups).toContain("/aws/lambda/shop-prod-cairn-beat");
 });

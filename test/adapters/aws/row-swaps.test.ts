@@ -125,8 +125,11 @@ test.each([
       const process = table.process();
       await process.read(mine.run, NOW);
       table.put(other);
-      expect([name, await operation.send(process, seen)]).toEqual([name, expect.objectContaining({ kind })]);
-      expect([name, table.item(mine.run)]).toEqual([name, other]);
+      expect({ name, sent: await operation.send(process, seen) }).toEqual({
+        name,
+        sent: expect.objectContaining({ kind }),
+      });
+      expect({ name, item: table.item(mine.run) }).toEqual({ name, item: other });
     }
   }
 });

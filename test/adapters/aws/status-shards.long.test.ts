@@ -86,14 +86,21 @@ test("a row of the first shard moves into its shard with the next write, and kee
     const row: Row = { ...newRow(creationOf("b")), status: "running", ...(level === undefined ? {} : { level }) };
     const table = dynamoTable();
     table.put(rowItem(row));
-    expect([placeOf(table, row.run), statusShard(row.run, 16)]).toEqual([0, expect.any(Number)]);
+    expect({ place: placeOf(table, row.run), statusShard: statusShard(row.run, 16) }).toEqual({
+      place: 0,
+      statusShard: expect.any(Number),
+    });
     const process = table.process(undefined, 16);
     const claim = subject({ table: process, tenant: TENANT }, "b").claim({ level: 99 });
     expect(await process.decide(claim, CLAIM)).toMatchObject({ kind: "granted", row: { status: "running" } });
     const shard = placeOf(table, row.run);
-    expect([shard, shard === 0]).toEqual([statusShard(row.run, 16), false]);
+    expect({ shard, isZero: shard === 0 }).toEqual({ shard: statusShard(row.run, 16), isZero: false });
     const kept = await table.process().read(row.run, NOW);
-    expect([kept?.status, kept?.epoch, kept?.level]).toEqual(["running", 1, level]);
+    expect({ status: kept?.status, epoch: kept?.epoch, level: kept?.level }).toEqual({
+      status: "running",
+      epoch: 1,
+      level,
+    });
     expect(table.item(row.run)?.[ATTRIBUTES.level]?.N).toBe(level?.toString());
   }
 });
@@ -109,13 +116,16 @@ test("a process that writes no shards moves a row back with its next status, and
   expect((await before.read(run, NOW))?.level).toBe(2);
   const second = await before.decide(at.commit((first as { readonly row: Row }).row, { level: 3 }), COMMIT);
   expect(second).toMatchObject({ kind: "committed", row: { level: 3 } });
-  expect([placeOf(table, run), (await after.read(run, NOW))?.level]).toEqual([statusShard(run, 16), 3]);
+  expect({ place: placeOf(table, run), level: (await after.read(run, NOW))?.level }).toEqual({
+    place: statusShard(run, 16),
+    level: 3,
+  });
   const ended = await after.decide(
     at.commit((second as { readonly row: Row }).row, { ...ENDED, release: true }),
     COMMIT,
   );
   expect(ended).toMatchObject({ kind: "committed", row: { level: 3, status: "completed" } });
-  expect([placeOf(table, run), (await before.read(run, NOW))?.level]).toEqual([0, 3]);
+  expect({ place: placeOf(table, run), level: (await before.read(run, NOW))?.level }).toEqual({ place: 0, level: 3 });
 });
 
 test("a key with a shard in which the run cannot be is damage", async () => {
@@ -124,7 +134,7 @@ test("a key with a shard in which the run cannot be is damage", async () => {
   for (let shard = 0; shard < 20; shard += 1) {
     const key = shard === 0 ? `${TENANT}#queued` : `${TENANT}#queued#${shard}`;
     const found = rowOf({ ...rowItem(row), [ATTRIBUTES.tenantStatus]: { S: key } });
-    expect([shard, "status" in found]).toEqual([shard, possible.has(shard)]);
+    expect({ shard, hasStatus: "status" in found }).toEqual({ shard, hasStatus: possible.has(shard) });
   }
   for (const key of [`${TENANT}#queued#0`, `${TENANT}#queued#01`, `${TENANT}#queued#`, `${TENANT}#queued#1#1`]) {
     expect("status" in rowOf({ ...rowItem(row), [ATTRIBUTES.tenantStatus]: { S: key } })).toBe(false);
@@ -159,7 +169,10 @@ test.each([
   for (const [status, queries] of [[null, all] as const, ["queued", one] as const]) {
     const [before, read] = [countOf(table, "Query"), countOf(table, "GetItem")];
     await table.process().list({ tenant: TENANT, status, limit: 9, after: null, now: NOW });
-    expect([countOf(table, "Query") - before, countOf(table, "GetItem") - read]).toEqual([queries, 1]);
+    expect({ queries: countOf(table, "Query") - before, reads: countOf(table, "GetItem") - read }).toEqual({
+      queries,
+      reads: 1,
+    });
   }
 });
 

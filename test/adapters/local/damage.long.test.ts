@@ -46,7 +46,10 @@ async function everyPage(table: Ports, which: "list" | "alive") {
     const query = { limit: 1, after, now: NOW };
     const page: Awaited<ReturnType<Ports["list"]>> =
       which === "alive" ? await table.alive(query) : await table.list({ ...query, tenant: "local", status: null });
-    expect([page.rows.length + page.damaged.length, page.behind.length]).toEqual([1, page.rows.length]);
+    expect({ rows: page.rows.length + page.damaged.length, behind: page.behind.length }).toEqual({
+      rows: 1,
+      behind: page.rows.length,
+    });
     rows.push(...page.rows.map(({ run }) => run));
     damaged.push(...page.damaged.map(({ run }) => run));
     after = page.next;
@@ -70,7 +73,7 @@ async function staysTotal(of: { readonly at: Store; readonly table: Ports }, tex
   }
   const entry = { execution: "execution 1", epoch: 0, retry: 1 };
   const { kind } = await table.decide(claim({ run: poison, entry }), CLAIM);
-  if (read === "damaged") expect([kind, stored(at, poison)]).toEqual(["unreadable", text]);
+  if (read === "damaged") expect({ kind, stored: stored(at, poison) }).toEqual({ kind: "unreadable", stored: text });
   return read === "damaged";
 }
 
@@ -90,7 +93,10 @@ describe("a row whose text is damaged", () => {
   test("by truncation at any place is reported as damaged", async () => {
     const of = await three();
     for (let length = 0; length < of.text.length; length += 7 * STRIDE)
-      expect([length, await staysTotal(of, of.text.slice(0, length))]).toEqual([length, true]);
+      expect({ length, staysTotal: await staysTotal(of, of.text.slice(0, length)) }).toEqual({
+        length,
+        staysTotal: true,
+      });
   });
 
   test.each(["null", "[]", "7", '"text"', "{}"])("and now %s is reported as damaged", async (text) => {
@@ -208,7 +214,7 @@ describe("commands", () => {
   test("list names the damaged run on its own line and shows all others", async () => {
     const { dir, sound, poison } = await damagedStore();
     const { exit, out } = await runCli(dir, "list");
-    expect([exit, out]).toEqual([0, expect.stringContaining(sound.slice(0, 14))]);
+    expect({ exit, out }).toEqual({ exit: 0, out: expect.stringContaining(sound.slice(0, 14)) });
     expect(out).toMatch(new RegExp(`^${poison} +damaged: it is no JSON; see npx cairn verify ${poison}`, "m"));
     const lines = (await runCli(dir, "list", "--json")).out
       .trim()
@@ -231,21 +237,24 @@ describe("commands", () => {
   ])("%s of the damaged run fails with a code and says what to type", async (command, ...more) => {
     const { dir, poison } = await damagedStore();
     const { exit, err } = await runCli(dir, command, poison.slice(0, 14), ...more);
-    expect([exit, err]).toEqual([5, expect.stringContaining(`error RowDamaged: the row of run ${poison} is damaged`)]);
+    expect({ exit, err }).toEqual({
+      exit: 5,
+      err: expect.stringContaining(`error RowDamaged: the row of run ${poison} is damaged`),
+    });
     expect(err).toContain(`next: npx cairn verify ${poison} --store ${dir}`);
   });
 
   test("cancel of the damaged run changes nothing and says what to type", async () => {
     const { dir, poison } = await damagedStore();
     const { exit, err } = await runCli(dir, "cancel", poison);
-    expect([exit, err]).toEqual([5, expect.stringContaining("error Unreadable")]);
+    expect({ exit, err }).toEqual({ exit: 5, err: expect.stringContaining("error Unreadable") });
     expect(err).toContain(`next: npx cairn verify ${poison}`);
   });
 
   test("verify names the damaged row, and what to do", async () => {
     const { dir, poison } = await damagedStore();
     const { exit, out } = await runCli(dir, "verify", poison);
-    expect([exit, out]).toEqual([1, expect.stringContaining("the row: it is no JSON")]);
+    expect({ exit, out }).toEqual({ exit: 1, out: expect.stringContaining("the row: it is no JSON") });
     expect(out).toContain("bring back its row from a backup of the store");
   });
 
@@ -254,7 +263,7 @@ describe("commands", () => {
     const { exit, out } = await runCli(dir, "doctor", "--json");
     const { checks } = JSON.parse(out) as { checks: readonly { id: string }[] };
     const rows = checks.find(({ id }) => id === "rows");
-    expect([exit, rows]).toMatchObject([1, { status: "fail", why: `${poison}: it is no JSON` }]);
+    expect({ exit, rows }).toMatchObject({ exit: 1, rows: { status: "fail", why: `${poison}: it is no JSON` } });
     expect(rows).toMatchObject({ mend: expect.stringContaining(`npx cairn verify ${poison}`) });
   });
 
@@ -263,7 +272,7 @@ describe("commands", () => {
     // What stands beside the row says that it may ask.
     at.rows.prepare("UPDATE runs SET status = 'waiting', asks = 1 WHERE run = ?").run(poison);
     const { exit, out, err } = await runCli(dir, "approvals");
-    expect([exit, out]).toEqual([0, "no call waits for an approval, an answer or a reconciliation\n"]);
+    expect({ exit, out }).toEqual({ exit: 0, out: "no call waits for an approval, an answer or a reconciliation\n" });
     expect(err).toContain(`run ${poison} cannot be read`);
   });
 });

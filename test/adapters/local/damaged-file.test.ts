@@ -43,7 +43,10 @@ async function damaged() {
 test("refuses a command that writes and says what to type when the file is damaged", async () => {
   const { dir, run } = await damaged();
   const { exit, err } = await runCli(dir, "send", run, "hello");
-  expect([exit, err]).toEqual([5, expect.stringContaining(`error StoreDamaged: the store at ${dir} is damaged`)]);
+  expect({ exit, err }).toEqual({
+    exit: 5,
+    err: expect.stringContaining(`error StoreDamaged: the store at ${dir} is damaged`),
+  });
   expect(err).toContain("missing from index runsByStatus");
   expect(err).toContain("restore cairn.sqlite from a backup");
   expect(err).toContain(`next: npx cairn doctor --store ${dir}`);
@@ -52,14 +55,14 @@ test("refuses a command that writes and says what to type when the file is damag
 test("lets a command that reads warn and show what is left; the doctor names the fault", async () => {
   const { dir, run } = await damaged();
   const shown = await runCli(dir, "show", run);
-  expect([shown.exit, shown.out]).toEqual([0, expect.stringContaining("completed")]);
+  expect({ exit: shown.exit, out: shown.out }).toEqual({ exit: 0, out: expect.stringContaining("completed") });
   expect(shown.err).toContain(`warning: the store at ${dir} is damaged`);
   const { exit, out } = await runCli(dir, "doctor", "--json");
   const { checks } = JSON.parse(out) as { checks: readonly { id: string }[] };
-  expect([exit, checks.find(({ id }) => id === "store-whole")]).toMatchObject([
-    1,
-    { status: "fail", why: expect.stringContaining("missing from index runsByStatus") },
-  ]);
+  expect({ exit, check: checks.find(({ id }) => id === "store-whole") }).toMatchObject({
+    exit: 1,
+    check: { status: "fail", why: expect.stringContaining("missing from index runsByStatus") },
+  });
 });
 
 /** Adds an object, so that the file is too large for a check at open. */
@@ -152,11 +155,11 @@ test("an undamaged file is checked daily while its supervisor lives, also one th
   const { clock, pause, moveTo, next } = checkClock(DAY_MS);
   const stop = checkInBackground(store, { clock, onDamaged: noDamage });
   // It is small.
-  expect([await pause(), checkedAt(store)]).toEqual([1, 0]);
+  expect({ pause: await pause(), checkedAt: checkedAt(store) }).toEqual({ pause: 1, checkedAt: 0 });
   enlarge(dir);
   for (const day of [2, 3]) {
     moveTo(day * DAY_MS);
-    expect([await pause(), checkedAt(store)]).toEqual([1, day * DAY_MS]);
+    expect({ pause: await pause(), checkedAt: checkedAt(store) }).toEqual({ pause: 1, checkedAt: day * DAY_MS });
   }
   stop();
   expect(next()).toBeNull();
@@ -170,7 +173,7 @@ test("an undamaged file is checked daily while its supervisor lives, also one th
   store.rows.prepare("UPDATE meta SET value = ? WHERE name = 'checked'").run(JSON.stringify(plan));
   const last = checkClock(5 * DAY_MS);
   const stopLast = checkInBackground(store, { clock: last.clock, onDamaged: noDamage });
-  expect([await last.pause(), checkedAt(store)]).toEqual([1, 5 * DAY_MS]);
+  expect({ pause: await last.pause(), checkedAt: checkedAt(store) }).toEqual({ pause: 1, checkedAt: 5 * DAY_MS });
   stopLast();
   store.close();
 });
@@ -185,7 +188,10 @@ test("a check that cannot be stored is made again after an hour", async () => {
   expect(await pause()).toBe(1 / 24);
   store.rows.exec("DROP TRIGGER full");
   moveTo(clock.now() + DAY_MS / 24);
-  expect([await pause(), checkedAt(store)]).toEqual([1, 2 * DAY_MS + DAY_MS / 24]);
+  expect({ pause: await pause(), checkedAt: checkedAt(store) }).toEqual({
+    pause: 1,
+    checkedAt: 2 * DAY_MS + DAY_MS / 24,
+  });
   stop();
   store.close();
 });

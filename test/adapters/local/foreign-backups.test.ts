@@ -19,5 +19,8 @@ test.each([
   const restored = join(temporaryDir(), "restored");
   const refused = { exit: 4, err: expect.stringContaining(`error ${code}: `) as string };
   expect(await runCli(restored, "restore", file)).toMatchObject(refused);
-  expect([existsSync(restored), readFileSync(file).equals(bytes)]).toEqual([false, true]);
+  expect({ isRestored: existsSync(restored), isUnchanged: readFileSync(file).equals(bytes) }).toEqual({
+    isRestored: false,
+    isUnchanged: true,
+  });
 });

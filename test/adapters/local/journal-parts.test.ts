@@ -65,10 +65,10 @@ test("the claim, the commits and the release of a beat change one page of a row,
   expect(next.kind).toBe("granted");
   for (const after of [released, rowText(store)]) {
     expect(after).not.toBe(before);
-    expect([after.length, after.slice(0, -LAST_PAGE_BYTES)]).toEqual([
-      before.length,
-      before.slice(0, -LAST_PAGE_BYTES),
-    ]);
+    expect({ length: after.length, start: after.slice(0, -LAST_PAGE_BYTES) }).toEqual({
+      length: before.length,
+      start: before.slice(0, -LAST_PAGE_BYTES),
+    });
   }
 });
 

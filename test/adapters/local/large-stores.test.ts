@@ -106,7 +106,7 @@ describe("the bytes that are read do not grow with the runs of the store", () =>
     for (const of of [{ key: "order-" }, { key: "order-17", status: "queued" }, { parent: FAMILY.parent }] as const) {
       const read = await readIn(async ({ world }) => {
         const { runs, more } = await listRuns(world, { ...ALL, ...of });
-        expect([runs.length, more]).toEqual([1, false]);
+        expect({ runs: runs.length, more }).toEqual({ runs: 1, more: false });
       });
       expectSteady(read, 64 * 1_024);
     }
@@ -147,7 +147,10 @@ test("a page of keys that thousands of runs have reads no row of those that are 
     const query = { tenant: TENANT, status: null, limit: 20, after: null, now: Date.now() };
     const page = await world.table.list({ ...query, only: { keyBegins: "bulk-" } });
     // One row of this store is damaged.
-    expect([page.rows.length + page.damaged.length, page.next]).toEqual([20, expect.any(String)]);
+    expect({ rows: page.rows.length + page.damaged.length, next: page.next }).toEqual({
+      rows: 20,
+      next: expect.any(String),
+    });
   });
   expect(read).toBeLessThan(384 * 1_024);
 });

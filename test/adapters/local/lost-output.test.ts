@@ -73,7 +73,7 @@ test("a supervisor that cannot begin leaves no timer and no claim on the store b
   };
   for (const part of ["executions", "lostOutputKeeper"] as const) {
     expect(() => start({ [part]: broken })).toThrow("the store is locked");
-    expect([supervisorOf(store), clock.next()]).toEqual([null, null]);
+    expect({ supervisor: supervisorOf(store), next: clock.next() }).toEqual({ supervisor: null, next: null });
   }
   await start({}).drain(0);
 });

@@ -13,7 +13,7 @@ test("remembers code at once, in the store once that takes it, and the last eigh
   const other = provenCodeIn(store, (write) => write());
   expect(other.has("clerk", "c1")).toBe(false);
   for (const write of writes) write();
-  expect([proven.has("clerk", "c1"), other.has("clerk", "c1")]).toEqual([true, true]);
+  expect({ proven: proven.has("clerk", "c1"), other: other.has("clerk", "c1") }).toEqual({ proven: true, other: true });
   for (let index = 2; index <= 9; index += 1) other.add("clerk", `c${index}`);
   expect(["c1", "c2", "c9"].map((code) => other.has("clerk", code))).toEqual([false, true, true]);
 });
