@@ -272,13 +272,16 @@ async function play(
   const events = (await timeline(world, { run, after: 0 })) ?? [];
   assertNoViolations([...wrong, ...wrongOutside(outside, events)].map((each) => `${context}: ${each}`));
   const shown = await show(world, run);
-  expect([context, shown?.status]).toEqual([context, scene.end]);
+  expect({ context, status: shown?.status }).toEqual({ context, status: scene.end });
   expect(rows.length).toBeGreaterThanOrEqual(at === 0 ? scene.runs : 1);
   if (scene.end === "completed" && (at === 0 || scene.mayFail !== true)) {
     expect(rows.length).toBeGreaterThanOrEqual(scene.runs);
     const outcomes = shown?.result as readonly { readonly outcome: string }[];
     const expected = scene.outcome ?? "succeeded";
-    expect([context, outcomes.map(({ outcome }) => outcome)]).toEqual([context, outcomes.map(() => expected)]);
+    expect({ context, outcomes: outcomes.map(({ outcome }) => outcome) }).toEqual({
+      context,
+      outcomes: outcomes.map(() => expected),
+    });
   }
   if (at === 0) {
     expect(events.map(({ kind }) => kind)).toEqual(expect.arrayContaining([...scene.shows]));

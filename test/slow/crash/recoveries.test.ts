@@ -24,7 +24,10 @@ test("the scenarios reach their intended situations", ENUMERATION_TIMEOUT, async
   }
   expect(rollback?.result).toBe("told");
   const order = undone?.effects.map(({ what, undoes }) => (undoes === undefined ? what : `undo ${what}`));
-  expect([undone?.result, order]).toEqual(["told", ["b", "c", "undo c", "undo b", "b", "c"]]);
+  expect({ result: undone?.result, order }).toEqual({
+    result: "told",
+    order: ["b", "c", "undo c", "undo b", "b", "c"],
+  });
   const notes = rollback === undefined ? [] : eventsOfKind(rollback, "TopologyMoved").map(({ note }) => note);
   expect(notes.filter((note) => note.includes("back to")).map((note) => note.slice(-4))).toEqual(["read", " act"]);
   expect(replan).toMatchObject({ result: "all is done: act-free" });

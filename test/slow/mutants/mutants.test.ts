@@ -60,15 +60,18 @@ test("judges no mutant by a suite that fails over unchanged sources", async () =
   // It lists the tracked files, and a copy is no repository.
   const failing = "test/repo/verify/paths.test.ts";
   const { isOver, said } = await play(`a mutex lease without a wait [${failing}]`, `  - ${HELD}`);
-  expect([isOver, said]).toEqual([
-    false,
-    expect.stringMatching(/^BROKEN .* test\/repo\/verify\/paths\.test\.ts: fails without any mutant$/m),
-  ]);
+  expect({ isOver, said }).toEqual({
+    isOver: false,
+    said: expect.stringMatching(/^BROKEN .* test\/repo\/verify\/paths\.test\.ts: fails without any mutant$/m),
+  });
 });
 
 test("plays no mutant when the table does not fit the checkout", async () => {
   const { isOver, said } = await play("schedule 46: of another time", "  - no such text");
-  expect([isOver, said]).toEqual([false, expect.stringContaining("must have this text once, and has it 0 times")]);
+  expect({ isOver, said }).toEqual({
+    isOver: false,
+    said: expect.stringContaining("must have this text once, and has it 0 times"),
+  });
 });
 
 test("begins no mutant after its time, and says how many are left", async () => {
@@ -156,10 +159,10 @@ test("the command exits 1 when a mutant survives, 0 when all are killed, and 2 w
   };
   // Both rows are new since the last commit. One that is new and survives is refused.
   const { status, stdout } = command("--since", "HEAD");
-  expect([status, stdout]).toEqual([
-    1,
-    expect.stringMatching(/^since \w+: the source, suite or row of 2 of 2 mutants has changed$/m),
-  ]);
+  expect({ status, stdout }).toEqual({
+    status: 1,
+    stdout: expect.stringMatching(/^since \w+: the source, suite or row of 2 of 2 mutants has changed$/m),
+  });
   expect(stdout).toMatch(/^1 of 2 mutants killed$/m);
   expect(command("--only", "killed", "--since", "HEAD")).toMatchObject({ status: 0 });
   expect(command("--only", "absent")).toMatchObject({

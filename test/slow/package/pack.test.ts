@@ -8,7 +8,10 @@ const ROOT = join(import.meta.dirname, "..", "..", "..");
 
 test("npm pack in the repository refuses, and says how the package is made", () => {
   const { status, stdout, stderr } = spawnSync("npm", ["pack", "--dry-run"], { cwd: ROOT, encoding: "utf8" });
-  expect([status === 0, stdout.includes(".tgz")]).toEqual([false, false]);
+  expect({ isPacked: status === 0, namesArchive: stdout.includes(".tgz") }).toEqual({
+    isPacked: false,
+    namesArchive: false,
+  });
   expect(stderr).toContain("npm run package && npm pack ./build/cairn-run");
 });
 

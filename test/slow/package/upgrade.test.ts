@@ -99,11 +99,14 @@ describe("a store of the other format", () => {
         ["backup", "another"],
       ]) {
         const { exit, err } = project.cairn(...words);
-        expect([words, exit, err]).toEqual([words, 5, expect.stringMatching(named)]);
-        expect([words, project.storeBytes()]).toEqual([words, before]);
+        expect({ words, exit, err }).toEqual({ words, exit: 5, err: expect.stringMatching(named) });
+        expect({ words, storeBytes: project.storeBytes() }).toEqual({ words, storeBytes: before });
       }
       const restored = project.cairn("restore", "backup", "--store", "restored");
-      expect([restored.exit, restored.err]).toEqual([4, expect.stringMatching(/BeforeFirstRelease|BackupInvalid/)]);
+      expect({ exit: restored.exit, err: restored.err }).toEqual({
+        exit: 4,
+        err: expect.stringMatching(/BeforeFirstRelease|BackupInvalid/),
+      });
       // The version that wrote it finishes its runs, as if nothing had been asked.
       project.install(writer);
       await finish(runs);

@@ -116,7 +116,7 @@ describe("a store under load", () => {
     const before = service.effects().length;
     const beforeBackup = service.requests().map(({ key }) => key);
     const { exit, out } = await runCli(at.dir, "backup", file);
-    expect([exit, out]).toEqual([0, expect.stringContaining("checked")]);
+    expect({ exit, out }).toEqual({ exit: 0, out: expect.stringContaining("checked") });
     // The original went on meanwhile, and goes on.
     await expect.poll(() => service.effects().length, { interval: 10 }).toBeGreaterThan(before + RUNS / 5);
     expect(readdirSync(place)).toEqual(["store.backup"]);
@@ -125,10 +125,13 @@ describe("a store under load", () => {
 
     const dir = join(place, "restored");
     const restored = await runCli(dir, "restore", file);
-    expect([restored.exit, restored.err]).toEqual([0, ""]);
+    expect({ exit: restored.exit, err: restored.err }).toEqual({ exit: 0, err: "" });
     const there = harnessAt(dir, at);
     // It knows nothing of the processes of the original.
-    expect([supervisorOf(there.store), childrenOf(there.store).all()]).toEqual([null, []]);
+    expect({ supervisor: supervisorOf(there.store), children: childrenOf(there.store).all() }).toEqual({
+      supervisor: null,
+      children: [],
+    });
     const live = (await there.world.table.alive({ limit: 100, after: null, now: Date.now() })).rows;
     expect(live.every(({ pause, epoch }) => pause && epoch >= 1_000_000)).toBe(true);
     for (const { run } of live) expect((await runCli(dir, "resume", run)).exit).toBe(0);
@@ -204,7 +207,7 @@ describe("a backup", () => {
     const codes: unknown[] = [];
     for (const each of [damaged, cut, other, text, join(place, "missing")]) {
       const { exit, err } = await runCli(join(place, "restored"), "restore", each ?? "");
-      expect([exit, err]).toEqual([4, expect.stringContaining(String(each))]);
+      expect({ exit, err }).toEqual({ exit: 4, err: expect.stringContaining(String(each)) });
       codes.push(/error (\w+):/.exec(err)?.[1]);
     }
     expect(codes).toEqual(["BackupDamaged", "BackupDamaged", "BackupInvalid", "BackupDamaged", "BackupInvalid"]);
@@ -220,9 +223,15 @@ describe("a backup", () => {
     expect((await runCli(at.dir, "backup", file)).exit).toBe(0);
     const bytes = readFileSync(file);
     const again = await runCli(at.dir, "backup", file);
-    expect([again.exit, again.err]).toEqual([4, expect.stringContaining("error BackupExists")]);
+    expect({ exit: again.exit, err: again.err }).toEqual({
+      exit: 4,
+      err: expect.stringContaining("error BackupExists"),
+    });
     expect(readFileSync(file).equals(bytes)).toBe(true);
     const over = await runCli(at.dir, "restore", file);
-    expect([over.exit, over.err]).toEqual([4, expect.stringContaining("error RestoreRefused")]);
+    expect({ exit: over.exit, err: over.err }).toEqual({
+      exit: 4,
+      err: expect.stringContaining("error RestoreRefused"),
+    });
   });
 });

@@ -39,7 +39,9 @@ async function realServices() {
 test("fakes replace the tools of the whole family in all strategies, and nothing arrives", async () => {
   const { here, arrived, posted } = await realServices();
   const { exit, out } = await runCairn(here, [...TASK, "--gates", "approve"]);
-  assertSafety("nothing arrives that was not asked for", () => expect([arrived, posted()]).toEqual([[], 0]));
+  assertSafety("nothing arrives that was not asked for", () =>
+    expect({ arrived, posted: posted() }).toEqual({ arrived: [], posted: 0 }),
+  );
   expect(JSON.parse(out)).toMatchObject({
     ...{ ok: true, countedBy: "fakes", tools: { services: [], faked: TOOLS, real: [] } },
     strategies: [
@@ -56,7 +58,7 @@ test("callbacks of an AI SDK agent are called in no strategy", async () => {
   const words = ["chaos", `${AGENT}#teller`, "--tasks", "1", "--input", '{"invoice":"A-1"}', "--json"];
   const { exit, out } = await runCairn(here, words);
   assertSafety("nothing arrives that was not asked for", () => expect(arrived).toEqual([]));
-  expect([exit, JSON.parse(out)]).toMatchObject([0, { ok: true }]);
+  expect({ exit, out: JSON.parse(out) }).toMatchObject({ exit: 0, out: { ok: true } });
 });
 
 test.each<[says: string, words: readonly string[], code: string]>([
@@ -68,7 +70,9 @@ test.each<[says: string, words: readonly string[], code: string]>([
 ])("nothing arrives with %s", async (_, words, code) => {
   const { here, arrived, posted } = await realServices();
   const { exit, out } = await runCairn(here, [...TASK, "--strategies", "cairn", ...words]);
-  assertSafety("nothing arrives that was not asked for", () => expect([arrived, posted()]).toEqual([[], 0]));
+  assertSafety("nothing arrives that was not asked for", () =>
+    expect({ arrived, posted: posted() }).toEqual({ arrived: [], posted: 0 }),
+  );
   expect(JSON.parse(out)).toMatchObject({ error: { code } });
   expect(exit).toBe(2);
 });

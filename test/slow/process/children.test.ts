@@ -147,7 +147,7 @@ describe.concurrent("a boss with three workers", () => {
     expect(shown.out).toMatch(/waits for\n.*CHILD RUN.*\n.*worker .*c1/);
     writeFileSync(join(at.store, "open"), "");
     const { exit, err } = await waiting.ended;
-    expect([exit, err]).toEqual([0, expect.any(String)]);
+    expect({ exit, err }).toEqual({ exit: 0, err: expect.any(String) });
     const ended = await askCairnJson(at, ["show", String(boss?.["run"])]);
     expect(ended).toMatchObject({ status: "completed", takeovers: 1 });
     mustBeRight(ended);

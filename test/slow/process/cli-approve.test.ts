@@ -20,7 +20,10 @@ const START = ["start", "clerk", "--input", stepsInput("pay"), "--key", "k", "--
 async function gated({ onTestFinished }: TestContext): Promise<{ readonly at: CliFolder; readonly run: string }> {
   const at = createCliFolder({}, onTestFinished);
   const { exit, out } = await runCairn(at, START);
-  expect([exit, out]).toEqual([4, expect.stringMatching(/\? may pay \(c1\) run\? this tool always needs approval/)]);
+  expect({ exit, out }).toEqual({
+    exit: 4,
+    out: expect.stringMatching(/\? may pay \(c1\) run\? this tool always needs approval/),
+  });
   const run = /local-[a-z2-7]{26}/.exec(out)?.[0] ?? "";
   for (const way of ["approve", "deny"]) expect(out).toContain(`npx cairn ${way} ${run} c1 --store ${at.store}`);
   return { at, run };
@@ -41,12 +44,12 @@ describe.concurrent("a call that needs approval", () => {
     const said = ["approve", run, "--note", "it is cheap"];
     expect(await runCairnJson(at, said)).toMatchObject({ run, call: "c1", as: "approve", accepted: true });
     const again = await askCairn(at, ["deny", run]);
-    expect([again.exit, again.err]).toEqual([4, expect.stringContaining("error Duplicate:")]);
+    expect({ exit: again.exit, err: again.err }).toEqual({ exit: 4, err: expect.stringContaining("error Duplicate:") });
     expect((await askCairn(at, ["approvals"])).out).toContain(
       "no call waits for an approval, an answer or a reconciliation",
     );
     const { exit, out } = await runCairn(at, START);
-    expect([exit, out]).toEqual([0, expect.stringContaining("done: succeeded")]);
+    expect({ exit, out }).toEqual({ exit: 0, out: expect.stringContaining("done: succeeded") });
     expect(out).toMatch(/pay \(c1\) is approved by .*: it is cheap/);
   });
 
@@ -54,9 +57,12 @@ describe.concurrent("a call that needs approval", () => {
     const { at, run } = await gated(context);
     expect(await askCairnJson(at, ["deny", run, "c1"])).toMatchObject({ as: "deny", accepted: true });
     const { exit, out } = await runCairn(at, START);
-    expect([exit, out]).toEqual([0, expect.stringContaining("done: failed")]);
+    expect({ exit, out }).toEqual({ exit: 0, out: expect.stringContaining("done: failed") });
     const late = await askCairn(at, ["approve", run]);
-    expect([late.exit, late.err]).toEqual([4, expect.stringContaining("waits for no approval")]);
+    expect({ exit: late.exit, err: late.err }).toEqual({
+      exit: 4,
+      err: expect.stringContaining("waits for no approval"),
+    });
   });
 
   nightTest("runs with other arguments under another key, and those have to fit the tool", async (context) => {
@@ -76,10 +82,10 @@ describe.concurrent("a call that needs approval", () => {
       const { at, run } = await gated(context);
       const said = ["approve", run, "c1", "--args", '{"step":"seven"}'];
       const { exit, err } = await runCairn(at, said);
-      expect([exit, err]).toEqual([
-        2,
-        expect.stringMatching(/error ArgumentsInvalid: the arguments do not fit the tool of c1/),
-      ]);
+      expect({ exit, err }).toEqual({
+        exit: 2,
+        err: expect.stringMatching(/error ArgumentsInvalid: the arguments do not fit the tool of c1/),
+      });
       expect(err).toMatch(/why: step: Invalid input[^]*nothing was sent/);
       expect(err).toMatch(/next: npx cairn approve \S+ c1 --args JSON/);
       expect(await runCairnJson(at, said)).toMatchObject({ error: { code: "ArgumentsInvalid" } });
@@ -90,7 +96,10 @@ describe.concurrent("a call that needs approval", () => {
       expect(await runCairnJson(at, said)).toMatchObject({ accepted: true, stage: "waits" });
       renameSync(`${file}.away`, file);
       const again = await runCairn(at, START);
-      expect([again.exit, again.out]).toEqual([4, expect.stringMatching(/do not fit pay: step: Invalid input/)]);
+      expect({ exit: again.exit, out: again.out }).toEqual({
+        exit: 4,
+        out: expect.stringMatching(/do not fit pay: step: Invalid input/),
+      });
       expect(await askCairnJson(at, ["show", run])).toMatchObject({ gates: [{ call: "c1", args: { step: 1 } }] });
     },
   );
@@ -99,7 +108,10 @@ describe.concurrent("a call that needs approval", () => {
     const { at, run } = await gated(context);
     const gate = String(((await askCairnJson(at, ["show", run]))["gates"] as { gate: string }[])[0]?.gate);
     const said = await askCairn(at, ["approve", run]);
-    expect([said.exit, said.out]).toEqual([0, expect.stringContaining("the decision waits in the inbox")]);
+    expect({ exit: said.exit, out: said.out }).toEqual({
+      exit: 0,
+      out: expect.stringContaining("the decision waits in the inbox"),
+    });
     expect((await askCairn(at, ["cancel", run])).exit).toBe(0);
     const moot = await askCairnJson(at, ["approve", run]);
     expect(moot).toMatchObject({
@@ -115,10 +127,10 @@ describe.concurrent("a call that needs approval", () => {
       /✖ approve by .* about pay \(c1\) had no effect: the run is/,
     );
     const late = await askCairn(at, ["approve", run]);
-    expect([late.exit, late.err]).toEqual([
-      4,
-      expect.stringMatching(/why: it is cancelled; approve by .* had no effect/),
-    ]);
+    expect({ exit: late.exit, err: late.err }).toEqual({
+      exit: 4,
+      err: expect.stringMatching(/why: it is cancelled; approve by .* had no effect/),
+    });
   });
 
   it("refuses a decision about no open gate before any write", async (context) => {
@@ -129,10 +141,13 @@ describe.concurrent("a call that needs approval", () => {
       ["deny", run, "c1-aaaa"],
     ]) {
       const { exit, err } = await runCairn(at, words);
-      expect([exit, err]).toEqual([4, expect.stringMatching(/error Stale:[^]*the open gates are: c1 \(pay\)/)]);
+      expect({ exit, err }).toEqual({
+        exit: 4,
+        err: expect.stringMatching(/error Stale:[^]*the open gates are: c1 \(pay\)/),
+      });
     }
     const { exit, err } = await askCairn(at, ["approve", run, "--args", "{no json"]);
-    expect([exit, err]).toEqual([2, expect.stringContaining("--args")]);
+    expect({ exit, err }).toEqual({ exit: 2, err: expect.stringContaining("--args") });
     expect(await askCairnJson(at, ["show", run])).toMatchObject({ version, gates: [{ decided: false }] });
   });
 });

@@ -23,13 +23,16 @@ test("a run requests budget, is assigned to an operator, gets a grant, and ends"
   const config = `export const config = { agents: ["./clerk.ts"], prices: { ${prices} } };`;
   writeFileSync(file, readFileSync(file, "utf8").replace("price: { inUsd: 1, outUsd: 1 },", budget));
   const blind = await runCairn(at, START);
-  expect([blind.exit, blind.err]).toEqual([2, expect.stringContaining("a budget of money and no price")]);
+  expect({ exit: blind.exit, err: blind.err }).toEqual({
+    exit: 2,
+    err: expect.stringContaining("a budget of money and no price"),
+  });
   writeFileSync(join(at.dir, "cairn.config.ts"), config);
   const { exit, out } = await runCairn(at, START);
-  expect([exit, out]).toEqual([
-    4,
-    expect.stringMatching(/\? may the run spend more than its budget\? \$0.02 of \$0.02/),
-  ]);
+  expect({ exit, out }).toEqual({
+    exit: 4,
+    out: expect.stringMatching(/\? may the run spend more than its budget\? \$0.02 of \$0.02/),
+  });
   const run = /local-[a-z2-7]{26}/.exec(out)?.[0] ?? "";
   expect(out).toContain(`npx cairn approve ${run} budget --usd 0.02 --store ${at.store}`);
 
@@ -45,12 +48,18 @@ test("a run requests budget, is assigned to an operator, gets a grant, and ends"
     [["--wall", "2"], "not enough"],
   ] as const) {
     const refused = await askCairn(at, ["approve", run, ...words]);
-    expect([[2, 4].includes(refused.exit ?? 0), refused.err]).toEqual([true, expect.stringContaining(why)]);
+    expect({ isRefused: [2, 4].includes(refused.exit ?? 0), err: refused.err }).toEqual({
+      isRefused: true,
+      err: expect.stringContaining(why),
+    });
   }
   const said = ["approve", run, "--usd", "0.5", "--beats", "3", "--note", "it is nearly done"];
   expect(await runCairnJson(at, said)).toMatchObject({ call: "budget", more: { microUsd: 500_000, beats: 3 } });
   const after = await runCairn(at, START);
-  expect([after.exit, after.out]).toEqual([0, expect.stringContaining("done: succeeded, succeeded")]);
+  expect({ exit: after.exit, out: after.out }).toEqual({
+    exit: 0,
+    out: expect.stringContaining("done: succeeded, succeeded"),
+  });
   expect(after.out).toMatch(/budget is approved by .*, with \$0.50, 3 beats more: it is nearly done/);
   const shown = await askCairnJson(at, ["show", run]);
   expect(shown).toMatchObject({ granted: { microUsd: 500_000, beats: 3 }, assigned: { to: "bob" } });

@@ -242,7 +242,7 @@ describe.concurrent.each([
     const at = createCliFolder(before.env, onTestFinished);
     await before.given?.(at);
     const [human, program] = await Promise.all([typed(at, words), runCairn(at, [...words, "--json"])]);
-    expect([human.exit, human.out]).toEqual([exit, ""]);
+    expect({ exit: human.exit, out: human.out }).toEqual({ exit, out: "" });
     expect(human.err).toMatch(says);
     expect(human.err).toMatch(new RegExp(`^error ${code}: [^]+\nwhy: [^]+\nnext: .+\n$`, "m"));
     expect(/next: (.*)\n$/.exec(human.err)?.[1]).toMatch(next);
@@ -257,10 +257,10 @@ describe.concurrent("a store that cannot be written", () => {
   it("refuses a full disk", async ({ onTestFinished }) => {
     const at = createCliFolder({}, onTestFinished);
     const { exit, err } = await runCairn(at, start(stepsInput("note")), { limits: "ulimit -f 8" });
-    expect([exit, err]).toEqual([
-      5,
-      expect.stringMatching(/error StoreUnreachable: .* cannot be used\nwhy: the disk /),
-    ]);
+    expect({ exit, err }).toEqual({
+      exit: 5,
+      err: expect.stringMatching(/error StoreUnreachable: .* cannot be used\nwhy: the disk /),
+    });
   });
 
   it("refuses a directory that is read-only", async ({ onTestFinished }) => {
@@ -270,10 +270,10 @@ describe.concurrent("a store that cannot be written", () => {
     // Root may write anywhere.
     const who = process.getuid?.() === 0 ? { uid: 65_534 } : {};
     const { exit, err } = await runCairn(at, start(stepsInput("note")), who);
-    expect([exit, err]).toEqual([
-      5,
-      expect.stringMatching(/error StoreUnreachable: .* cannot be used\nwhy: it cannot be/),
-    ]);
+    expect({ exit, err }).toEqual({
+      exit: 5,
+      err: expect.stringMatching(/error StoreUnreachable: .* cannot be used\nwhy: it cannot be/),
+    });
   });
 });
 

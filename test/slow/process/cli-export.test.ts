@@ -23,7 +23,10 @@ it("exports a run, and replays it against its agent when only the file is left",
   rmSync(at.store, { recursive: true });
   const words = ["replay", `${id}.jsonl.gz`, "--against", "clerk"];
   const same = await runCairn(at, words);
-  expect([same.exit, same.out]).toEqual([0, expect.stringMatching(/\nevery request is the same\n$/)]);
+  expect({ exit: same.exit, out: same.out }).toEqual({
+    exit: 0,
+    out: expect.stringMatching(/\nevery request is the same\n$/),
+  });
   expect(same.out).toContain("done: succeeded, succeeded");
 
   const code = readFileSync(join(at.dir, "clerk.ts"), "utf8");

@@ -36,20 +36,20 @@ it("names the effects that a fork may repeat, forks once per key after --yes, an
   const version = String(await versionAfter(at, run, "c1"));
   const words = ["fork", run, "--at", version, "--key", "again"];
   const asked = await runCairn(at, words);
-  expect([asked.exit, asked.err]).toEqual([
-    2,
-    expect.stringMatching(
+  expect({ exit: asked.exit, err: asked.err }).toEqual({
+    exit: 2,
+    err: expect.stringMatching(
       /^error NotConfirmed: a fork of .+ at version \d+ does not share all effects with it\nwhy: .+mail \(c2\).*\nnext: .+ --yes$/m,
     ),
-  ]);
+  });
   expect((await askCairnJson(at, ["list"]))["run"]).toBe(run);
   const forked = await runCairnJson(at, [...words, "--yes"]);
   expect(forked).toMatchObject({ agent: "clerk", started: true, forkedFrom: { run, version: Number(version) } });
   const again = await runCairn(at, [...words, "--yes"]);
-  expect([again.exit, again.out]).toEqual([
-    0,
-    expect.stringContaining(`${String(forked["run"])} was already forked from ${run} at version ${version}`),
-  ]);
+  expect({ exit: again.exit, out: again.out }).toEqual({
+    exit: 0,
+    out: expect.stringContaining(`${String(forked["run"])} was already forked from ${run} at version ${version}`),
+  });
   const work = spawnCairn(at, ["work"]);
   await waitUntil(async () => {
     const shown = await askCairnJson(at, ["show", String(forked["run"])]);
@@ -65,22 +65,31 @@ it("forks without a question where both share all effects", async () => {
   const run = await completedRun(at);
   const newest = await versionAfter(at, run, "c2");
   const forked = await runCairn(at, ["fork", run, "--at", String(newest)]);
-  expect([forked.exit, forked.out]).toEqual([0, expect.stringContaining(`is forked from ${run} at version ${newest}`)]);
+  expect({ exit: forked.exit, out: forked.out }).toEqual({
+    exit: 0,
+    out: expect.stringContaining(`is forked from ${run} at version ${newest}`),
+  });
 });
 
 it("refuses a version that the run does not have, an input that does not fit, and an unknown run", async () => {
   const at = createCliFolder(LONG_TIMEOUTS);
   const run = await completedRun(at);
   const missing = await runCairn(at, ["fork", run, "--at", "999"]);
-  expect([missing.exit, missing.err]).toEqual([
-    3,
-    expect.stringMatching(
+  expect({ exit: missing.exit, err: missing.err }).toEqual({
+    exit: 3,
+    err: expect.stringMatching(
       /^error VersionUnknown: run .+ is not forked at version 999\nwhy: its newest version is \d+; forkable: /m,
     ),
-  ]);
+  });
   const version = String(await versionAfter(at, run, "c2"));
   const misfit = await runCairn(at, ["fork", run, "--at", version, "--input", '{"steps":1}']);
-  expect([misfit.exit, misfit.err]).toEqual([2, expect.stringMatching(/^error InputInvalid: .+\nwhy: .+steps/ms)]);
+  expect({ exit: misfit.exit, err: misfit.err }).toEqual({
+    exit: 2,
+    err: expect.stringMatching(/^error InputInvalid: .+\nwhy: .+steps/ms),
+  });
   const unknown = await runCairn(at, ["fork", "local-nothing", "--at", "1"]);
-  expect([unknown.exit, unknown.err]).toEqual([3, expect.stringContaining("error RunUnknown:")]);
+  expect({ exit: unknown.exit, err: unknown.err }).toEqual({
+    exit: 3,
+    err: expect.stringContaining("error RunUnknown:"),
+  });
 });

@@ -93,7 +93,10 @@ describe.concurrent("a run that waits for approval", () => {
     expect(told).toMatch(/pay \(c1\) is denied by expiry: no decision before the gate expired/);
     expect(told).toContain("done: failed");
     const late = await askCairn(at, ["approve", run]);
-    expect([late.exit, late.err]).toEqual([4, expect.stringContaining("waits for no approval")]);
+    expect({ exit: late.exit, err: late.err }).toEqual({
+      exit: 4,
+      err: expect.stringContaining("waits for no approval"),
+    });
   });
 
   it("at two gates at once asks which one is meant, and each call runs as decided", async (context) => {
@@ -102,11 +105,17 @@ describe.concurrent("a run that waits for approval", () => {
     expect(open).toMatchObject([{ call: "c1" }, { call: "c2" }]);
     expect(new Set(open.map(({ argsHash }) => argsHash)).size).toBe(2);
     const unnamed = await askCairn(at, ["approve", run]);
-    expect([unnamed.exit !== 0, unnamed.err]).toEqual([true, expect.stringMatching(/c1[^]*c2/)]);
+    expect({ isRefused: unnamed.exit !== 0, err: unnamed.err }).toEqual({
+      isRefused: true,
+      err: expect.stringMatching(/c1[^]*c2/),
+    });
     expect(await askCairnJson(at, ["deny", run, "c2", "--note", "once is enough"])).toMatchObject({ call: "c2" });
     expect(await askCairnJson(at, ["approve", run, "c1"])).toMatchObject({ call: "c1", as: "approve" });
     const { exit, out } = await runCairn(at, START);
-    expect([exit, out]).toEqual([0, expect.stringMatching(/done: (succeeded, failed|failed, succeeded)/)]);
+    expect({ exit, out }).toEqual({
+      exit: 0,
+      out: expect.stringMatching(/done: (succeeded, failed|failed, succeeded)/),
+    });
     expect(parseJsonLines((await askCairn(at, ["ledger", run, "--json"])).out)).toMatchObject([
       { call: "c1", status: "succeeded" },
       { call: "c2", status: "failed" },

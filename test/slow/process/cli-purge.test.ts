@@ -40,13 +40,16 @@ it("removes an ended run at once without a supervisor, and says what was removed
   expect(traces(at, run)).toBeGreaterThan(3);
   const before = traces(at, other);
   const { exit, out } = await askCairn(at, ["purge", run.slice(0, 14), "--yes"]);
-  expect([exit, out]).toEqual([
-    0,
-    expect.stringMatching(new RegExp(`^removed ${run} {2}clerk: completed .*checkpoint`)),
-  ]);
+  expect({ exit, out }).toEqual({
+    exit: 0,
+    out: expect.stringMatching(new RegExp(`^removed ${run} {2}clerk: completed .*checkpoint`)),
+  });
   expect([traces(at, run), traces(at, other)]).toEqual([0, before]);
   const again = await askCairn(at, ["purge", run, "--yes"]);
-  expect([again.exit, again.err]).toEqual([3, expect.stringMatching(/error RunUnknown.*\n.*\nnext: npx cairn list/)]);
+  expect({ exit: again.exit, err: again.err }).toEqual({
+    exit: 3,
+    err: expect.stringMatching(/error RunUnknown.*\n.*\nnext: npx cairn list/),
+  });
 });
 
 const START = ["start", "clerk", "--input", stepsInput("note"), "--key", "k"];
@@ -57,7 +60,7 @@ it("keeps the key of the run: a start under it gets the end of the run, and star
   const { out } = await askCairn(at, ["purge", run, "--yes"]);
   expect(out).toContain(`its idempotency key stays reserved; to free it: npx cairn purge ${run} --forget-key`);
   const again = await runCairn(at, START);
-  expect([again.exit, again.out]).toEqual([4, ""]);
+  expect({ exit: again.exit, out: again.out }).toEqual({ exit: 4, out: "" });
   expect(again.err).toMatch(
     /error Ended: this key was used before: its run \S+ completed .*, and the data of that run is removed/,
   );
@@ -92,12 +95,12 @@ it("frees the key on request, with the run or long after it", async () => {
   expect(await ended(at)).toMatchObject({ run, status: "completed" });
   expect((await askCairn(at, ["purge", run, "--yes"])).exit).toBe(0);
   const late = await askCairn(at, ["purge", run, "--forget-key"]);
-  expect([late.exit, late.out]).toEqual([
-    0,
-    expect.stringMatching(
+  expect({ exit: late.exit, out: late.out }).toEqual({
+    exit: 0,
+    out: expect.stringMatching(
       /^freed the idempotency key of \S+ {2}clerk: completed .*, its data was removed before\nits idempotency key is free/,
     ),
-  ]);
+  });
   expect((await askCairn(at, ["purge", run, "--forget-key"])).exit).toBe(3);
   expect(await ended(at)).toMatchObject({ run, status: "completed" });
 });
@@ -116,7 +119,7 @@ it("removes nothing without confirmation when there is no terminal, and says wha
   const run = String((await ended(at))["run"]);
   const before = traces(at, run);
   const unasked = await runCairn(at, ["purge", run], { stdin: "yes\n" });
-  expect([unasked.exit, unasked.out]).toEqual([2, ""]);
+  expect({ exit: unasked.exit, out: unasked.out }).toEqual({ exit: 2, out: "" });
   expect(unasked.err).toMatch(/error NotConfirmed: .*\nwhy: there is no terminal .*\nnext: npx cairn purge .* --yes/);
   expect(traces(at, run)).toBe(before);
 });
@@ -126,11 +129,17 @@ it("refuses a live run, and says what to type", async () => {
   const run = await startQueuedRun(at, "note");
   const before = traces(at, run);
   const live = await askCairn(at, ["purge", run]);
-  expect([live.exit, live.err]).toEqual([4, expect.stringContaining(`next: npx cairn cancel ${run}`)]);
+  expect({ exit: live.exit, err: live.err }).toEqual({
+    exit: 4,
+    err: expect.stringContaining(`next: npx cairn cancel ${run}`),
+  });
   expect(live.err).toMatch(/error NotEnded: .*has not ended, it is queued/);
   expect((await askCairn(at, ["cancel", run])).exit).toBe(0);
   const asked = await askCairn(at, ["purge", run]);
-  expect([asked.exit, asked.err]).toEqual([4, expect.stringContaining("next: npx cairn work")]);
+  expect({ exit: asked.exit, err: asked.err }).toEqual({
+    exit: 4,
+    err: expect.stringContaining("next: npx cairn work"),
+  });
   expect(traces(at, run)).toBe(before);
 });
 
@@ -155,13 +164,13 @@ nightTest(
     });
     expect(Number(keptUntil)).toBeGreaterThan(Date.now() + 6 * 24 * 3_600_000);
     const early = await askCairn(at, ["purge", run, "--yes"]);
-    expect([early.exit, early.err]).toEqual([
-      4,
-      expect.stringContaining(`next: npx cairn purge ${run} --keep-archive --yes`),
-    ]);
+    expect({ exit: early.exit, err: early.err }).toEqual({
+      exit: 4,
+      err: expect.stringContaining(`next: npx cairn purge ${run} --keep-archive --yes`),
+    });
     expect(early.err).toMatch(/error TooEarly: the archive of run .* cannot be removed yet/);
     const { exit, out } = await askCairn(at, ["purge", run, "--keep-archive", "--yes"]);
-    expect([exit, out]).toEqual([0, expect.stringContaining("; its archive is kept, if it has one\n")]);
+    expect({ exit, out }).toEqual({ exit: 0, out: expect.stringContaining("; its archive is kept, if it has one\n") });
     const store = openStore({ dir: at.store, create: false });
     const keys = store.rows.prepare("SELECT key FROM objects").all();
     store.close();
@@ -182,5 +191,5 @@ it("removes the archive with its run as soon as no process can store it any more
   }));
   store.close();
   const { exit } = await askCairn(at, ["purge", run, "--yes"]);
-  expect([exit, traces(at, run)]).toEqual([0, 0]);
+  expect({ exit, traces: traces(at, run) }).toEqual({ exit: 0, traces: 0 });
 });

@@ -62,13 +62,16 @@ describe.concurrent("a call with an unknown outcome", () => {
     const said = ["reconcile", run, "c1", "--as", "succeeded", "--result", '"sent"', "--note", "seen in the log"];
     expect(await runCairnJson(at, said)).toMatchObject({ run, call: "c1", as: "succeeded", accepted: true });
     const again = await askCairn(at, ["reconcile", run, "c1", "--as", "succeeded"]);
-    expect([again.exit, again.err]).toEqual([4, expect.stringContaining("error Duplicate:")]);
+    expect({ exit: again.exit, err: again.err }).toEqual({ exit: 4, err: expect.stringContaining("error Duplicate:") });
     const { exit, out } = await runCairn(at, CONTINUE);
-    expect([exit, out]).toEqual([0, expect.stringContaining("done: succeeded")]);
+    expect({ exit, out }).toEqual({ exit: 0, out: expect.stringContaining("done: succeeded") });
     expect(out).toContain("seen in the log");
     expect(countMails(at)).toBe(1);
     const stale = await askCairn(at, ["reconcile", run, "c1", "--as", "retry"]);
-    expect([stale.exit, stale.err]).toEqual([4, expect.stringMatching(/error Stale:[^]*says: succeeded/)]);
+    expect({ exit: stale.exit, err: stale.err }).toEqual({
+      exit: 4,
+      err: expect.stringMatching(/error Stale:[^]*says: succeeded/),
+    });
   });
 
   it("does not fail before the outcome can be known", async (context) => {
@@ -76,7 +79,7 @@ describe.concurrent("a call with an unknown outcome", () => {
     const { at, run } = await blocked(context, 3_600_000);
     const words = ["reconcile", run.slice(6, 14), "c1", "--as", "failed"];
     const early = await runCairn(at, words);
-    expect([early.exit, early.err]).toEqual([4, expect.stringContaining("error TooEarly:")]);
+    expect({ exit: early.exit, err: early.err }).toEqual({ exit: 4, err: expect.stringContaining("error TooEarly:") });
     expect(early.err).toContain(`next: npx cairn show ${run} --store ${at.store}`);
     expect(countMails(at)).toBe(1);
   });
@@ -85,7 +88,7 @@ describe.concurrent("a call with an unknown outcome", () => {
     const { at, run } = await blocked(context);
     await answer(at, ["reconcile", run, "c1", "--as", "failed"]);
     const { exit, out } = await runCairn(at, CONTINUE);
-    expect([exit, out]).toEqual([0, expect.stringContaining("done: failed")]);
+    expect({ exit, out }).toEqual({ exit: 0, out: expect.stringContaining("done: failed") });
     expect(countMails(at)).toBe(1);
   });
 
@@ -93,7 +96,7 @@ describe.concurrent("a call with an unknown outcome", () => {
     const { at, run } = await blocked(context);
     await answer(at, ["reconcile", run, "c1", "--as", "retry"]);
     const { exit, out } = await runCairn(at, CONTINUE);
-    expect([exit, out]).toEqual([0, expect.stringContaining("done: succeeded")]);
+    expect({ exit, out }).toEqual({ exit: 0, out: expect.stringContaining("done: succeeded") });
     expect(countMails(at)).toBe(2);
     const { out: ledger } = await askCairn(at, ["ledger", run]);
     expect(ledger).toMatch(/c1 +mail +unsafe +succeeded +2 .* letter-1 +mail-c1-/);

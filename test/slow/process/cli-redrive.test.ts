@@ -16,18 +16,24 @@ it("redrives a run that failed because of infrastructure, and records the operat
   const at = createCliFolder(LONG_TIMEOUTS);
   writeFileSync(join(at.dir, "away.ts"), AWAY);
   const failed = await runCairn(at, ["start", "./away.ts", "--input", "{}", "--key", "k", "--wait"]);
-  expect([failed.exit, failed.out]).toEqual([1, expect.stringContaining("■ failed, ModelUnavailable")]);
+  expect({ exit: failed.exit, out: failed.out }).toEqual({
+    exit: 1,
+    out: expect.stringContaining("■ failed, ModelUnavailable"),
+  });
   const { run: id } = await runCairnJson(at, ["start", "./away.ts", "--input", "{}", "--key", "k"]);
   const run = String(id);
   expect((await askCairn(at, ["show", run])).out).toContain(`npx cairn redrive ${run}`);
   writeFileSync(join(at.store, "back"), "");
   const words = ["redrive", run, "--by", "ada", "--why", "it is back"];
   const redriven = await runCairn(at, words);
-  expect([redriven.exit, redriven.out]).toEqual([0, expect.stringContaining("continues from its last checkpoint")]);
+  expect({ exit: redriven.exit, out: redriven.out }).toEqual({
+    exit: 0,
+    out: expect.stringContaining("continues from its last checkpoint"),
+  });
   const late = await runCairn(at, words);
-  expect([late.exit, late.err]).toEqual([4, expect.stringContaining("error Late")]);
+  expect({ exit: late.exit, err: late.err }).toEqual({ exit: 4, err: expect.stringContaining("error Late") });
   const again = await runCairn(at, ["start", "./away.ts", "--input", "{}", "--key", "k", "--wait"]);
-  expect([again.exit, again.out]).toEqual([0, expect.stringContaining("here")]);
+  expect({ exit: again.exit, out: again.out }).toEqual({ exit: 0, out: expect.stringContaining("here") });
   expect((await askCairn(at, ["timeline", run])).out).toContain("↻ redriven by ada after ModelUnavailable: it is back");
 });
 
@@ -35,10 +41,12 @@ it("refuses a run that failed by itself, and a missing one", async () => {
   const at = createCliFolder(LONG_TIMEOUTS);
   const { run } = await runCairnJson(at, ["start", "clerk", "--input", stepsInput("despair"), "--wait"]);
   const refused = await runCairn(at, ["redrive", String(run), "--json"]);
-  expect([refused.exit, JSON.parse(refused.out)]).toEqual([
-    4,
-    { error: expect.objectContaining({ code: "NotInfrastructure", why: expect.stringContaining("ModelUnavailable") }) },
-  ]);
+  expect({ exit: refused.exit, out: JSON.parse(refused.out) }).toEqual({
+    exit: 4,
+    out: {
+      error: expect.objectContaining({ code: "NotInfrastructure", why: expect.stringContaining("ModelUnavailable") }),
+    },
+  });
   const nobody = await runCairn(at, ["redrive", "nobody"]);
-  expect([nobody.exit, nobody.err]).toEqual([3, expect.stringContaining("error RunUnknown")]);
+  expect({ exit: nobody.exit, err: nobody.err }).toEqual({ exit: 3, err: expect.stringContaining("error RunUnknown") });
 });

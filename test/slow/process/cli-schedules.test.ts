@@ -85,7 +85,7 @@ it("drives runs without the schedules of a file that cannot be loaded, and says 
   writeFileSync(join(at.dir, "broken.ts"), 'throw new Error("not today");\n');
   writeFileSync(join(at.dir, "cairn.config.ts"), 'export const config = { agents: ["./broken.ts", "./clerk.ts"] };\n');
   const looked = await runCairn(at, ["schedules"]);
-  expect([looked.exit, looked.err]).toEqual([0, expect.stringContaining("not today")]);
+  expect({ exit: looked.exit, err: looked.err }).toEqual({ exit: 0, err: expect.stringContaining("not today") });
   const work = spawnCairn(at, ["work"]);
   await waitForOutput(work, /schedule of clerk: rate\(30 days\) UTC, next 20\d\d-.* \(in \d+d\)/);
   await waitForOutput(work, /do not fire: .*not today/);

@@ -32,7 +32,10 @@ async function atGate(...steps: readonly string[]) {
 it("pauses after the present beat, accepts messages meanwhile, and continues after the resume", async () => {
   const { at, run, open, reaches } = await atGate("gate", "note");
   const paused = await askCairn(at, ["pause", run]);
-  expect([paused.exit, paused.out]).toEqual([0, expect.stringContaining("will pause after the current beat")]);
+  expect({ exit: paused.exit, out: paused.out }).toEqual({
+    exit: 0,
+    out: expect.stringContaining("will pause after the current beat"),
+  });
   open();
   await reaches("paused");
   const shown = await askCairn(at, ["show", run]);
@@ -44,7 +47,10 @@ it("pauses after the present beat, accepts messages meanwhile, and continues aft
   ]);
   expect(parseJsonLines((await runCairn(at, words)).out.replaceAll("\n", ""))).toMatchObject([{ delivered: false }]);
   const other = await askCairn(at, ["send", run, "another word", "--key", "w1"]);
-  expect([other.exit, other.err]).toEqual([4, expect.stringContaining("error MessageConflict")]);
+  expect({ exit: other.exit, err: other.err }).toEqual({
+    exit: 4,
+    err: expect.stringContaining("error MessageConflict"),
+  });
   expect(await askCairnJson(at, ["show", run])).toMatchObject({ status: "paused", beats: 1 });
   expect((await askCairn(at, ["resume", run])).exit).toBe(0);
   await reaches("completed");
@@ -52,9 +58,9 @@ it("pauses after the present beat, accepts messages meanwhile, and continues aft
   expect(out.match(/says: a word from outside/g)).toHaveLength(1);
   expect(out).toMatch(/paused[^]*resumed[^]*■ completed/);
   const empty = await askCairn(at, ["send", run, " "]);
-  expect([empty.exit, empty.err]).toEqual([2, expect.stringContaining("it has no text")]);
+  expect({ exit: empty.exit, err: empty.err }).toEqual({ exit: 2, err: expect.stringContaining("it has no text") });
   const late = await askCairn(at, ["send", run, "too late"]);
-  expect([late.exit, late.err]).toEqual([4, expect.stringContaining("error Late")]);
+  expect({ exit: late.exit, err: late.err }).toEqual({ exit: 4, err: expect.stringContaining("error Late") });
 });
 
 it("cancels: nothing new is started, and the run shows that", async () => {
@@ -66,17 +72,17 @@ it("cancels: nothing new is started, and the run shows that", async () => {
     "gate",
   ]);
   const again = await askCairn(at, ["cancel", run]);
-  expect([again.exit, again.err]).toEqual([4, expect.stringContaining("error Late")]);
+  expect({ exit: again.exit, err: again.err }).toEqual({ exit: 4, err: expect.stringContaining("error Late") });
   const waited = await runCairn(at, ["watch", run]);
-  expect([waited.exit, waited.out]).toEqual([1, expect.stringContaining("■ cancelled")]);
+  expect({ exit: waited.exit, out: waited.out }).toEqual({ exit: 1, out: expect.stringContaining("■ cancelled") });
 });
 
 it("refuses too many messages, and a missing run", async () => {
   const at = createCliFolder(LONG_TIMEOUTS);
   const { run } = await runCairnJson(at, ["start", "clerk", "--input", stepsInput("note")]);
   const long = await askCairn(at, ["send", String(run), "x".repeat(70_000)]);
-  expect([long.exit, long.err]).toEqual([2, expect.stringContaining("error TooLarge")]);
+  expect({ exit: long.exit, err: long.err }).toEqual({ exit: 2, err: expect.stringContaining("error TooLarge") });
   const nobody = await askCairn(at, ["pause", "nobody"]);
-  expect([nobody.exit, nobody.err]).toEqual([3, expect.stringContaining("error RunUnknown")]);
+  expect({ exit: nobody.exit, err: nobody.err }).toEqual({ exit: 3, err: expect.stringContaining("error RunUnknown") });
   expect(await askCairnJson(at, ["show", String(run)])).toMatchObject({ status: "queued" });
 });

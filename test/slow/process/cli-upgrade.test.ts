@@ -60,7 +60,10 @@ it("a run follows its agent: the next supervisor has the new file, and the first
   deploy(at, SECOND);
   expect((await askCairn(at, ["approve", run])).exit).toBe(0);
   const refused = await askCairn(at, ["resume", run, "--upgrade"]);
-  expect([refused.exit, refused.err]).toEqual([4, expect.stringContaining("waits for no upgrade")]);
+  expect({ exit: refused.exit, err: refused.err }).toEqual({
+    exit: 4,
+    err: expect.stringContaining("waits for no upgrade"),
+  });
   spawnCairn(at, ["work"]);
   await reaches(at, run, "completed");
   const changed = (await kinds(at, run)).filter(({ kind }) => kind === "AgentChanged");
@@ -84,7 +87,10 @@ it("a pinned run waits until an operator accepts the version, calls nothing mean
   );
   expect((await askCairn(at, ["show", run])).out).toContain(`npx cairn resume ${run} --upgrade`);
   const watched = await runCairn(at, ["watch", run]);
-  expect([watched.exit, watched.out]).toEqual([4, expect.stringContaining("waits for an upgrade")]);
+  expect({ exit: watched.exit, out: watched.out }).toEqual({
+    exit: 4,
+    out: expect.stringContaining("waits for an upgrade"),
+  });
   const accepted = await askCairnJson(at, ["resume", run, "--upgrade"]);
   expect(accepted).toMatchObject({ run, upgrade: { from: "1", to: "2" }, accepted: true });
   await reaches(at, run, "completed");

@@ -49,7 +49,10 @@ it("reports whether everything is as it was written, and exits with 1 when it is
   expect(whole.out).toMatch(/\nverified: .*\n$/);
   expect(counted.exit).toBe(0);
   expect(JSON.parse(counted.out)).toMatchObject({ run, agent: "clerk", snapshots: 2, sealed: 0, findings: [] });
-  expect([unknown.exit, unknown.err]).toEqual([3, expect.stringContaining("error RunUnknown")]);
+  expect({ exit: unknown.exit, err: unknown.err }).toEqual({
+    exit: 3,
+    err: expect.stringContaining("error RunUnknown"),
+  });
 
   const key = loseSnapshot(at);
   const [damaged, told] = await Promise.all([askCairn(at, ["verify", run]), askCairn(at, ["verify", run, "--json"])]);
@@ -102,7 +105,7 @@ it("waits for a run whose older history is damaged, reports that once, and exits
     runCairn(at, [...words(...done), "--wait", "--json"]),
     runCairn(at, ["watch", (JSON.parse((await askCairn(at, ["list", "--json"])).out) as { run: string }).run]),
   ]);
-  expect([said.exit, told.exit, watched.exit]).toEqual([0, 0, 0]);
+  expect({ said: said.exit, told: told.exit, watched: watched.exit }).toEqual({ said: 0, told: 0, watched: 0 });
   expect(JSON.parse(told.out)).toMatchObject({ status: "completed" });
   for (const { err } of [said, told, watched]) {
     const lines = err.split("\n").filter((line) => line.includes("older history"));
@@ -117,5 +120,5 @@ it("waits for a run whose older history is damaged, reports that once, and exits
   await endAfterApproval(other, words(...hopeless));
   loseSnapshot(other, 1);
   const again = await runCairn(other, [...words(...hopeless), "--wait"]);
-  expect([again.exit, again.err]).toEqual([1, expect.stringContaining("older history")]);
+  expect({ exit: again.exit, err: again.err }).toEqual({ exit: 1, err: expect.stringContaining("older history") });
 });

@@ -130,7 +130,7 @@ test(
       const now = await idleIn(folder, bosses);
       for (const subject of SUBJECTS) {
         const expected = QUESTIONS.includes(subject) ? "blocked" : "completed";
-        expect([subject, now.statuses.get(bossOf(subject))]).toEqual([subject, expected]);
+        expect({ subject, status: now.statuses.get(bossOf(subject)) }).toEqual({ subject, status: expected });
       }
       return now;
     }, LIMITS.sceneMs);
@@ -165,7 +165,7 @@ test(
     const reconciled = async (subject: string, ...words: readonly string[]): Promise<void> => {
       await waitUntil(async () => {
         const { exit, err } = await askCairn(folder, ["reconcile", bossOf(subject), "c1", ...words]);
-        expect([exit, err]).toEqual([0, expect.any(String)]);
+        expect({ exit, err }).toEqual({ exit: 0, err: expect.any(String) });
       });
     };
     await reconciled("unsafe after boss", "--as", "succeeded", "--result", '{"memo":"paid"}');
@@ -184,8 +184,11 @@ test(
     expect((await askCairn(folder, ["approvals"])).out).toContain("no call waits for");
     for (const subject of SUBJECTS) {
       const shown = await askCairnJson(folder, ["show", bossOf(subject)]);
-      expect([subject, shown["result"]]).toEqual([subject, ["succeeded"]]);
-      expect([subject, (await askCairnJson(folder, ["verify", bossOf(subject)]))["findings"]]).toEqual([subject, []]);
+      expect({ subject, result: shown["result"] }).toEqual({ subject, result: ["succeeded"] });
+      expect({ subject, findings: (await askCairnJson(folder, ["verify", bossOf(subject)]))["findings"] }).toEqual({
+        subject,
+        findings: [],
+      });
     }
   },
 );

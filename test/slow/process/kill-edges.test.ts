@@ -187,7 +187,11 @@ test(
     for (const run of runs) expect((await show(harness.world, run))?.result).toEqual(result);
     const { airline, hotel, card } = countsOf(join(harness.dir, "services"));
     assertSafety("each trip is booked once", () =>
-      expect([airline.bookings, hotel.bookings, card.bookings]).toEqual([runs.length, runs.length, runs.length]),
+      expect({ airline: airline.bookings, hotel: hotel.bookings, card: card.bookings }).toEqual({
+        airline: runs.length,
+        hotel: runs.length,
+        card: runs.length,
+      }),
     );
   },
 );

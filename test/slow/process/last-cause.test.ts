@@ -38,7 +38,7 @@ it.each(sampled([EXITS], CAUSES))(
       "--wait",
     ]);
     const message = expect.stringContaining(`2 processes died one after the other while they held this run`) as string;
-    expect([status, failure]).toMatchObject(["failed", { code: "CrashLoop", message }]);
+    expect({ status, failure }).toMatchObject({ status: "failed", failure: { code: "CrashLoop", message } });
     expect(failure).toMatchObject({ message: expect.stringContaining(`the last one ended with: ${cause}`) });
   },
 );

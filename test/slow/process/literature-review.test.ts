@@ -127,7 +127,7 @@ test(
     requireEvent("a kill met a beat at work", (shown?.takeovers ?? 0) > 0);
     expect(shown?.result).toEqual(calm.result);
     const [review, ...more] = reviewsIn(library);
-    expect([review?.body, more]).toEqual([calm.body, []]);
+    expect({ body: review?.body, more }).toEqual({ body: calm.body, more: [] });
 
     expectChargedOnce(library);
     const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
@@ -167,7 +167,7 @@ function expectExactBudget(events: readonly Event[], usd: number): void {
   for (const { debit, for: what } of ofModel) {
     const { tokensIn = 0, tokensOut = 0, microUsd } = debit;
     const itsPrice = what.includes("researcher-summaries") ? PRICES.summaries : PRICES.working;
-    expect([what, microUsd]).toEqual([what, microUsdOf(itsPrice, { tokensIn, tokensOut })]);
+    expect({ what, microUsd }).toEqual({ what, microUsd: microUsdOf(itsPrice, { tokensIn, tokensOut }) });
     // One debit may stand for several calls that were lost, each with the estimated length of a reply.
     const requests = what.startsWith("lost") ? (tokensOut / LOST_REPLY_TOKENS) * ESTIMATE_SHARE : 1;
     expect(tokensIn).toBeLessThanOrEqual(requests * (agent.contextTokensMax ?? 0));

@@ -17,7 +17,7 @@ test(
       encoding: "utf8",
       timeout: LIMITS.sceneMs,
     });
-    expect([status, stderr]).toEqual([0, expect.not.stringContaining("local-")]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: expect.not.stringContaining("local-") });
     expect(stdout).toContain("10 readers, of which 2 were cut off and came back");
     expect(stdout).toContain("Lost, doubled or unanswered: 0.");
   },

@@ -216,7 +216,7 @@ test.each(Object.keys(RECOVERIES))(
       const where = `killed ${textOf(point)}`;
       const outcome = await outcomeOf(harness.world, run);
       expect(plain({ where, ...outcome })).toBe(plain({ where, ...calm.outcome }));
-      expect([where, (await verify(harness.world, { run }))?.findings]).toEqual([where, []]);
+      expect({ where, findings: (await verify(harness.world, { run }))?.findings }).toEqual({ where, findings: [] });
     }
     const effects = (await chaos.effects?.(harness.dir)) ?? [];
     const families = await Promise.all([...pointOf.keys()].map((run) => familyOf(harness.world, run)));

@@ -46,23 +46,38 @@ it("starts, follows, lists and steers runs of the token's tenant, and refuses by
     ...{ run, started: false },
   });
   const watched = await type(all, "watch", run);
-  expect([watched.exit, parseJsonLines(watched.out).at(-1)]).toMatchObject([0, { kind: "RunEnded" }]);
+  expect({ exit: watched.exit, last: parseJsonLines(watched.out).at(-1) }).toMatchObject({
+    exit: 0,
+    last: { kind: "RunEnded" },
+  });
   expect(documentOf(await type(all, "show", run))).toMatchObject({ run, status: "completed" });
   expect(parseJsonLines((await type(all, "timeline", run)).out)).toEqual(parseJsonLines(watched.out));
   expect(parseJsonLines((await type(all, "ledger", run)).out)).toMatchObject([{ tool: "mail", status: "succeeded" }]);
   expect(parseJsonLines((await type(all, "list")).out)).toMatchObject([{ run }]);
   const late = await type(all, "send", run, "hello");
-  expect([late.exit, documentOf(late)["error"]]).toMatchObject([4, { code: "Late" }]);
+  expect({ exit: late.exit, error: documentOf(late)["error"] }).toMatchObject({ exit: 4, error: { code: "Late" } });
   expect(parseJsonLines((await type(all, "audit-log", run)).out).length).toBeGreaterThan(0);
 
   const stranger = await type(other, "show", run);
-  expect([stranger.exit, documentOf(stranger)["error"]]).toMatchObject([3, { code: "RunUnknown" }]);
+  expect({ exit: stranger.exit, error: documentOf(stranger)["error"] }).toMatchObject({
+    exit: 3,
+    error: { code: "RunUnknown" },
+  });
   const scopeless = await type(other, "pause", run);
-  expect([scopeless.exit, documentOf(scopeless)["error"]]).toMatchObject([4, { code: "ScopeMissing" }]);
+  expect({ exit: scopeless.exit, error: documentOf(scopeless)["error"] }).toMatchObject({
+    exit: 4,
+    error: { code: "ScopeMissing" },
+  });
   const anonymous = await type("", "list");
-  expect([anonymous.exit, documentOf(anonymous)["error"]]).toMatchObject([4, { code: "Unauthenticated" }]);
+  expect({ exit: anonymous.exit, error: documentOf(anonymous)["error"] }).toMatchObject({
+    exit: 4,
+    error: { code: "Unauthenticated" },
+  });
   const local = await type(all, "token", "list");
-  expect([local.exit, documentOf(local)["error"]]).toMatchObject([2, { code: "NoRoute" }]);
+  expect({ exit: local.exit, error: documentOf(local)["error"] }).toMatchObject({
+    exit: 2,
+    error: { code: "NoRoute" },
+  });
   const both = await type(all, "list", "--store", at.store);
-  expect([both.exit, documentOf(both)["error"]]).toMatchObject([2, { code: "Usage" }]);
+  expect({ exit: both.exit, error: documentOf(both)["error"] }).toMatchObject({ exit: 2, error: { code: "Usage" } });
 });

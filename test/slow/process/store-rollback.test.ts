@@ -88,10 +88,13 @@ describe("a store between two processes", () => {
     const dir = await killedAfter(20);
     rmSync(fileIn(dir, "-wal"));
     const refused = await runCli(dir, "send", "local-", "hello");
-    expect([refused.exit, refused.err]).toEqual([5, expect.stringContaining("error StoreRolledBack")]);
+    expect({ exit: refused.exit, err: refused.err }).toEqual({
+      exit: 5,
+      err: expect.stringContaining("error StoreRolledBack"),
+    });
     expect(refused.err).toContain(`delete ${dir}/cairn.mark`);
     const { exit, err } = await runCli(dir, "list");
-    expect([exit, err]).toEqual([0, expect.stringContaining("warning: ")]);
+    expect({ exit, err }).toEqual({ exit: 0, err: expect.stringContaining("warning: ") });
     expect((await runCli(dir, "doctor")).out).toMatch(/it lacks the last \d+ commits that were acknowledged/);
   });
 });

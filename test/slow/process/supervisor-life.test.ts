@@ -50,9 +50,9 @@ describe("supervisors", () => {
     of.go();
     of.supervise();
     await of.ended("held-a");
-    expect(of.noted("held-a").map(({ epoch, retry }) => [epoch, retry])).toEqual([
-      [0, 0],
-      [0, RETRY_GROUP],
+    expect(of.noted("held-a").map(({ epoch, retry }) => ({ epoch, retry }))).toEqual([
+      { epoch: 0, retry: 0 },
+      { epoch: 0, retry: RETRY_GROUP },
     ]);
     expect(childrenOf(of.store).all().every(isAlive)).toBe(true);
   });
@@ -96,9 +96,9 @@ describe("supervisors", () => {
     expect(() => of.supervise()).toThrow(StoreSupervised);
     child.kill("SIGCONT");
     await of.ended("frozen-a");
-    expect(of.noted("frozen-a").map(({ epoch, retry }) => [epoch, retry])).toEqual([
-      [0, 0],
-      [0, RETRY_GROUP],
+    expect(of.noted("frozen-a").map(({ epoch, retry }) => ({ epoch, retry }))).toEqual([
+      { epoch: 0, retry: 0 },
+      { epoch: 0, retry: RETRY_GROUP },
     ]);
   });
 
@@ -128,14 +128,14 @@ describe("supervisors", () => {
     of.supervise({ clock });
     await of.ended("frozen-a");
     await of.ended("held-a");
-    expect(of.noted("frozen-a").map(({ epoch, retry }) => [epoch, retry])).toEqual([
-      [0, 0],
-      [0, RETRY_GROUP],
+    expect(of.noted("frozen-a").map(({ epoch, retry }) => ({ epoch, retry }))).toEqual([
+      { epoch: 0, retry: 0 },
+      { epoch: 0, retry: RETRY_GROUP },
     ]);
     // This one saw the signal, came to an end and answered: its next beat follows.
-    expect(of.noted("held-a").map(({ epoch, retry }) => [epoch, retry])).toEqual([
-      [0, 0],
-      [1, 0],
+    expect(of.noted("held-a").map(({ epoch, retry }) => ({ epoch, retry }))).toEqual([
+      { epoch: 0, retry: 0 },
+      { epoch: 1, retry: 0 },
     ]);
   });
 });

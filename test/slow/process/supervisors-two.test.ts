@@ -38,7 +38,7 @@ test("`npx cairn work` twice refuses the second with what to type, and that comm
   });
 
   const second = await runCairn(at, ["work"], { npx: true });
-  expect([second.exit, second.out]).toEqual([4, ""]);
+  expect({ exit: second.exit, out: second.out }).toEqual({ exit: 4, out: "" });
   const [, since = ""] = / since (\S+), and only one can$/m.exec(second.err) ?? [];
   const next = `kill ${pid}`;
   expect(second.err).toContain(

@@ -37,7 +37,7 @@ describe.concurrent("travel", () => {
     setBehaviour(services, "card", { kind: "decline" });
     setBehaviour(services, "hotel", { kind: "die", moment: "cancelled" });
     const { exit, out } = await runCairn(at, START);
-    expect([exit, out]).toEqual([0, expect.stringContaining("begins again from its task")]);
+    expect({ exit, out }).toEqual({ exit: 0, out: expect.stringContaining("begins again from its task") });
     const run = /local-[a-z2-7]{26}/.exec(out)?.[0] ?? "";
     // The hotel was asked twice to cancel, under one key, and cancelled once.
     expect(countsOf(services)).toMatchObject({
@@ -68,7 +68,10 @@ describe.concurrent("travel", () => {
     const queued = await runCairnJson(at, START.slice(0, -1));
     const run = String(queued["run"]);
     const early = await runCairn(at, ["restart", run, "--yes"]);
-    expect([early.exit, early.err]).toEqual([4, expect.stringContaining("error NotStarted:")]);
+    expect({ exit: early.exit, err: early.err }).toEqual({
+      exit: 4,
+      err: expect.stringContaining("error NotStarted:"),
+    });
     setBehaviour(services, "card", { kind: "hold" });
     const waiting = spawnCairn(at, START);
     // The card is being charged: what it does is done before the run pauses.
@@ -77,7 +80,10 @@ describe.concurrent("travel", () => {
     setBehaviour(services, "card", null);
     await waitUntil(async () => expect(await askCairnJson(at, ["show", run])).toMatchObject({ status: "paused" }));
     const asked = await runCairn(at, ["restart", run]);
-    expect([asked.exit, asked.err]).toEqual([2, expect.stringContaining("still count towards its budget")]);
+    expect({ exit: asked.exit, err: asked.err }).toEqual({
+      exit: 2,
+      err: expect.stringContaining("still count towards its budget"),
+    });
     expect(asked.err).toMatch(/to be undone, newest first: chargeCard \(c6\), bookHotel \(c5\), bookFlight \(c4\)/);
     expect(asked.err).toContain("--yes");
     const yes = await runCairnJson(at, ["restart", run, "--yes"]);
@@ -97,10 +103,13 @@ describe.concurrent("travel", () => {
       mail: { bookings: 1 },
     });
     const late = await askCairn(at, ["cancel", run, "--compensate"]);
-    expect([late.exit, late.err]).toEqual([4, expect.stringContaining("error Late:")]);
+    expect({ exit: late.exit, err: late.err }).toEqual({ exit: 4, err: expect.stringContaining("error Late:") });
     // Nobody is asked to confirm what cannot be had.
     const over = await runCairn(at, ["restart", run]);
-    expect([over.exit, over.err]).toEqual([4, expect.stringContaining("cannot be restarted any more")]);
+    expect({ exit: over.exit, err: over.err }).toEqual({
+      exit: 4,
+      err: expect.stringContaining("cannot be restarted any more"),
+    });
     expect(await askCairnJson(at, ["show", run])).toMatchObject({ status: "completed", attempt: 2 });
   });
 });
