@@ -84,11 +84,11 @@ test("a dialog keeps the focus, shows where it is, and gives it back to what ope
     for (let press = 0; press < 12; press += 1) {
       await page.keyboard.press(press === 5 ? "Shift+Tab" : "Tab");
       const [isWithin, isShown] = await page.evaluate<[boolean, boolean]>(place);
-      expect([
-        each.name,
+      expect({
+        name: each.name,
         isWithin,
-        isShown || (await page.evaluate("document.activeElement === document.body")),
-      ]).toEqual([each.name, true, true]);
+        isShown: isShown || (await page.evaluate("document.activeElement === document.body")),
+      }).toEqual({ name: each.name, isWithin: true, isShown: true });
     }
     // The keys of the page behind it do nothing.
     await page.keyboard.press("Control+k");
@@ -128,7 +128,10 @@ test("asks for a token above everything else, and Escape does not take that away
   await page.goto(url);
   const dialog = page.getByRole("dialog", { name: "Sign in" });
   await dialog.waitFor();
-  expect([await violationsOf(page, "dialog"), await smallTargets(page, "dialog")]).toEqual([[], []]);
+  expect({ violations: await violationsOf(page, "dialog"), smallTargets: await smallTargets(page, "dialog") }).toEqual({
+    violations: [],
+    smallTargets: [],
+  });
   for (let press = 0; press < 3; press += 1) await page.keyboard.press("Escape");
   await expect.poll(() => dialog.isVisible()).toBe(true);
   await page.keyboard.type("a token");

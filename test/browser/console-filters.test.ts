@@ -104,8 +104,9 @@ test("filters by schedule, label, parent, first signal and cost, and offers no p
   await expect.poll(() => page.locator("main").innerText()).toContain(`npx cairn purge ${run} --yes`);
   await page.getByText("In AWS").click();
   const link = page.getByRole("link", { name: "Open in Step Functions" });
-  expect([await link.getAttribute("target"), await link.getAttribute("rel")]).toEqual([
-    ...["_blank", "noopener noreferrer"],
-  ]);
+  expect({ target: await link.getAttribute("target"), rel: await link.getAttribute("rel") }).toEqual({
+    target: "_blank",
+    rel: "noopener noreferrer",
+  });
   expect(troubles).toEqual([]);
 });

@@ -33,7 +33,7 @@ async function tabTo(page: Page, name: RegExp): Promise<void> {
       "document.activeElement === document.body || getComputedStyle(document.activeElement).outlineStyle !== 'none'",
     );
     const focused = await page.evaluate<string>(FOCUSED);
-    expect([focused, isShown]).toEqual([focused, true]);
+    expect({ focused, isShown }).toEqual({ focused, isShown: true });
     if (name.test(focused)) return;
   }
   throw new Error(`Tab never came to ${String(name)}`);
@@ -141,13 +141,19 @@ test("changes arguments, and reconciles a call whose process died", async () => 
   await tabTo(page, /^Arguments that run instead/);
   await page.keyboard.press("Control+a");
   await page.keyboard.type('{"step": 7}');
-  expect([await violationsOf(page), await smallTargets(page, "body")]).toEqual([[], []]);
+  expect({ violations: await violationsOf(page), smallTargets: await smallTargets(page, "body") }).toEqual({
+    violations: [],
+    smallTargets: [],
+  });
   await tabTo(page, /^Approve with these arguments$/);
   await page.keyboard.press("Enter");
   await waitForRun(url, pay, { status: "completed" });
   await page.goto(`${url}/#/needs?run=${mail}`);
   await expect.poll(() => page.getByRole("article").innerText()).toContain("Look for this key");
-  expect([await violationsOf(page), await smallTargets(page, "body")]).toEqual([[], []]);
+  expect({ violations: await violationsOf(page), smallTargets: await smallTargets(page, "body") }).toEqual({
+    violations: [],
+    smallTargets: [],
+  });
   await tabTo(page, /^It happened/);
   await page.keyboard.press("ArrowDown");
   expect(await page.evaluate<string>(FOCUSED)).toMatch(/^It did not happen/);

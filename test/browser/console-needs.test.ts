@@ -74,7 +74,10 @@ test("asks again when an outcome is unknown again after it was run again", async
   await expect.poll(() => card.innerText()).toContain("Accepted, waiting for the run to take it");
   reconcilableFrom = 2_000;
   await card.getByRole("button", { name: "Reconcile: it happened" }).waitFor();
-  expect([await card.count(), await card.innerText()]).toEqual([1, expect.not.stringContaining("Accepted")]);
+  expect({ cards: await card.count(), text: await card.innerText() }).toEqual({
+    cards: 1,
+    text: expect.not.stringContaining("Accepted"),
+  });
   expect(posts).toBe(1);
 });
 

@@ -75,7 +75,11 @@ const print = (what: string, counts: object): void =>
 /** No frame lays out more than once for the scroll and once for what it draws. */
 function expectSmooth(what: string, of: Scrolled, elementsMax: number): void {
   print(what, of);
-  expect([what, of.elements <= elementsMax, of.layoutsPerFrame <= 3]).toEqual([what, true, true]);
+  expect({ what, hasFewElements: of.elements <= elementsMax, hasFewLayouts: of.layoutsPerFrame <= 3 }).toEqual({
+    what,
+    hasFewElements: true,
+    hasFewLayouts: true,
+  });
 }
 
 const PAINTED = `(() => {

@@ -90,7 +90,7 @@ test("may ask no other origin, whatever code ran in it", async () => {
   const { page } = await openPage();
   await page.goto(url);
   const refused = await page.evaluate(`fetch(${JSON.stringify(objects)}).then(() => "answered", () => "refused")`);
-  expect([refused, handedOut.length]).toEqual(["refused", 0]);
+  expect({ refused, handedOut: handedOut.length }).toEqual({ refused: "refused", handedOut: 0 });
 });
 
 test("saves a small export from the API, and a large one from its signed URL, which gets no token", async () => {
@@ -115,14 +115,19 @@ test("saves a small export from the API, and a large one from its signed URL, wh
 
   const small = await started(harness);
   const one = await savedFrom(small);
-  expect([one.download.suggestedFilename(), one.bytes.toString()]).toEqual([`${small}.jsonl`, await exported(small)]);
+  expect({ name: one.download.suggestedFilename(), bytes: one.bytes.toString() }).toEqual({
+    name: `${small}.jsonl`,
+    bytes: await exported(small),
+  });
   expect(handedOut).toEqual([]);
 
   const large = await largeRun(harness);
   const two = await savedFrom(large);
   expect(two.download.suggestedFilename()).toBe(`${large}.jsonl.gz`);
   expect(gunzipSync(Buffer.from(two.bytes.toString(), "base64")).toString()).toBe(await exported(large));
-  expect(handedOut.map(({ headers }) => [headers.authorization, headers.referer])).toEqual([[undefined, undefined]]);
+  expect(handedOut.map(({ headers }) => ({ authorization: headers.authorization, referer: headers.referer }))).toEqual([
+    { authorization: undefined, referer: undefined },
+  ]);
   expect(page.url()).toContain(`${url}#/run/${large}`);
 });
 

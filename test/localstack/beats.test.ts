@@ -53,7 +53,10 @@ describe("a trip", () => {
     expect(rest).toMatchObject({ status: "completed", beats: 8, epoch: 8, takeovers: 0, spent: { usd: 0.17 } });
     for (const service of ["airline", "hotel", "card", "mail"] as const) {
       const { requests, bookings: all } = before[service];
-      expect([service, bookings()[service]]).toEqual([service, { requests: requests + 1, bookings: all + 1 }]);
+      expect({ service, bookings: bookings()[service] }).toEqual({
+        service,
+        bookings: { requests: requests + 1, bookings: all + 1 },
+      });
     }
     const execution = nameOf(await rowOf(lane, run), 1);
     await until(async () => expect(await statusOf(lane, execution)).toBe("SUCCEEDED"));

@@ -119,7 +119,7 @@ test("a row stays small, whatever happens to its run", async () => {
   const over = await measured(
     table.decide({ ...claim, entry: { ...entry, retry: 2 }, owner: "fedcba9876543210" }, CLAIM),
   );
-  expect([held.takeovers, over.takeovers]).toEqual([0, 1]);
+  expect({ held: held.takeovers, over: over.takeovers }).toEqual({ held: 0, over: 1 });
   const commit: Commit = {
     ...{ ...of, ...named, snapshot, epoch: over.epoch, version: 0, commitId: "0123456789abcdef", journal: null },
     ...{

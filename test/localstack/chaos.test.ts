@@ -102,7 +102,11 @@ test("trips survive random kills of their functions' processes, and each is book
   for (const service of SOLD) {
     const booked = bookingsIn(inject("stacks").services, service).map(({ traveller }) => traveller);
     for (const traveller of travellers) {
-      expect([service, traveller, booked.filter((each) => each === traveller).length]).toEqual([service, traveller, 1]);
+      expect({ service, traveller, booked: booked.filter((each) => each === traveller).length }).toEqual({
+        service,
+        traveller,
+        booked: 1,
+      });
     }
   }
 });

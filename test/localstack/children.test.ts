@@ -70,10 +70,10 @@ test("a boss waits for its workers without a process, and a worker whose process
   expect(result).toHaveLength(3);
   expect(result).toEqual(expect.arrayContaining(memos(3)));
   const workers = await mustAddUp(row.run, 3);
-  expect(workers.map((worker) => [worker.status, worker.takeovers])).toEqual([
-    ["completed", 0],
-    ["completed", 1],
-    ["completed", 0],
+  expect(workers.map((worker) => ({ status: worker.status, takeovers: worker.takeovers }))).toEqual([
+    { status: "completed", takeovers: 0 },
+    { status: "completed", takeovers: 1 },
+    { status: "completed", takeovers: 0 },
   ]);
   const keys = (await Promise.all(workers.map(({ run }) => keysOf(lane, run)))).flat();
   expect(keys.map(callsOf)).toEqual([1, 2, 1]);

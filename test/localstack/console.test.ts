@@ -22,7 +22,10 @@ test("is at the address of the API for everyone, with its policy and its files, 
   const folder = await builtConsole();
   const page = await fetch(`${api}/`);
   const text = await page.text();
-  expect([page.status, text]).toEqual([200, readFileSync(join(folder, "index.html"), "utf8")]);
+  expect({ status: page.status, text }).toEqual({
+    status: 200,
+    text: readFileSync(join(folder, "index.html"), "utf8"),
+  });
   expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
   expect(page.headers.get("content-security-policy")).toContain("connect-src 'self'");
   expect(page.headers.get("cache-control")).toBe("no-cache");
@@ -34,5 +37,8 @@ test("is at the address of the API for everyone, with its policy and its files, 
   expect(await answered.text()).toBe(readFileSync(join(folder, script), "utf8"));
 
   const runs = await fetch(`${api}/runs`);
-  expect([runs.status, await runs.json()]).toMatchObject([401, { code: "Unauthenticated" }]);
+  expect({ status: runs.status, body: await runs.json() }).toMatchObject({
+    status: 401,
+    body: { code: "Unauthenticated" },
+  });
 });

@@ -100,7 +100,7 @@ describe("a second deployment", () => {
     await approve(run);
     expect(await ended(lane, run)).toMatchObject({ status: "completed" });
     const [first, before, second, after, ...others] = await versionsOf(lane, nameOf(row, 1));
-    expect([first, second, others]).toEqual(["live", "live", []]);
+    expect({ first, second, others }).toEqual({ first: "live", second: "live", others: [] });
     expect(Number(after)).toBeGreaterThan(Number(before));
   });
 });

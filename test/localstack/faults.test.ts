@@ -82,8 +82,11 @@ describe("a run is unaffected when each of its requests meets", () => {
         expect(kindsOf(played.events), where).toEqual(expect.arrayContaining([...kindsOf(clean.events)]));
         expect(count(played.events, "ToolResultRecorded"), where).toBe(1);
       } else {
-        expect([played.events, played.keys.length], where).toEqual([clean.events, 1]);
-        expect([played.row.version, played.row.epoch], where).toEqual([clean.row.version, clean.row.epoch]);
+        expect({ events: played.events, keys: played.keys.length }, where).toEqual({ events: clean.events, keys: 1 });
+        expect({ version: played.row.version, epoch: played.row.epoch }, where).toEqual({
+          version: clean.row.version,
+          epoch: clean.row.epoch,
+        });
       }
     }
   });
@@ -247,7 +250,10 @@ describe("a new run replaces an expired one of the same ID when a request meets"
     const next = await started(later, { agent, ...name });
     await proxy.calm();
     expect(proxy.met).toBe(1);
-    expect([next.run, next.born === payload.born]).toEqual([payload.run, false]);
+    expect({ run: next.run, hasSameBirth: next.born === payload.born }).toEqual({
+      run: payload.run,
+      hasSameBirth: false,
+    });
     expect(await world.table.read(next.run, now)).toMatchObject({ born: next.born, status: "queued", version: 0 });
     expect(await deployment.stream.removedOf(next.run)).toEqual([payload.born]);
   });

@@ -32,7 +32,9 @@ test("a task brings a file that no row or payload could carry, and a tool makes 
     { file: sha256(bytes), name: "scan.bin", source: "task" },
     { file: sha256(negative), name: "negative.bin", source: "tool:scan" },
   ]);
-  expect((await ledger(lane.world, run))?.map(({ tool, attempts }) => [tool, attempts])).toEqual([["scan", 2]]);
+  expect((await ledger(lane.world, run))?.map(({ tool, attempts }) => ({ tool, attempts }))).toEqual([
+    { tool: "scan", attempts: 2 },
+  ]);
   const stored = await Promise.all(shown.files.map(({ file }) => readFile(lane.world.objects, row, file)));
   expect(stored.map((each) => Buffer.from(each).equals(Buffer.from(bytes)))).toEqual([true, false]);
   expect(Buffer.from(stored[1] ?? []).equals(Buffer.from(negative))).toBe(true);

@@ -115,7 +115,10 @@ async function expectDone(runs: readonly string[], since: number): Promise<void>
     expect(await ended(lane, run)).toMatchObject({ status: "completed" });
     expect(await rowOf(lane, run)).toMatchObject({ deaths: 0, storeOutage: null });
     const keys = await keysOf(lane, run);
-    expect([keys.length, new Set(keys).size]).toEqual([STEPS.length, STEPS.length]);
+    expect({ keys: keys.length, differentKeys: new Set(keys).size }).toEqual({
+      keys: STEPS.length,
+      differentKeys: STEPS.length,
+    });
     const all = (await ledger(lane.world, run)) ?? [];
     expect(all.map(({ status }) => status)).toEqual(STEPS.map(() => "succeeded"));
     calls.push(...keys.map(callsOf));

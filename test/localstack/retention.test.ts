@@ -63,7 +63,12 @@ describe.concurrent("an expired run", () => {
     expect(await itemsOf(run)).toContain("row");
     await removeExpired();
     // Its key stays kept: the tombstone is not a row, so its clean-up does nothing.
-    await until(async () => expect([await itemsOf(run), await objectsOf(run)]).toEqual([["tombstone"], []]));
+    await until(async () =>
+      expect({ items: await itemsOf(run), objects: await objectsOf(run) }).toEqual({
+        items: ["tombstone"],
+        objects: [],
+      }),
+    );
   });
 
   test("is replaced by a new run with the same key, which a late clean-up leaves alone", async () => {

@@ -37,14 +37,20 @@ describe("a secret of a deployment", () => {
   test("is read by the beat function and is in none of its writes", async () => {
     const { run } = await started(lane, { agent: teller, input: { note: "hello" } });
     const { status, result } = await ended(lane, run);
-    expect([status, result]).toEqual(["completed", { token: "[secret LANE_TOKEN]", has: TOKEN.length }]);
+    expect({ status, result }).toEqual({
+      status: "completed",
+      result: { token: "[secret LANE_TOKEN]", has: TOKEN.length },
+    });
     expect(JSON.stringify(await shown(lane, run))).not.toContain(TOKEN);
   });
 
   test("is refused in an input by the API's function", async () => {
     const answer = await post({ note: `use ${TOKEN}` });
     const text = await answer.text();
-    expect([answer.status, text]).toEqual([422, expect.stringContaining("[secret LANE_TOKEN]")]);
+    expect({ status: answer.status, text }).toEqual({
+      status: 422,
+      text: expect.stringContaining("[secret LANE_TOKEN]"),
+    });
     expect(text).not.toContain(TOKEN);
   });
 
