@@ -65,7 +65,10 @@ describe("an agent", () => {
     const client = await clientOf(server);
     const asks = await sent(client, planned("m1", "send"));
     const question = expect.stringContaining('May send be called with {"to":"Ada"}?');
-    expect([asks.status?.state, wordsOf(asks)]).toEqual([STATE.inputRequired, question]);
+    expect({ state: asks.status?.state, words: wordsOf(asks) }).toEqual({
+      state: STATE.inputRequired,
+      words: question,
+    });
     await expect(sent(client, message("m2", { taskId: asks.id, parts: [text("yes")] }))).rejects.toThrow(/approved/);
     const yes = message("m3", { taskId: asks.id, parts: [json({ approved: true, note: "fine" })] });
     expect((await sent(client, yes)).status?.state).toBe(STATE.completed);
@@ -85,7 +88,10 @@ describe("an agent", () => {
   it("asks a question, which the client answers", async () => {
     const client = await clientOf(await protocolServer());
     const asks = await sent(client, planned("m1", "ask"));
-    expect([asks.status?.state, wordsOf(asks)]).toEqual([STATE.inputRequired, "Which colour?"]);
+    expect({ state: asks.status?.state, words: wordsOf(asks) }).toEqual({
+      state: STATE.inputRequired,
+      words: "Which colour?",
+    });
     const done = await sent(client, message("m2", { taskId: asks.id, parts: [json({ colour: "blue" })] }));
     expect(done.artifacts).toMatchObject([{ parts: [{ content: { $case: "text", value: "did ask: succeeded" } }] }]);
   });
@@ -93,16 +99,22 @@ describe("an agent", () => {
   it("fails a task whose run fails, with its code", async () => {
     const client = await clientOf(await protocolServer());
     const task = await sent(client, planned("m1", "fail"));
-    expect([task.status?.state, wordsOf(task)]).toEqual([STATE.failed, expect.stringContaining("ModelFailed")]);
+    expect({ state: task.status?.state, words: wordsOf(task) }).toEqual({
+      state: STATE.failed,
+      words: expect.stringContaining("ModelFailed"),
+    });
   });
 
   it("goes on with a conversation, gives each reply, and is cancelled", async () => {
     const server = await protocolServer({ more: [chatAgent()] });
     const client = await clientOf(server, "talker");
     const first = await sent(client, message("m1", { parts: [text("one")] }));
-    expect([first.status?.state, wordsOf(first)]).toEqual([STATE.inputRequired, "You said: one"]);
+    expect({ state: first.status?.state, words: wordsOf(first) }).toEqual({
+      state: STATE.inputRequired,
+      words: "You said: one",
+    });
     const second = await sent(client, message("m2", { taskId: first.id, parts: [text("two")] }));
-    expect([second.id, wordsOf(second)]).toEqual([first.id, "You said: two"]);
+    expect({ id: second.id, words: wordsOf(second) }).toEqual({ id: first.id, words: "You said: two" });
     // A task of another agent is none of this one.
     const other = await clientOf(server);
     await expect(other.cancelTask({ tenant: "", id: first.id, metadata: undefined })).rejects.toThrow(/no such task/);
@@ -126,7 +138,10 @@ describe("an agent", () => {
         open();
       }
     }
-    expect([kinds[0], ...kinds.slice(-2)]).toEqual(["task", "artifactUpdate", "statusUpdate"]);
+    expect({ begin: kinds[0], end: kinds.slice(-2) }).toEqual({
+      begin: "task",
+      end: ["artifactUpdate", "statusUpdate"],
+    });
     expect([states.at(0), states.at(-1)]).toEqual([STATE.working, STATE.completed]);
   });
 

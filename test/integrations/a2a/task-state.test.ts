@@ -13,9 +13,12 @@ test("a task whose run waits for an operator requires input, and says for what; 
   const label = "waits for an operator: the outcome of send (c1) is unknown";
   const blocked = runOf({ status: "blocked", label });
   const { state, message } = taskOf(blocked, "I send it now.").status;
-  expect([state, message.parts]).toEqual(["TASK_STATE_INPUT_REQUIRED", [{ text: label }]]);
-  expect([openIn(blocked), openBefore(blocked)]).toEqual([["operator:2"], []]);
+  expect({ state, parts: message.parts }).toEqual({ state: "TASK_STATE_INPUT_REQUIRED", parts: [{ text: label }] });
+  expect({ open: openIn(blocked), openBefore: openBefore(blocked) }).toEqual({ open: ["operator:2"], openBefore: [] });
   for (const status of ["running", "waiting", "queued", "paused"] as const) {
-    expect([status, taskOf(runOf({ status }), null).status.state]).toEqual([status, "TASK_STATE_WORKING"]);
+    expect({ status, state: taskOf(runOf({ status }), null).status.state }).toEqual({
+      status,
+      state: "TASK_STATE_WORKING",
+    });
   }
 });

@@ -285,6 +285,9 @@ describe("a thread over HttpAgent", () => {
     expect((await strangers.post("/ag-ui/talker", input)).status).toBe(401);
     const readers = opened({ login: async () => ({ tenant: "acme", actor: "bo", scopes: ["runs:read"] }) });
     const refused = await readers.post("/ag-ui/talker", input);
-    expect([refused.status, await refused.json()]).toMatchObject([403, { code: "ScopeMissing" }]);
+    expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+      status: 403,
+      body: { code: "ScopeMissing" },
+    });
   });
 });

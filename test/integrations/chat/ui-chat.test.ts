@@ -64,7 +64,10 @@ const toolOf = ({ parts }: UIMessage, type: string) => parts.find((part) => part
 /** The raw chunks from that index on. */
 async function chunksFrom({ ask }: Opened, stream: string, startIndex: number): Promise<readonly UIMessageChunk[]> {
   const response = await ask(`http://${CHAT_HOST}/runs/${stream}/stream?startIndex=${startIndex}`);
-  expect([response.status, response.headers.get("x-vercel-ai-ui-message-stream")]).toEqual([200, "v1"]);
+  expect({ status: response.status, stream: response.headers.get("x-vercel-ai-ui-message-stream") }).toEqual({
+    status: 200,
+    stream: "v1",
+  });
   // Neither nginx nor a compression holds an event back.
   expect(response.headers.get("x-accel-buffering")).toBe("no");
   expect(response.headers.get("cache-control")).toBe("no-store, no-transform");
@@ -79,9 +82,9 @@ describe("a chat over WorkflowChatTransport", () => {
     const chat = opened();
     const first = [user("u1", "hello")];
     const answer = await turn(chat, first);
-    expect([answer.id, textOf(answer)]).toEqual(["turn-1", "You said: hello"]);
+    expect({ id: answer.id, text: textOf(answer) }).toEqual({ id: "turn-1", text: "You said: hello" });
     const second = await turn(chat, [...first, answer, user("u2", "look at this")]);
-    expect([second.id, textOf(second)]).toEqual(["turn-2", "You said: look at this"]);
+    expect({ id: second.id, text: textOf(second) }).toEqual({ id: "turn-2", text: "You said: look at this" });
     expect(toolOf(second, "tool-look")).toMatchObject({ state: "output-available", output: "seen" });
     expect((await safeValidateUIMessages({ messages: [...first, answer, second] })).success).toBe(true);
     expect(chat.harness.world.chain).toBeDefined();
@@ -138,9 +141,8 @@ describe("a chat over WorkflowChatTransport", () => {
     const given = structuredClone(waiting);
     const done = await turn(chat, [...asked, given]);
     expect(toolOf(done, "tool-ask")).toMatchObject({ state: "output-available", output: { city: "Oslo" } });
-    expect([done.id, textOf(done), lastAssistantMessageIsCompleteWithToolCalls({ messages: [waiting] })]).toEqual([
-      ...[waiting.id, "You said: weather", true],
-    ]);
+    expect(lastAssistantMessageIsCompleteWithToolCalls({ messages: [waiting] })).toBe(true);
+    expect({ id: done.id, text: textOf(done) }).toEqual({ id: waiting.id, text: "You said: weather" });
     // The page sends the same again after a broken connection.
     expect(await turn(chat, [...asked, given])).toEqual(done);
     expect(textOf(await turn(chat, [...asked, done, user("u2", "thanks")]))).toBe("You said: thanks");
@@ -171,7 +173,7 @@ describe("a chat over WorkflowChatTransport", () => {
       output: { run: expect.any(String) },
     });
     const second = await turn(chat, [user("u1", "one"), first, user("u2", "two")]);
-    expect([second.id, textOf(second)]).toEqual(["turn-2", "You said: two"]);
+    expect({ id: second.id, text: textOf(second) }).toEqual({ id: "turn-2", text: "You said: two" });
   });
 
   it("gives the same chunk at each index, in each stream of a turn", async () => {
@@ -216,9 +218,9 @@ describe("a chat over WorkflowChatTransport", () => {
     await send(harness.world, { run, id: "u2", text: "and more", by: "ann@host" });
     await runUntilIdle(harness, agent);
     const { messages } = (await (await chat.ask(CHAT_API)).json()) as { messages: UIMessage[] };
-    expect(messages.map(({ id, role }) => [id, role])).toEqual([
-      ["task", "user"],
-      ["u2", "user"],
+    expect(messages.map(({ id, role }) => ({ id, role }))).toEqual([
+      { id: "task", role: "user" },
+      { id: "u2", role: "user" },
     ]);
   });
 

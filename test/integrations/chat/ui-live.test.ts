@@ -59,7 +59,7 @@ describe("a reader of a UI message stream", () => {
     got.push(...reader.committed({ chunks: [START], isDone: false }), ...reader.live(said("half a reply"), OPEN));
     expect(textOf(got)).toBe("half a reply");
     got.push(...reader.committed({ chunks: [...COMMITTED], isDone: true }));
-    expect([got.length, textOf(got)]).toEqual([COMMITTED.length, "the whole reply"]);
+    expect({ got: got.length, text: textOf(got) }).toEqual({ got: COMMITTED.length, text: "the whole reply" });
   });
 
   it("drops what was said of a reply that never came, because the run ended", () => {
@@ -82,7 +82,7 @@ describe("a reader of a UI message stream", () => {
     }
     expect(got.length).toBeLessThanOrEqual(2 + LIVE_CHUNKS);
     got.push(...reader.committed({ chunks: [...COMMITTED], isDone: true }));
-    expect([got.length, textOf(got)]).toEqual([COMMITTED.length, "the whole reply"]);
+    expect({ got: got.length, text: textOf(got) }).toEqual({ got: COMMITTED.length, text: "the whole reply" });
   });
 
   it("begins a later step behind the end of the one before", () => {
@@ -93,7 +93,10 @@ describe("a reader of a UI message stream", () => {
     expect(got.slice(first.length, first.length + 2)).toEqual([{ type: "finish-step" }, { type: "start-step" }]);
     const all = [...first, { type: "finish-step" }, ...REPLY, { type: "finish-step" }, FINISH];
     got.push(...reader.committed({ chunks: all, isDone: true }));
-    expect([got.length, textOf(got)]).toEqual([all.length, "the whole reply|the whole reply"]);
+    expect({ got: got.length, text: textOf(got) }).toEqual({
+      got: all.length,
+      text: "the whole reply|the whole reply",
+    });
   });
 
   it("fills the free chunks with ones that change nothing", () => {

@@ -57,7 +57,9 @@ describe("a decision about an earlier message", () => {
     ]);
     await page.addToolApprovalResponse({ id: gateIn(page), approved });
     const whole = [PAID[0], `assistant: tool-pay ${state}`, ...PAID.slice(2)];
-    await waitUntil(() => expect([page.status, ...shown(page)]).toEqual(["ready", ...whole]));
+    await waitUntil(() =>
+      expect({ status: page.status, shown: shown(page) }).toEqual({ status: "ready", shown: whole }),
+    );
     expect(page.error).toBeUndefined();
     expect(shown(await reloaded(server))).toEqual(whole);
   });
@@ -76,7 +78,12 @@ describe("a decision about an earlier message", () => {
     await waitUntil(() => expect(old.error?.message).toMatch(/the first one counts/));
     expect(shown(old)).toEqual([...PAID.slice(0, 3), "assistant: "]);
     await old.sendMessage({ text: "more" });
-    await waitUntil(() => expect([old.status, shown(old).at(-1)]).toEqual(["ready", "assistant: You said: more"]));
+    await waitUntil(() =>
+      expect({ status: old.status, last: shown(old).at(-1) }).toEqual({
+        status: "ready",
+        last: "assistant: You said: more",
+      }),
+    );
     expect(shown(await reloaded(server))).toEqual([...PAID, "user: more", "assistant: You said: more"]);
   });
 
@@ -102,7 +109,9 @@ describe("a decision about an earlier message", () => {
     const busy = page.sendMessage({ text: "and hello" });
     await page.addToolApprovalResponse({ id: gateIn(page), approved: true });
     await busy;
-    await waitUntil(() => expect([page.status, ...shown(page)]).toEqual(["ready", ...PAID]));
+    await waitUntil(() =>
+      expect({ status: page.status, shown: shown(page) }).toEqual({ status: "ready", shown: PAID }),
+    );
     expect(page.error).toBeUndefined();
   });
 
@@ -112,7 +121,12 @@ describe("a decision about an earlier message", () => {
     await page.sendMessage({ text: "pay it" });
     for (const text of ["one", "two", "three"]) await page.sendMessage({ text });
     await page.addToolApprovalResponse({ id: gateIn(page), approved: true });
-    await waitUntil(() => expect([page.status, shown(page).at(-1)]).toEqual(["ready", "assistant: You said: three"]));
+    await waitUntil(() =>
+      expect({ status: page.status, last: shown(page).at(-1) }).toEqual({
+        status: "ready",
+        last: "assistant: You said: three",
+      }),
+    );
     const whole = shown(page).filter((each) => each !== "assistant: ");
     expect(shown(await reloaded(server))).toEqual(whole);
   });
@@ -133,7 +147,9 @@ describe("a decision about an earlier message", () => {
     const part = page.messages[1]?.parts.find(({ type }) => type === "tool-ask") as { toolCallId: string };
     await page.addToolOutput({ tool: "ask", toolCallId: part.toolCallId, output: { city: "Oslo" } });
     const whole = ["user: weather", "assistant: tool-ask output-available", "user: quick", "assistant: So: quick"];
-    await waitUntil(() => expect([page.status, ...shown(page)]).toEqual(["ready", ...whole]));
+    await waitUntil(() =>
+      expect({ status: page.status, shown: shown(page) }).toEqual({ status: "ready", shown: whole }),
+    );
     expect(page.error).toBeUndefined();
     expect(shown(await reloaded(server))).toEqual(whole);
   });
@@ -183,12 +199,12 @@ describe("a page that takes messages back", () => {
     await page.sendMessage({ text: "one" });
     expect(page.status).toBe("error");
     await page.regenerate();
-    expect([page.status, ...shown(page)]).toEqual(["ready", ...SAID.slice(0, 2)]);
+    expect({ status: page.status, shown: shown(page) }).toEqual({ status: "ready", shown: SAID.slice(0, 2) });
     server.loseNext();
     await page.sendMessage({ text: "two" });
     expect(page.status).toBe("error");
     await page.regenerate();
-    expect([page.status, ...shown(page)]).toEqual(["ready", ...SAID.slice(0, 4)]);
+    expect({ status: page.status, shown: shown(page) }).toEqual({ status: "ready", shown: SAID.slice(0, 4) });
   });
 
   it.each([
@@ -201,7 +217,10 @@ describe("a page that takes messages back", () => {
       ...{ method: "POST", body: JSON.stringify({ messages: [user], ...fields }) },
       headers: { "content-type": "application/json", host: CHAT_HOST },
     });
-    expect([answer.status, await answer.json()]).toMatchObject([422, { errors: [{ pointer }] }]);
+    expect({ status: answer.status, body: await answer.json() }).toMatchObject({
+      status: 422,
+      body: { errors: [{ pointer }] },
+    });
   });
 });
 
@@ -254,7 +273,7 @@ describe("a user who stops an answer", () => {
     const page = await loadChatPage(server);
     await page.sendMessage({ text: "act" });
     await runUntilIdle(server.harness, server.agent);
-    expect([begun, page.error]).toEqual([[], undefined]);
+    expect({ begun, error: page.error }).toEqual({ begun: [], error: undefined });
     const stopped = ["user: act", "assistant: tool-act output-error, Stopped."];
     expect(shown(page)).toEqual(stopped);
     await page.sendMessage({ text: "and now" });

@@ -45,9 +45,9 @@ test("is one turn with what follows after a resume or another version", () => {
   const upgraded: Event = { kind: "AgentChanged", at: AT, from: "1", to: "2" };
   for (const way of [resumed, upgraded]) {
     const segments = chunksOf(startedEvent, REFUSED, way, replied([textPart("Hello")]), completed);
-    expect(segments.map(({ turn, isDone }) => [turn, isDone])).toEqual([
-      [1, true],
-      [1, true],
+    expect(segments.map(({ turn, isDone }) => ({ turn, isDone }))).toEqual([
+      { turn: 1, isDone: true },
+      { turn: 1, isDone: true },
     ]);
     expect(segments[1]?.types).not.toContain("error");
     expect(segments[1]?.chunks.at(-1)).toMatchObject({
