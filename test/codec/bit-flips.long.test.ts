@@ -142,7 +142,7 @@ describe.each(Object.entries(ROWS))("a row %s", (_, whole) => {
         else if (meant === intact) count.harmless += 1;
         else {
           count.possible += 1;
-          expect([name, UNCOVERED.has(name)]).toEqual([name, true]);
+          expect({ name, isUncovered: UNCOVERED.has(name) }).toEqual({ name, isUncovered: true });
         }
       }
     }
@@ -213,7 +213,11 @@ test("every row of a whole run has a matching checksum, also one that was releas
   expect(rows.length).toBeGreaterThan(20);
   for (const each of rows) {
     const { version, checksum } = each;
-    expect([version, checksum, impossibleIn(each)]).toEqual([version, checksumOf(each), null]);
+    expect({ version, checksum, impossible: impossibleIn(each) }).toEqual({
+      version,
+      checksum: checksumOf(each),
+      impossible: null,
+    });
   }
   const harness = createHarness();
   const payload = await beginRun(harness.world, scriptedAgent({}), {});
@@ -221,5 +225,9 @@ test("every row of a whole run has a matching checksum, also one that was releas
   const away = { ...harness.world, objects: { ...harness.world.objects, get } };
   expect(await beatReply(attemptBeat(runnerOf(away, scriptedAgent({})), payload))).toMatchObject({ route: "wait" });
   const released = rowOf(harness, payload.run);
-  expect([released.version, released.owner, released.checksum]).toEqual([1, null, checksumOf(released)]);
+  expect({ version: released.version, owner: released.owner, checksum: released.checksum }).toEqual({
+    version: 1,
+    owner: null,
+    checksum: checksumOf(released),
+  });
 });

@@ -70,7 +70,7 @@ describe("a search", () => {
     expect(first["matches"]).toHaveLength(SIZES.searchMatchesMax);
     expect((first["matches"] as readonly { text: string }[])[0]?.text).toBe(`${"-".repeat(100)}word${"-".repeat(100)}`);
     const rest = placesOf(text, { search: "WORD", offset: next(first) ?? 0 });
-    expect([rest["matches"], rest["next"]]).toMatchObject([{ length: 2 }, null]);
+    expect({ matches: rest["matches"], next: rest["next"] }).toMatchObject({ matches: { length: 2 }, next: null });
   });
 
   test("stops before its answer is too long to show, and goes on there", () => {

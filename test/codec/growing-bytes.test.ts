@@ -22,7 +22,7 @@ test("an earlier version stays as it is, and so does its digest", () => {
   const first = grownBy(bytes("a"), [bytes("b")]);
   const second = grownBy(first, [bytes("c")]);
   expect(digestOf(second)).toBe(hash("sha256", "abc"));
-  expect([text(first), digestOf(first)]).toEqual(["ab", hash("sha256", "ab")]);
+  expect({ text: text(first), digest: digestOf(first) }).toEqual({ text: "ab", digest: hash("sha256", "ab") });
 });
 
 test("two versions that grow from the same one do not meet", () => {

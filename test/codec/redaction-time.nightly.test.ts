@@ -175,10 +175,13 @@ describe("a text", () => {
   test("costs about as much as any other, whatever it contains", () => {
     const ordinary = medianMs(ofText('the tool said {"city": "Oslo", "tempC": -3} and was done. ', none)(4));
     for (const unit of UNITS) {
-      expect([unit, (medianMs(ofText(unit, none)(4)) + NOISE_MS) / (ordinary + NOISE_MS) < DEARER_MAX]).toEqual([
+      expect({
         unit,
-        true,
-      ]);
+        isCheap: (medianMs(ofText(unit, none)(4)) + NOISE_MS) / (ordinary + NOISE_MS) < DEARER_MAX,
+      }).toEqual({
+        unit,
+        isCheap: true,
+      });
     }
   });
 

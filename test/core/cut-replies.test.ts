@@ -22,7 +22,10 @@ test("cuts are counted in a row, and a whole reply ends the count", () => {
     IN_PHASE.AwaitingLLM(),
     [1, 2, 3, 4, 5].map(() => cutReply("x")),
   );
-  expect([five.cutReplies, isCutTooOften(five)]).toEqual([5, true]);
+  expect({ cutReplies: five.cutReplies, isCutTooOften: isCutTooOften(five) }).toEqual({
+    cutReplies: 5,
+    isCutTooOften: true,
+  });
   expect(isCutTooOften({ ...five, cutReplies: 4 })).toBe(false);
   expect(fold(five, replied([callPart("look")]))).not.toHaveProperty("cutReplies");
 });

@@ -43,7 +43,7 @@ describe("the commit policy", () => {
   test("commits a reply that costs more to lose than a commit, in money and in time", () => {
     const dear = COMMIT_COST.microUsd / RATE;
     const slow = COMMIT_COST.ms / RATE;
-    expect([dear, slow]).toEqual([200, 500]);
+    expect({ dear, slow }).toEqual({ dear: 200, slow: 500 });
     for (const [reply, plan] of [
       [{ microUsd: dear - 1, tookMs: slow - 1 }, "skip"],
       [{ microUsd: dear, tookMs: 0 }, "force"],
@@ -97,7 +97,7 @@ test("a call with an outside effect is committed before it starts, because a rep
   await beginRun(harness.world, agent, {});
   const key = await dieInTool(harness, agent);
   await runUntilIdle(harness, agent);
-  expect([keys, replies]).toEqual([[key], 1]);
+  expect({ keys, replies }).toEqual({ keys: [key], replies: 1 });
 });
 
 test("an uncommitted read is forgotten, also when a later version declares an outside effect", async () => {

@@ -37,7 +37,11 @@ const held = (by: HeldBy): OpenCall => ({ ...newCall("c1", "book"), status: HELD
 describe("a held call", () => {
   test.each([gate, child, wait])("is neither released nor due: $by", (by) => {
     const call = held(by);
-    expect([isHeld(call), isDue(call), isReleased(call)]).toEqual([true, false, false]);
+    expect({ isHeld: isHeld(call), isDue: isDue(call), isReleased: isReleased(call) }).toEqual({
+      isHeld: true,
+      isDue: false,
+      isReleased: false,
+    });
     expect(isReleased(withoutHold({ ...call, status: "started" }))).toBe(true);
   });
 

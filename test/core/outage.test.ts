@@ -76,7 +76,7 @@ describe("the pauses of an outage", () => {
 
   test("never end before the provider's retry-after, and are spread after it", () => {
     const [first, second] = [0, 0.5].map((chance) => waitsOf(outage(4, { afterMs: 10 * MINUTE, chance })).at(-1));
-    expect([first, second]).toEqual([10 * MINUTE + 1_000, 10 * MINUTE + 4_000]);
+    expect({ first, second }).toEqual({ first: 10 * MINUTE + 1_000, second: 10 * MINUTE + 4_000 });
   });
 
   test("keep the provider's retry-after when the next call fails without one", () => {
@@ -99,7 +99,7 @@ describe("an outage ends", () => {
 
   test("for the run then even if the provider asks for a longer pause", () => {
     const [, last] = outage(2, { outageMaxMs: HOUR, afterMs: 24 * HOUR });
-    expect([last?.at, last?.action.kind]).toEqual([AT + HOUR, "abort"]);
+    expect({ at: last?.at, kind: last?.action.kind }).toEqual({ at: AT + HOUR, kind: "abort" });
   });
 
   test.each<readonly [string, Event]>([
@@ -109,7 +109,7 @@ describe("an outage ends", () => {
   ])("with %s: the next failure starts another outage", (_, event) => {
     const waiting = outage(9).at(-1)?.state as State;
     const over = fold(waiting, event);
-    expect([over.outage, over.modelRetries]).toEqual([undefined, 0]);
+    expect({ outage: over.outage, modelRetries: over.modelRetries }).toEqual({ outage: undefined, modelRetries: 0 });
     const later = AT + 30 * HOUR;
     expect(failing({ ...over, phase: "AwaitingLLM", open: [] }, later).state.outage).toEqual({
       since: later,
@@ -120,8 +120,8 @@ describe("an outage ends", () => {
   test("neither with a message nor with a pause and its resume: it started with its first failed call", () => {
     const waiting = outage(9).at(-1)?.state as State;
     const [spoken, back] = [[messageReceived("hello")], [paused, resumed]].map((events) => foldAll(waiting, events));
-    expect([spoken?.outage, back?.outage]).toEqual([waiting.outage, waiting.outage]);
-    expect([spoken?.phase, back?.phase]).toEqual(["RetryingLLM", "RetryingLLM"]);
+    expect({ spoken: spoken?.outage, back: back?.outage }).toEqual({ spoken: waiting.outage, back: waiting.outage });
+    expect({ spoken: spoken?.phase, back: back?.phase }).toEqual({ spoken: "RetryingLLM", back: "RetryingLLM" });
   });
 });
 

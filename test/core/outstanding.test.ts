@@ -154,7 +154,10 @@ describe("calls", () => {
     const next = fold(judged, resulted("c1"));
     expect(nextCommands(next, view())).toEqual([{ kind: "intend", calls: ["c2"] }]);
     const lost = foldAll(next, [invoked("c2"), outcomeLost("c2")]);
-    expect([lost.phase, nextCommands(lost, view())]).toEqual(["AwaitingReconcile", [{ kind: "awaitAnswer" }]]);
+    expect({ phase: lost.phase, commands: nextCommands(lost, view()) }).toEqual({
+      phase: "AwaitingReconcile",
+      commands: [{ kind: "awaitAnswer" }],
+    });
   });
 
   test("that are unknown without an answer in time are given up after effectsSettleAt", () => {
@@ -193,10 +196,10 @@ describe("an answer about what is true outside", () => {
         const due = { kind: "reconcile", call: "c1" };
         expect(nextCommands(state, view({ now: QUIET }))).toEqual([due]);
         const after = fold(state, reconciled("c1", answer(as)));
-        expect([after.pausedFrom === null, nextCommands(after, view())]).toEqual([
-          aside.length === 0,
-          [{ kind: "end" }],
-        ]);
+        expect({ isNotPaused: after.pausedFrom === null, commands: nextCommands(after, view()) }).toEqual({
+          isNotPaused: aside.length === 0,
+          commands: [{ kind: "end" }],
+        });
       }
     }
   });
@@ -220,10 +223,10 @@ describe("an answer about what is true outside", () => {
 
   test("of a run that stands aside leads to where it stood: one that is redriven goes on there", () => {
     const state = foldAll(answered("succeeded"), [paused, reconciled("c1", answer("succeeded"))]);
-    expect([state.phase, state.pausedFrom]).toEqual([
-      "Paused",
-      fold(answered("succeeded"), reconciled("c1", answer("succeeded"))).phase,
-    ]);
+    expect({ phase: state.phase, pausedFrom: state.pausedFrom }).toEqual({
+      phase: "Paused",
+      pausedFrom: fold(answered("succeeded"), reconciled("c1", answer("succeeded"))).phase,
+    });
   });
 });
 

@@ -37,7 +37,11 @@ describe("an end", () => {
       if (isTerminal(phase)) expect(PHASE_NAMES.filter((next) => mayFollow(phase, next))).toEqual([]);
       else expect(mayFollow(phase, phase)).toBe(true);
     }
-    expect([PHASES.Completed.ends, PHASES.Failed.ends, PHASES.Cancelled.ends]).toEqual(["done", "failed", "done"]);
+    expect({ completed: PHASES.Completed.ends, failed: PHASES.Failed.ends, cancelled: PHASES.Cancelled.ends }).toEqual({
+      completed: "done",
+      failed: "failed",
+      cancelled: "done",
+    });
   });
 
   test("of the phase table is an end of the row", () => {

@@ -189,7 +189,11 @@ describe("a model of summaries that failed", () => {
     expect(owed(AT + 999)).toEqual([{ kind: "wait", until: AT + 1_000 }]);
     expect(owed(AT + 1_000)).toEqual([{ kind: "compact" }]);
     const done = fold(waits, compacted(waits));
-    expect([done.failedSummaries, done.retryAt, done.phase]).toEqual([undefined, null, "AwaitingLLM"]);
+    expect({ failedSummaries: done.failedSummaries, retryAt: done.retryAt, phase: done.phase }).toEqual({
+      failedSummaries: undefined,
+      retryAt: null,
+      phase: "AwaitingLLM",
+    });
   });
 });
 

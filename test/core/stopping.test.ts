@@ -48,7 +48,10 @@ describe("after the closing call", () => {
   test("a reply without text leaves the failure unchanged, and one with calls alone adds no message", () => {
     expect(closedWith(textPart(" ")).ending).toEqual({ kind: "failed", failure: FAILURE });
     const silent = closedWith(callPart("book"));
-    expect([silent.messages, silent.ending]).toEqual([asked().messages, { kind: "failed", failure: FAILURE }]);
+    expect({ messages: silent.messages, ending: silent.ending }).toEqual({
+      messages: asked().messages,
+      ending: { kind: "failed", failure: FAILURE },
+    });
   });
 
   test("the failure quotes a bounded number of characters", () => {

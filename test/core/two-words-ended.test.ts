@@ -100,7 +100,7 @@ describe.each(PLACED)("in $where", ({ where, make }) => {
       if (ENDED_WORDS[first] === undefined && ENDED_WORDS[second] === undefined) continue;
       const start = startIn(make());
       const said = tell(first, start);
-      if (said.run === null) expect([second, tell(second, said.run).code]).toEqual([second, "missing"]);
+      if (said.run === null) expect({ second, code: tell(second, said.run).code }).toEqual({ second, code: "missing" });
       else if (hasEnded(rowAt(said.run))) expectAfterEnd({ first, second, start, said });
       else expectLive({ first, second, start, run: said.run });
     }
@@ -116,7 +116,7 @@ function expectAfterEnd(pair: {
 }): void {
   const { first, second, start, said } = pair;
   expect(said.run).toBe(start);
-  if (ENDED_WORDS[first] === undefined) expect([first, said.code]).toEqual([first, "late"]);
+  if (ENDED_WORDS[first] === undefined) expect({ first, code: said.code }).toEqual({ first, code: "late" });
   expect(tell(second, said.run).code).toBe(tell(second, start).code);
 }
 
@@ -154,7 +154,7 @@ function expectLive(pair: {
 test("of two redrives the first one counts, and the second one is late", () => {
   const failed = rowAt(startIn(IN_PHASE.Failed()));
   const once = redriveIn(failed);
-  expect([once.kind, redriveIn(once.row).kind]).toEqual(["redriven", "late"]);
+  expect({ once: once.kind, again: redriveIn(once.row).kind }).toEqual({ once: "redriven", again: "late" });
 });
 
 test.each([

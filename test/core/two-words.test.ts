@@ -37,7 +37,7 @@ function expectHeld(of: { readonly first: string; readonly second: string; reado
   // An end that the run decided by itself, before any of the words, is not one of these states.
   if (hasCancelled) {
     // A pause that nobody lifts holds no cancel back.
-    expect([first, second, how]).toEqual([first, second, "Cancelled"]);
+    expect({ first, second, how }).toEqual({ first, second, how: "Cancelled" });
     const undoes = [first, second].some((word) => word.startsWith("cancel and undo"));
     if (undoes) expect((state.undo ?? []).map(({ call }) => call)).toEqual(state.saga?.leftInPlace ?? []);
     return;

@@ -33,7 +33,7 @@ describe("an expired run", () => {
     const harness = createHarness();
     const row = await endedRun(harness, "key");
     const { objects, messages } = countLeftovers(harness, row);
-    expect([objects > 3, messages]).toEqual([true, 1]);
+    expect({ hasManyObjects: objects > 3, messages }).toEqual({ hasManyObjects: true, messages: 1 });
     harness.world.store.expire(harness.clock.now());
     await cleanUpRemovedRuns(harness.world, performMaintenance(harness.world));
     expect(countLeftovers(harness, row)).toEqual({ rows: 1, objects, messages });
@@ -100,9 +100,9 @@ describe("an expired run", () => {
     pastRetention(harness);
     await cleanUp(world, row);
     expect(countLeftovers(harness, row)).toEqual(before);
-    expect(records.map(({ level, what }) => [level, what])).toEqual([
-      ["alarm", "NotRemoved"],
-      ["alarm", "NotRemoved"],
+    expect(records.map(({ level, what }) => ({ level, what }))).toEqual([
+      { level: "alarm", what: "NotRemoved" },
+      { level: "alarm", what: "NotRemoved" },
     ]);
   });
 });

@@ -92,7 +92,7 @@ describe("an input", () => {
     await expect(start(world, "use first-value")).rejects.toMatchObject({
       ...{ code: "SecretUnread", message: expect.stringContaining("put it into the drawer") },
     });
-    expect([world.store.rows.size, world.store.objects.size]).toEqual([0, 0]);
+    expect({ rows: world.store.rows.size, objects: world.store.objects.size }).toEqual({ rows: 0, objects: 0 });
   });
 });
 

@@ -112,7 +112,10 @@ describe("a tool", () => {
         const thrown = make();
         const run = isLate ? () => Promise.reject(thrown) : () => fail(thrown);
         const ended = await call(run);
-        expect([ended.kind, ended.kind === "threw" && Object.is(ended.error, thrown)]).toEqual(["threw", true]);
+        expect({ kind: ended.kind, isThrown: ended.kind === "threw" && Object.is(ended.error, thrown) }).toEqual({
+          kind: "threw",
+          isThrown: true,
+        });
       }),
       RUNS,
     );

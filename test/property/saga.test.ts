@@ -118,11 +118,11 @@ test("a call that never started is settled as such, and one that may have happen
   ]);
   expect(begun).toMatchObject({ phase: "ExecutingTools", open: [], saga: { leftInPlace: [] } });
   const outcomes = begun.messages.flatMap(({ parts }) => parts.filter((part) => part.kind === "result"));
-  expect(outcomes.map(({ call, outcome }) => [call, outcome])).toEqual([
-    ["c2", "succeeded"],
-    ["c1", "succeeded"],
-    ["c3", "unknown"],
-    ["c4", "failed"],
+  expect(outcomes.map(({ call, outcome }) => ({ call, outcome }))).toEqual([
+    { call: "c2", outcome: "succeeded" },
+    { call: "c1", outcome: "succeeded" },
+    { call: "c3", outcome: "unknown" },
+    { call: "c4", outcome: "failed" },
   ]);
 });
 

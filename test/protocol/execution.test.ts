@@ -177,12 +177,12 @@ describe("a failure", () => {
     const retries = [0, 1, 2, 3, 4].map((retry) =>
       applyFailure(rescue({ retry }), { now: NOW, limits, atOnce: false, isDeath: false }),
     );
-    expect(retries.map(({ stage, readyAt }) => [stage, (readyAt ?? 0) - NOW])).toEqual([
-      ["due", 0],
-      ["due", 1_000],
-      ["due", 2_000],
-      ["due", 4_000],
-      ["waiting", limits.rescueMs],
+    expect(retries.map(({ stage, readyAt }) => ({ stage, waitMs: (readyAt ?? 0) - NOW }))).toEqual([
+      { stage: "due", waitMs: 0 },
+      { stage: "due", waitMs: 1_000 },
+      { stage: "due", waitMs: 2_000 },
+      { stage: "due", waitMs: 4_000 },
+      { stage: "waiting", waitMs: limits.rescueMs },
     ]);
   });
 });

@@ -59,7 +59,11 @@ describe("limits for a beat", () => {
 test("an ended run is kept as long as its agent declares, and longer than an invocation and its requests may take", () => {
   const limits = limitsFor(MINUTE);
   const hot = (hotMs: number) => hotMsOf(limits, { hotMs } as never);
-  expect([hotMsOf(limits, undefined), hot(100_000), hot(1)]).toEqual([86_400_000, 100_000, 91_001]);
+  expect({ unset: hotMsOf(limits, undefined), long: hot(100_000), short: hot(1) }).toEqual({
+    unset: 86_400_000,
+    long: 100_000,
+    short: 91_001,
+  });
 });
 
 describe("limits are refused with", () => {

@@ -7,10 +7,10 @@ const NOW = 1_700_000_000_400;
 test("a second and a minute of the clock take as many requests as their limits say", () => {
   const limits = { requestsPerSecond: 3, requestsPerMinute: 5 };
   const first = decideRequests(null, { count: 4, now: NOW, limits });
-  expect([first.accepted, first.retryAt]).toEqual([3, 1_700_000_001_000]);
+  expect({ accepted: first.accepted, retryAt: first.retryAt }).toEqual({ accepted: 3, retryAt: 1_700_000_001_000 });
   const second = decideRequests(first.next, { count: 4, now: NOW + 1_000, limits });
   // 1,700,000,000 seconds are 20 seconds after the minute.
-  expect([second.accepted, second.retryAt]).toEqual([2, 1_700_000_040_000]);
+  expect({ accepted: second.accepted, retryAt: second.retryAt }).toEqual({ accepted: 2, retryAt: 1_700_000_040_000 });
   expect(decideRequests(second.next, { count: 1, now: 1_700_000_040_000, limits }).accepted).toBe(1);
 });
 

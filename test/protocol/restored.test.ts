@@ -37,7 +37,7 @@ describe("the word", () => {
   test("lets a run that waited go on, and leaves one paused that the restore paused", () => {
     const { run, born } = row();
     const waiting = newRow({ ...row(), restored: markForNew(RESTORED, true), now: 1 });
-    expect([waiting.status, waiting.pause]).toEqual(["paused", true]);
+    expect({ status: waiting.status, pause: waiting.pause }).toEqual({ status: "paused", pause: true });
     const check = { run, born, now: 9, restoredAt: 2_000, by: "ann" };
     expect(decideRestoredCheck(waiting, check)).toMatchObject({ kind: "checked", row: { pause: false } });
     expect(decideRestoredCheck(fenced({}), check)).toMatchObject({ kind: "checked", row: { pause: true } });

@@ -32,6 +32,6 @@ describe("a row exists", () => {
     const goes = (["queued", "running", "waiting", "paused", "blocked"] as const).map((status) =>
       hasEnded(row({ status })),
     );
-    expect([...ends, ...goes]).toEqual([true, true, true, false, false, false, false, false]);
+    expect({ ends, goes }).toEqual({ ends: [true, true, true], goes: [false, false, false, false, false] });
   });
 });

@@ -52,7 +52,10 @@ test("a start that came to nothing frees its place after two days, and counts wi
   const absent = { id: "r1", row: null, isOver: false };
   const seenAfter = (days: number): SpendCounter => settleIn(atTime(first, NOON + days * DAY_MS), absent);
   expect(Object.keys(seenAfter(1).open)).toEqual(["r1"]);
-  expect([seenAfter(2).open, usedIn(seenAfter(2), "month")]).toEqual([{}, { runs: 1, microUsd: 500 }]);
+  expect({ open: seenAfter(2).open, used: usedIn(seenAfter(2), "month") }).toEqual({
+    open: {},
+    used: { runs: 1, microUsd: 500 },
+  });
 });
 
 describe("a limit", () => {
@@ -96,7 +99,7 @@ test("a run that ends in another period counts in that of its start", () => {
 test("a run that is gone counts for what it reserved, and one that was not created yet stays open", () => {
   const open = reserved(null, "r1", 80);
   const gone = settleIn(open, { id: "r1", row: null, isOver: true });
-  expect([usedIn(gone, "day").microUsd, gone.open]).toEqual([80, {}]);
+  expect({ microUsd: usedIn(gone, "day").microUsd, open: gone.open }).toEqual({ microUsd: 80, open: {} });
   expect(settleIn(open, { id: "r1", row: null, isOver: false })).toEqual(open);
 });
 

@@ -44,10 +44,13 @@ describe("of two tombstones", () => {
   });
 
   test("that of another incarnation replaces the present one", () => {
-    expect([over({ born: "bbbbbbbbbb", epoch: 0, endedAt: 0 }), newerTombstone(null, TOMBSTONE)]).toEqual([
-      true,
-      TOMBSTONE,
-    ]);
+    expect({
+      over: over({ born: "bbbbbbbbbb", epoch: 0, endedAt: 0 }),
+      newer: newerTombstone(null, TOMBSTONE),
+    }).toEqual({
+      over: true,
+      newer: TOMBSTONE,
+    });
   });
 });
 

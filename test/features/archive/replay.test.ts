@@ -71,22 +71,26 @@ describe("a recorded run", () => {
     const { messages, calls, blobs, leftOut, commits, run: facts } = read(file);
     expect(messages).toEqual(await transcript(world, run));
     expect(calls).toEqual(await ledger(world, run));
-    expect([blobs.size, leftOut, commits.length]).toEqual([1, { blobs: [] }, row.version]);
+    expect({ blobs: blobs.size, leftOut, commits: commits.length }).toEqual({
+      blobs: 1,
+      leftOut: { blobs: [] },
+      commits: row.version,
+    });
     expect(facts).toMatchObject({ run, status: "running", phase: "ExecutingTools", endedAt: null, spent: row.spent });
     expect(await exported(copy())).toBe(file);
   });
 
   test("names the large values that the file omits, and is replayed nevertheless", async () => {
     const archive = read(await exported(copy(), 1_000));
-    expect([archive.blobs.size, archive.leftOut.blobs.length]).toEqual([0, 1]);
+    expect({ blobs: archive.blobs.size, leftOut: archive.leftOut.blobs.length }).toEqual({ blobs: 0, leftOut: 1 });
     const { state, differs } = replay(recordingOf(archive));
-    expect([differs, wrongWithFile(archive, state)]).toEqual([null, null]);
+    expect({ differs, wrongWithFile: wrongWithFile(archive, state) }).toEqual({ differs: null, wrongWithFile: null });
   });
 
   test("can be folded up to a version, and no further", async () => {
     const recording = await recorded(copy());
     const { version, state, commits, differs } = replay(recording, { until: 9 });
-    expect([version, commits, differs]).toEqual([9, 9, null]);
+    expect({ version, commits, differs }).toEqual({ version: 9, commits: 9, differs: null });
     expect(state.spent.beats).toBe(5);
     expect(replay(recording, { until: 0 })).toMatchObject({ version: 0, commits: 0, snapshots: 1, differs: null });
   });
