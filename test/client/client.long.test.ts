@@ -119,7 +119,7 @@ describe.each<[string, () => Promise<Place>]>([
     expect(await client.verify(run)).toMatchObject({ kind: "whole" });
     const kinds: string[] = [];
     for await (const { kind } of client.events(run)) kinds.push(kind);
-    expect([kinds[0], kinds.at(-1)]).toEqual(["RunStarted", "RunEnded"]);
+    expect({ firstKind: kinds[0], lastKind: kinds.at(-1) }).toEqual({ firstKind: "RunStarted", lastKind: "RunEnded" });
     const items: LiveItem[] = [];
     for await (const item of client.follow(run)) items.push(item);
     expect(items.map((item) => (item.kind === "event" ? item.event.kind : item.kind))).toEqual(kinds);
@@ -228,10 +228,10 @@ test("it has a method for each operation that has a route: the fields of its pat
     const perform = client[name as keyof typeof client] as (...given: readonly unknown[]) => Promise<unknown>;
     await perform(...fields, { why: "asked" });
     const asked = requests.at(-1);
-    expect([asked?.method, new URL(asked?.url ?? "").pathname]).toEqual([
-      method.toUpperCase(),
-      path.replaceAll(/\{(\w+)\}/g, "$1-1"),
-    ]);
+    expect({ method: asked?.method, pathname: new URL(asked?.url ?? "").pathname }).toEqual({
+      method: method.toUpperCase(),
+      pathname: path.replaceAll(/\{(\w+)\}/g, "$1-1"),
+    });
   }
 });
 

@@ -32,7 +32,7 @@ test("is refused at a start, by its name and by its file", async () => {
   const dir = folderOf("wroker");
   for (const name of ["boss", "./team.ts#boss"]) {
     const { exit, err } = await runCli(dir, "start", name);
-    expect([exit, err]).toEqual([expect.any(Number), expect.stringContaining(WHY)]);
+    expect({ exit, err }).toEqual({ exit: expect.any(Number), err: expect.stringContaining(WHY) });
     expect(exit).not.toBe(0);
   }
   expect((await runCli(dir, "start", "worker")).exit).toBe(0);

@@ -140,7 +140,10 @@ test.each(["cairn", "/cairn/", "/c?x", "//c"])("refuses the base %s before it op
 test("serves the console below the base without a login, unless it is left out", async () => {
   const server = await as(SCOPES);
   const page = await ask(server, "/cairn/");
-  expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+  expect({ status: page.status, contentType: page.headers.get("content-type") }).toEqual({
+    status: 200,
+    contentType: "text/html; charset=utf-8",
+  });
   const script = /src="\.\/(console\/[^"]+\.js)"/.exec(await page.text())?.[1] ?? "";
   expect((await ask(server, `/cairn/${script}`)).status).toBe(200);
   const without = await serverWith({ base: "/cairn", auth: async () => null, console: false });

@@ -37,20 +37,28 @@ test.each([
   ["/console/icon-c3.svg", "console/icon-c3.svg", "image/svg+xml", "immutable"],
 ] as const)("answers %s to a caller without a token, with the strict policy", async (path, file, type, caching) => {
   const { status, body, isBase64Encoded, header } = await deployment().ask(path);
-  expect([status, body, isBase64Encoded, header("content-type")]).toEqual([200, FILES[file], false, type]);
+  expect({ status, body, isBase64Encoded, contentType: header("content-type") }).toEqual({
+    status: 200,
+    body: FILES[file],
+    isBase64Encoded: false,
+    contentType: type,
+  });
   expect(header("cache-control").split(", ")).toContain(caching);
   const policy = header("content-security-policy").split("; ");
   expect(policy).toEqual(expect.arrayContaining(["default-src 'none'", "script-src 'self'", "connect-src 'self'"]));
   expect(policy).toContain("frame-ancestors 'none'");
   expect(header("content-security-policy")).not.toMatch(/unsafe|https?:|\*/);
-  expect([header("x-content-type-options"), header("referrer-policy")]).toEqual(["nosniff", "no-referrer"]);
+  expect({ xContentTypeOptions: header("x-content-type-options"), referrerPolicy: header("referrer-policy") }).toEqual({
+    xContentTypeOptions: "nosniff",
+    referrerPolicy: "no-referrer",
+  });
 });
 
 test.each(["/console/index-a0.js", "/console/constructor", "/console/..%2Findex.html", "/console/__proto__.js"])(
   "has no file %s",
   async (path) => {
     const answer = await deployment().ask(path);
-    expect([answer.status, codeOf(answer)]).toEqual([404, "PathUnknown"]);
+    expect({ status: answer.status, code: codeOf(answer) }).toEqual({ status: 404, code: "PathUnknown" });
   },
 );
 
@@ -58,7 +66,11 @@ test("leaves every other path to the API, which asks for a token", async () => {
   const { world, ask } = deployment();
   for (const path of ["/runs", "/console", "/openapi.json", "/index.html"]) {
     const answer = await ask(path);
-    expect([path, answer.status, codeOf(answer)]).toEqual([path, 401, "Unauthenticated"]);
+    expect({ path, status: answer.status, code: codeOf(answer) }).toEqual({
+      path,
+      status: 401,
+      code: "Unauthenticated",
+    });
   }
   const token = { tenant: "local", by: "ann", scopes: ["runs:read"], name: null, lifeMs: null } as const;
   const { secret } = await createToken(world, token);

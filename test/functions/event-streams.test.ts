@@ -127,16 +127,22 @@ describe("a reader", () => {
     const run = await begin();
     await play(run);
     const { status, headers, text } = await ask(run, { headers: { Accept: "application/json" } });
-    expect([status, headers["content-type"]]).toEqual([200, "application/json"]);
+    expect({ status, contentType: headers["content-type"] }).toEqual({ status: 200, contentType: "application/json" });
     expect(JSON.parse(text)).toMatchObject({ status: "completed", inProgress: false });
   });
 
   test("without an identity, or of an unknown run, is refused with a problem", async () => {
     const { ask, begin } = reading();
     const refused = await ask(await begin(), { userArn: null });
-    expect([refused.status, JSON.parse(refused.text)]).toMatchObject([401, { code: "Unauthenticated" }]);
+    expect({ status: refused.status, text: JSON.parse(refused.text) }).toMatchObject({
+      status: 401,
+      text: { code: "Unauthenticated" },
+    });
     const unknown = await ask(`local-${"a".repeat(26)}`);
-    expect([unknown.status, JSON.parse(unknown.text)]).toMatchObject([404, { code: "RunUnknown" }]);
+    expect({ status: unknown.status, text: JSON.parse(unknown.text) }).toMatchObject({
+      status: 404,
+      text: { code: "RunUnknown" },
+    });
   });
 
   test("with a token is checked at each page: a revoked token ends the stream", async () => {

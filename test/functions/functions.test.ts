@@ -130,13 +130,16 @@ describe("schedule 78: a process in which a tool may still act", () => {
 
   test("ends with an invocation that throws, before it responds", () => {
     const { status, stderr, lines } = printedBy(throwing(true));
-    expect([status, lines]).toEqual([1, [""]]);
+    expect({ status, lines }).toEqual({ status: 1, lines: [""] });
     expect(stderr).toMatch(/^this process ends, because something in it may still act: Error: the table is away/);
   });
 
   test("is the only process to end: after another error it responds and serves the next invocation", () => {
     const { status, lines } = printedBy(throwing(false));
-    expect([status, lines]).toEqual([0, ["answered: the table is away", "acted within a later invocation"]]);
+    expect({ status, lines }).toEqual({
+      status: 0,
+      lines: ["answered: the table is away", "acted within a later invocation"],
+    });
   });
 });
 

@@ -51,7 +51,10 @@ describe("start", () => {
     const run = await runCairnJson(at, [...words, stepsInput("note")]);
     expect(await runCairnJson(at, [...words, stepsInput("note")])).toEqual({ ...run, started: false });
     const other = await runCairn(at, [...words, stepsInput("mail")]);
-    expect([other.exit, other.err]).toEqual([4, expect.stringContaining("error KeyConflict:")]);
+    expect({ exit: other.exit, err: other.err }).toEqual({
+      exit: 4,
+      err: expect.stringContaining("error KeyConflict:"),
+    });
     expect(other.err).toContain("another input or other files");
     expect(other.err).toContain(`next: npx cairn show ${String(run["run"])} --store ${at.store}`);
     const elsewhere = await runCairnJson(at, [...words, stepsInput("mail"), "--tenant", "other"]);
@@ -102,12 +105,12 @@ describe("start", () => {
     writeFileSync(join(at.dir, "mine.ts"), mine);
     expect((await runCairn(at, ["start", "./mine.ts", "--key", "a", "--input", stepsInput("note")])).exit).toBe(0);
     const again = await runCairn(at, ["start", "travel", "--key", "b", "--input", stepsInput("note"), "--wait"]);
-    expect([again.exit, again.out]).toEqual([0, expect.stringContaining("done: succeeded")]);
+    expect({ exit: again.exit, out: again.out }).toEqual({ exit: 0, out: expect.stringContaining("done: succeeded") });
     const other = await runCairn({ ...at, store: join(at.dir, "other") }, ["start", "travel"]);
-    expect([other.exit, other.err]).toEqual([
-      2,
-      expect.stringContaining("the input does not match the task schema of travel"),
-    ]);
+    expect({ exit: other.exit, err: other.err }).toEqual({
+      exit: 2,
+      err: expect.stringContaining("the input does not match the task schema of travel"),
+    });
   });
 });
 
@@ -168,11 +171,17 @@ describe("work", () => {
     const watching = spawnCairn(at, ["watch", run]);
     await waitForOutput(watching, "asks for gate");
     const second = await runCairn(at, ["work"]);
-    expect([second.exit, second.err]).toEqual([4, expect.stringContaining("error StoreSupervised:")]);
+    expect({ exit: second.exit, err: second.err }).toEqual({
+      exit: 4,
+      err: expect.stringContaining("error StoreSupervised:"),
+    });
     expect(second.err).toContain(`next: kill ${working.child.pid}`);
     openGate(at);
     const watched = await watching.ended;
-    expect([watched.exit, watched.out]).toEqual([0, expect.stringContaining("■ completed done: succeeded")]);
+    expect({ exit: watched.exit, out: watched.out }).toEqual({
+      exit: 0,
+      out: expect.stringContaining("■ completed done: succeeded"),
+    });
     working.child.kill("SIGTERM");
     const { exit, out } = await working.ended;
     expect(exit).toBe(0);
@@ -199,7 +208,10 @@ describe("work", () => {
     await waitForOutput(working, "route done");
     working.child.kill("SIGINT");
     const { exit, out } = await working.ended;
-    expect([exit, out]).toEqual([0, expect.stringMatching(/^pid \d+ supervises [^]*the workers finished in /)]);
+    expect({ exit, out }).toEqual({
+      exit: 0,
+      out: expect.stringMatching(/^pid \d+ supervises [^]*the workers finished in /),
+    });
   });
 });
 
@@ -217,7 +229,7 @@ describe("start --wait beside other supervisors", () => {
     await waitForOutput(waiting, `process ${working.child.pid} has ended; this process takes over`);
     openGate(at);
     const { exit, out } = await waiting.ended;
-    expect([exit, out]).toEqual([0, expect.stringMatching(/⚡ epoch \d+ took over[^]*done: succeeded/)]);
+    expect({ exit, out }).toEqual({ exit: 0, out: expect.stringMatching(/⚡ epoch \d+ took over[^]*done: succeeded/) });
   });
 
   it("ends cleanly when it is interrupted, and the run continues later", async () => {
@@ -230,7 +242,10 @@ describe("start --wait beside other supervisors", () => {
     await waitForOutput(waiting, "waiting for the workers to finish");
     openGate(at);
     const { exit, err } = await waiting.ended;
-    expect([exit, err]).toEqual([130, expect.stringContaining("to continue the run, type `npx cairn work")]);
+    expect({ exit, err }).toEqual({
+      exit: 130,
+      err: expect.stringContaining("to continue the run, type `npx cairn work"),
+    });
     expect((await runCairn(at, words)).exit).toBe(0);
   });
 });

@@ -37,10 +37,10 @@ test("checkpoints survive a crash: in progress, baseline and tool batch, each me
   const reloaded = await show(harness.world, run);
   expect(reloaded).toMatchObject({ inProgress: true, status: "running", version: 2, messages: 3 });
   const messages = (await transcript(harness.world, run)) ?? [];
-  expect(messages.map(({ id, role, source }) => [id, role, source])).toEqual([
-    ["m1", "user", "task"],
-    ["m2", "assistant", "model:scripted:travel-model"],
-    ["m3", "tool", "tool:searchFlights"],
+  expect(messages.map(({ id, role, source }) => ({ id, role, source }))).toEqual([
+    { id: "m1", role: "user", source: "task" },
+    { id: "m2", role: "assistant", source: "model:scripted:travel-model" },
+    { id: "m3", role: "tool", source: "tool:searchFlights" },
   ]);
   const times = messages.map(({ at }) => at);
   expect(times[0]).toBeGreaterThanOrEqual(before);

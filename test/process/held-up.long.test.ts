@@ -118,7 +118,9 @@ test("a supervisor and its worker that were stopped for two beats go on with the
   await waitUntil(() => expect(isAlive(worker)).toBe(false));
   await waitForStatus(harness, run, "completed");
   const keys = side.effects().map(({ key }) => key);
-  assertSafety("each step has one effect", () => expect([keys.length, new Set(keys).size]).toEqual([6, 6]));
+  assertSafety("each step has one effect", () =>
+    expect({ keys: keys.length, differentKeys: new Set(keys).size }).toEqual({ keys: 6, differentKeys: 6 }),
+  );
 });
 
 /** A server that answers a letter when the test says so, and knows which letters came. */

@@ -51,7 +51,10 @@ test("tool results and errors of any kind end no process and lose no call's outc
   const at = createCliFolder(LONG_TIMEOUTS);
   writeFileSync(join(at.dir, "worst.ts"), WORST);
   const started = await runCairn(at, ["start", "./worst.ts", "--wait", "--json"]);
-  expect([started.exit, started.err]).toEqual([0, expect.stringContaining("uncaught error in worker")]);
+  expect({ exit: started.exit, err: started.err }).toEqual({
+    exit: 0,
+    err: expect.stringContaining("uncaught error in worker"),
+  });
   const run = /local-[a-z2-7]{26}/.exec(started.out)?.[0] ?? "";
   const shown = JSON.parse((await runCairn(at, ["show", run, "--json"])).out) as Record<string, unknown>;
   expect(shown).toMatchObject({

@@ -53,7 +53,7 @@ test("a secret of .env reaches the tools, and no file and no output", async () =
   const run = /local-[a-z2-7]{26}/.exec(said[0]?.out ?? "")?.[0] ?? "";
   const refused = await runCairn(at, ["start", "./teller.ts", "--input", JSON.stringify({ note: `use ${TOKEN}` })]);
   for (const word of ["show", "timeline", "ledger"]) said.push(await runCairn(at, [word, run, "--json"]));
-  expect([said[0]?.exit, refused.exit]).toEqual([0, 2]);
+  expect({ said: said[0]?.exit, refused: refused.exit }).toEqual({ said: 0, refused: 2 });
   const lines = said.map(({ out, err }) => out + err).join("\n");
   expect(lines).toContain("tell: the token is [secret AIRLINE_TOKEN]");
   expect(lines).toContain("nobody catches [secret AIRLINE_TOKEN]");

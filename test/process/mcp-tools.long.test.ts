@@ -70,7 +70,7 @@ test("a server gets its secret, which no record of the run shows", async () => {
   const desk = openDesk();
   const folder = folderOf(desk, "desk_look");
   const { exit, out } = await runCairn(folder, ["start", "clerk", "--wait"]);
-  expect([exit, out]).toEqual([0, expect.stringContaining("look: a, [secret DESK_TOKEN]")]);
+  expect({ exit, out }).toEqual({ exit: 0, out: expect.stringContaining("look: a, [secret DESK_TOKEN]") });
   const files = readdirSync(folder.store, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
   const holding = files.filter(({ parentPath, name }) => readFileSync(join(parentPath, name)).includes(TOKEN));
   expect(holding.map(({ name }) => name)).toEqual([]);
@@ -133,7 +133,7 @@ test("a supervisor that is stopped in a call leaves no server behind, and the ou
   // A busy machine may not end the beat in time; then the next supervisor finds out that the outcome is unknown.
   const next = spawnCairn(folder, ["work"]);
   expect(await restingStatus(folder)).toBe("blocked");
-  expect([desk.seen("asked").length, desk.seen("done")]).toEqual([1, []]);
+  expect({ asked: desk.seen("asked").length, done: desk.seen("done") }).toEqual({ asked: 1, done: [] });
   next.child.kill("SIGTERM");
   await next.ended;
   for (const { pid } of desk.seen("started")) await waitUntil(() => expect(isAlive(pid)).toBe(false));
@@ -150,7 +150,7 @@ test("a replay compares no tool of a server, says so, and starts no server", asy
   expect((await runCairn(folder, ["replay", id])).exit).toBe(0);
   const { exit, out } = await runCairn(folder, ["replay", id, "--against", "clerk"]);
   expect(out).toContain("not compared: up to 3 tools of MCP server desk (called: desk_look); no server was asked");
-  expect([exit, out]).toEqual([0, expect.stringContaining("every request is the same")]);
+  expect({ exit, out }).toEqual({ exit: 0, out: expect.stringContaining("every request is the same") });
   expect(desk.seen("started")).toHaveLength(started);
 });
 
@@ -160,7 +160,7 @@ test("a token of a server over HTTP is in no record of the run, and in no output
   writeFileSync(join(folder.dir, "clerk.ts"), tokenAgentFile(guarded.url));
   writeFileSync(join(folder.dir, ".env"), "DESK_SECRET=what-the-token-is-exchanged-for\n");
   const { exit, out, err } = await runCairn(folder, ["start", "clerk", "--wait"]);
-  expect([exit, out]).toEqual([0, expect.stringContaining("seen with [secret MCP_DESK_TOKEN]")]);
+  expect({ exit, out }).toEqual({ exit: 0, out: expect.stringContaining("seen with [secret MCP_DESK_TOKEN]") });
   expect(guarded.refused).not.toEqual([]);
   expect(guarded.calls).toEqual([TOKEN]);
   const [run] = parseJsonLines((await askCairn(folder, ["list", "--json"])).out);
@@ -181,8 +181,8 @@ test("the audit says what the hints would allow, and what a server that is down 
   expect(out).toContain('write effects: { "post": "idempotent" }');
   desk.fault("refuse-to-start");
   const down = await runCairn(folder, ["audit", "clerk", "--strict"]);
-  expect([down.exit, down.out]).toEqual([
-    1,
-    expect.stringContaining("the tools of MCP server desk are not audited: MCP server desk cannot be reached"),
-  ]);
+  expect({ exit: down.exit, out: down.out }).toEqual({
+    exit: 1,
+    out: expect.stringContaining("the tools of MCP server desk are not audited: MCP server desk cannot be reached"),
+  });
 });

@@ -80,11 +80,11 @@ describe("an answer that a full disk does not take", () => {
         at,
         words.map((word) => (word === "RUN" ? run : word)),
       ).ended;
-      expect([words, exit, err]).toEqual([
+      expect({ words, exit, err }).toEqual({
         words,
-        5,
-        expect.stringMatching(/^(?:clerk is imported\n)?error OutputLost: .*ENOSPC.*\nwhy: .*\nnext: df -h\n$/),
-      ]);
+        exit: 5,
+        err: expect.stringMatching(/^(?:clerk is imported\n)?error OutputLost: .*ENOSPC.*\nwhy: .*\nnext: df -h\n$/),
+      });
     }
     expect((await onFullDisk(at, ["list"], true).ended).exit).toBe(5);
   });
@@ -93,7 +93,7 @@ describe("an answer that a full disk does not take", () => {
     const at = createCliFolder();
     const run = await startQueuedRun(at, "note");
     const { exit, err } = await onFullDisk(at, ["cancel", run]).ended;
-    expect([exit, err]).toEqual([5, expect.stringContaining("what the command did is done")]);
+    expect({ exit, err }).toEqual({ exit: 5, err: expect.stringContaining("what the command did is done") });
     expect(await runCairnJson(at, ["show", run])).toMatchObject({ messages: 1 });
     expect((await onFullDisk(at, ["show", "local-aaaaaa", "--json"]).ended).exit).toBe(3);
   });

@@ -41,7 +41,7 @@ test("a run calls its provider with the key in .env, which no record shows", asy
   const folder = folderOf({ ANTHROPIC_BASE_URL: `${server.url}/v1`, ANTHROPIC_API_KEY: "" });
   writeFileSync(join(folder.dir, ".env"), `ANTHROPIC_API_KEY=${KEY}\n`);
   const { exit, out } = await runCairn(folder, ["start", "writer", "--wait"]);
-  expect([exit, out]).toEqual([0, expect.stringContaining("I know [secret ANTHROPIC_API_KEY].")]);
+  expect({ exit, out }).toEqual({ exit: 0, out: expect.stringContaining("I know [secret ANTHROPIC_API_KEY].") });
   expect(server.sent.map(({ headers }) => headers["x-api-key"])).toEqual([KEY]);
 });
 
@@ -51,7 +51,7 @@ test("a provider that is not installed is said before a run starts, with what to
   writeFileSync(hooks, WITHOUT_PACKAGE);
   const without = { ...folder, env: { ...folder.env, NODE_OPTIONS: `--import ${pathToFileURL(hooks).href}` } };
   const { exit, out, err } = await runCairn(without, ["start", "writer"]);
-  expect([exit, out]).toEqual([4, ""]);
+  expect({ exit, out }).toEqual({ exit: 4, out: "" });
   expect(err).toContain(
     "error PackageMissing: the model anthropic:claude-opus-4-5 needs the package @ai-sdk/anthropic",
   );

@@ -43,7 +43,7 @@ async function begin({ url }: Served, ...steps: readonly string[]): Promise<stri
   const headers = { "content-type": "application/json" };
   const answered = await fetch(`${url}/runs`, { method: "POST", headers, body });
   const { run } = (await answered.json()) as Document;
-  expect([answered.status, typeof run]).toEqual([202, "string"]);
+  expect({ status: answered.status, runType: typeof run }).toEqual({ status: 202, runType: "string" });
   return String(run);
 }
 
@@ -68,7 +68,7 @@ describe("serve", () => {
     expect(await (await fetch(url)).text()).toContain("<title>cairn</title>");
     running.child.kill("SIGTERM");
     const { exit, out } = await running.ended;
-    expect([exit, out]).toEqual([0, expect.stringContaining("type `npx cairn serve")]);
+    expect({ exit, out }).toEqual({ exit: 0, out: expect.stringContaining("type `npx cairn serve") });
   });
 
   it("listens at another address than this machine's own only once each request needs a token", async () => {
@@ -90,7 +90,7 @@ describe("serve", () => {
     const { url } = await served("serve");
     const other = createCliFolder();
     const { exit, err } = await spawnCairn(other, ["serve", "--port", new URL(url).port]).ended;
-    expect([exit, err]).toEqual([4, expect.stringContaining("error PortUnavailable:")]);
+    expect({ exit, err }).toEqual({ exit: 4, err: expect.stringContaining("error PortUnavailable:") });
     const dev = await spawnCairn(other, ["dev", "--port", new URL(url).port]).ended;
     expect(dev.err).toContain(`next: npx cairn dev --port ${Number(new URL(url).port) + 1}`);
   });
@@ -120,7 +120,7 @@ describe("dev", () => {
     expect(countMails(at)).toBe(1);
     running.child.kill("SIGTERM");
     const { exit, out } = await running.ended;
-    expect([exit, out]).toEqual([0, expect.stringContaining("type `npx cairn dev")]);
+    expect({ exit, out }).toEqual({ exit: 0, out: expect.stringContaining("type `npx cairn dev") });
   });
 
   const REPLY_MS = 1_500;

@@ -106,10 +106,10 @@ describe("driving", () => {
 describe("messages that code of an agent sends over the channel of its worker", () => {
   it("are ignored: each task gets its own response, and no process ends", async () => {
     const of = await driven("talks-a");
-    expect(of.noted("talks-a").map(({ epoch, retry }) => [epoch, retry])).toEqual([
-      [0, 0],
-      [1, 0],
-      [2, 0],
+    expect(of.noted("talks-a").map(({ epoch, retry }) => ({ epoch, retry }))).toEqual([
+      { epoch: 0, retry: 0 },
+      { epoch: 1, retry: 0 },
+      { epoch: 2, retry: 0 },
     ]);
     expect(eventsOf(of.events, "attemptFailed")).toEqual([]);
     expect(eventsOf(of.events, "workerGone")).toEqual([]);
@@ -141,7 +141,11 @@ describe("an attempt that dies", () => {
     const run = "hasNoStore-a";
     const of = await driven(run);
     const [first, second] = of.noted(run);
-    expect([second?.epoch, second?.retry, second?.pid]).toEqual([0, RETRY_GROUP, first?.pid]);
+    expect({ epoch: second?.epoch, retry: second?.retry, pid: second?.pid }).toEqual({
+      epoch: 0,
+      retry: RETRY_GROUP,
+      pid: first?.pid,
+    });
     const error = { name: "StoreUnreachable", code: "StoreUnreachable", message: "the disk is full" };
     expect(eventsOf(of.events, "attemptFailed")).toMatchObject([{ run, retry: 0, pid: first?.pid, error }]);
     expect(eventsOf(of.events, "workerGone")).toEqual([]);
@@ -192,7 +196,10 @@ describe("an attempt that dies", () => {
     const failed = eventsOf(of.events, "attemptFailed");
     expect(new Set(failed.map(({ how }) => how))).toEqual(new Set(["killed at its deadline"]));
     const begun = of.noted("stuck-a");
-    expect([begun[0]?.retry, begun.at(-1)?.retry]).toEqual([0, failed.length * RETRY_GROUP]);
+    expect({ firstRetry: begun[0]?.retry, lastRetry: begun.at(-1)?.retry }).toEqual({
+      firstRetry: 0,
+      lastRetry: failed.length * RETRY_GROUP,
+    });
   });
 });
 

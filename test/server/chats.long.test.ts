@@ -94,7 +94,11 @@ async function compare({ server, effects }: Played): Promise<Page> {
   expect(partsOf(page).map(({ toolCallId }) => toolCallId)).toEqual(calls.map(({ call }) => call));
   for (const [index, part] of partsOf(page).entries()) {
     const status = calls[index]?.status ?? "";
-    expect([part.toolCallId, status, part.state]).toEqual([part.toolCallId, status, STATES[status] ?? part.state]);
+    expect({ toolCallId: part.toolCallId, status, state: part.state }).toEqual({
+      toolCallId: part.toolCallId,
+      status,
+      state: STATES[status] ?? part.state,
+    });
     expect(part.state).not.toMatch(/^input-|responded$/);
   }
   const { entries } = (await (
@@ -133,7 +137,11 @@ it("shows what the events of each chat say, does no effect twice, and lets nothi
     await page.sendMessage({ text: "the end" });
     await quiet(page);
     const after = await compare(played);
-    expect([seed, gatesIn(after), textOf(after.messages.at(-1) as UIMessage)]).toEqual([seed, [], "You said: the end"]);
+    expect({ seed, gates: gatesIn(after), text: textOf(after.messages.at(-1) as UIMessage) }).toEqual({
+      seed,
+      gates: [],
+      text: "You said: the end",
+    });
   }
   expect([...seen].toSorted()).toEqual([...new Set(KINDS)].toSorted());
 });

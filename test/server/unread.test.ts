@@ -74,9 +74,9 @@ test("a connection whose client took something within the time is not closed, ho
   passes(SECONDS / 2 - 1);
   socket.bytesWritten += 1;
   passes(SECONDS - 1);
-  expect([isDestroyed, closed]).toEqual([false, []]);
+  expect({ isDestroyed, closed }).toEqual({ isDestroyed: false, closed: [] });
   passes(SECONDS);
-  expect([isDestroyed, closed]).toEqual([true, [{ run: null, seconds: SECONDS }]]);
+  expect({ isDestroyed, closed }).toEqual({ isDestroyed: true, closed: [{ run: null, seconds: SECONDS }] });
 });
 
 /** A stream that goes on, with `reads` pieces taken. */

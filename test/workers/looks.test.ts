@@ -69,7 +69,7 @@ test("never sleeps where no word of a change comes, and neither looks nor watche
   await turn();
   const { looks: before } = of;
   looksIn(10_000);
-  expect([of.looks, of.isWatching]).toEqual([before, false]);
+  expect({ looks: of.looks, isWatching: of.isWatching }).toEqual({ looks: before, isWatching: false });
 });
 
 test("goes on looking where the store does not say what is due, and sleeps again after it", () => {

@@ -57,7 +57,7 @@ const answered = (done: number): TaskEnd => ({ kind: "answered", answer: { kind:
 
 test("cleans up after 500 runs in ten tasks, with a pause behind each", () => {
   const { looks, left, ms, events } = play(500, (removed) => answered(removed.length));
-  expect([looks, left, ms]).toEqual([10, [], 180]);
+  expect({ looks, left, ms }).toEqual({ looks: 10, left: [], ms: 180 });
   expect(events).toHaveLength(500);
 });
 
@@ -72,5 +72,5 @@ test("one clean-up that fails holds up no other, and only it is put off", () => 
   const { left, postponed } = play(120, (removed) =>
     removed.some(({ run }) => run === "run-60") ? failed : answered(removed.length),
   );
-  expect([left, postponed]).toEqual([["run-60"], ["run-60"]]);
+  expect({ left, postponed }).toEqual({ left: ["run-60"], postponed: ["run-60"] });
 });

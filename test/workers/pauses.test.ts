@@ -23,7 +23,11 @@ test("a start that the system refuses makes the task wait, and ends no idle work
   expect(begin()).toBeNull();
   expect(said).toEqual(["250: no more processes"]);
   expect(begin()).toBeNull();
-  expect([said.length, workers.length, first?.leaving]).toEqual([1, 1, null]);
+  expect({ said: said.length, workers: workers.length, leaving: first?.leaving }).toEqual({
+    said: 1,
+    workers: 1,
+    leaving: null,
+  });
   state.refuses = false;
   wait(250);
   expect(begin()).not.toBeNull();

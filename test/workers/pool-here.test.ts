@@ -8,14 +8,18 @@ test("a beat that outlives its deadline in the caller's process has failed, and 
   const { clock, pool, begun, ended, begin } = poolHere();
   const late = begin("late");
   clock.moveTo(NOW + BEAT_MS - 1);
-  expect([late, ended]).toEqual([[], []]);
+  expect({ late, ended }).toEqual({ late: [], ended: [] });
   clock.moveTo(NOW + BEAT_MS);
   expect(late).toMatchObject([{ kind: "failed", how: "it outlived its deadline", hasDied: true }]);
   expect(ended).toMatchObject([{ run: "late", what: "a beat outlived its deadline" }]);
   // What it answers later counts no more.
   begun[0]?.answer.resolve({ kind: "beat", reply });
   await flushPromises();
-  expect([late.length, ended.length, pool.take(WISH)]).toEqual([1, 1, null]);
+  expect({ late: late.length, ended: ended.length, taken: pool.take(WISH) }).toEqual({
+    late: 1,
+    ended: 1,
+    taken: null,
+  });
 });
 
 test("a drain of the caller's process waits for its beats as long as it may, and then leaves them", async () => {

@@ -33,7 +33,7 @@ test("a group is killed again until nothing of it lives", () => {
   const { clock, ends, kills } = group(3);
   expect(ends).toEqual([]);
   clock.moveTo(NOW + 1_000);
-  expect([ends, kills()]).toEqual([[[]], 3]);
+  expect({ ends, kills: kills() }).toEqual({ ends: [[]], kills: 3 });
 });
 
 test("what hangs in the kernel is named after five seconds, and the supervisor goes on", () => {

@@ -78,7 +78,7 @@ test("a message without the secret of the task changes nothing", () => {
   wait(900);
   goesOn(clock.now() + BEAT_MS, "another");
   wait(100);
-  expect([beats(), worker.leaving]).toEqual([0, { how: "killed at its deadline" }]);
+  expect({ beats: beats(), leaving: worker.leaving }).toEqual({ beats: 0, leaving: { how: "killed at its deadline" } });
 });
 
 test("a worker is asked once to return each task", () => {
