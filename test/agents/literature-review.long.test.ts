@@ -115,9 +115,12 @@ test("a paper that is revised while the review is written is read again, and not
   expect(full.filter(({ subject }) => subject.startsWith(revised))).toHaveLength(10);
   const [figure] = figures;
   const corrected = (Number(figure?.value) * 1.1).toFixed(figure?.measure.digits);
-  expect(reviewsIn(dir).map(({ body }) => [body.includes(corrected), body.includes(`${revised}/results@`)])).toEqual([
-    [true, true],
-  ]);
+  expect(
+    reviewsIn(dir).map(({ body }) => ({
+      isCorrected: body.includes(corrected),
+      citesResults: body.includes(`${revised}/results@`),
+    })),
+  ).toEqual([{ isCorrected: true, citesResults: true }]);
 });
 
 test("a review on a near subject recalls what the one before it found, and is asked for changes only", async () => {
@@ -126,7 +129,9 @@ test("a review on a near subject recalls what the one before it found, and is as
   const near = "recovery time from snapshots after a crash";
   const { harness } = await playRun(agent, { input: { reader: "Ada", subjects: [first], papersMax: 4 } });
   const before = requestsIn(dir).filter(({ what }) => what === "fetch");
-  expect(before.map(({ answer, times }) => [answer, times])).toEqual(before.map(() => ["full", 1]));
+  expect(before.map(({ answer, times }) => ({ answer, times }))).toEqual(
+    before.map(() => ({ answer: "full", times: 1 })),
+  );
 
   const input = { question: "What slows a recovery down?", reader: "Bob", subjects: [near], papersMax: 4 };
   const { shown, events } = await playRun(agent, { harness, input });

@@ -60,7 +60,10 @@ test.each(EXAMPLES)("%s does its task, and each effect once", async (_, agent, c
 test("an evening whose room is free and an invoice that is read well need no recovery", async () => {
   world(eventChaos);
   const free = await playRun(event as Agent, { input: { team: "A", taken: "" } });
-  expect([free.shown?.result, free.cracks]).toEqual([expect.stringContaining("in the Loft"), []]);
+  expect({ result: free.shown?.result, cracks: free.cracks }).toEqual({
+    result: expect.stringContaining("in the Loft"),
+    cracks: [],
+  });
   expect(await evidenceIn(free.harness.world, free.run)).toEqual([]);
   world(invoiceChaos);
   const text = "Invoice 1: paper 12.50, train 80.00. Total: 92.50";
@@ -84,7 +87,7 @@ test("the event whose room is taken shows a stale plan before anything is booked
     const crash = { at, when: at % 4 === 1 ? "before" : "after" } as const;
     const dir = world(eventChaos);
     const { cracks, shown } = await playRun(event as Agent, { crash, input: eventChaos.input(2) as Json });
-    expect([cracks, shown?.status]).toEqual([["stalePlan"], "completed"]);
+    expect({ cracks, status: shown?.status }).toEqual({ cracks: ["stalePlan"], status: "completed" });
     expect(await eventChaos.effects?.(dir)).toHaveLength(3);
   }
 });

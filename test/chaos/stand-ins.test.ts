@@ -144,7 +144,7 @@ test.each<[by: string, casting: Partial<Parameters<typeof countingFor>[1]>, hasE
   const chaos = defineChaos({ input: () => ({}), ...(hasEffects ? { effects } : {}) });
   const counting = countingFor(chaos, { services: [], faked: [], real: [], ...casting });
   expect(await counting.effects(temporaryDir())).toEqual([]);
-  expect([counting.by, asked]).toEqual([by, times]);
+  expect({ by: counting.by, asked }).toEqual({ by, asked: times });
 });
 
 describe("a fake", () => {
@@ -171,10 +171,10 @@ describe("a fake", () => {
     const { probed } = tools;
     const asked = { ...contextOf(5, "k1"), before: null } as never;
     const undone = { ...contextOf(5, "u1"), of: { key: "k1", result: null } } as never;
-    expect([await probed?.probe?.(asked), await probed?.undo?.probe?.(undone)]).toEqual([
-      { kind: "absent" },
-      { kind: "absent" },
-    ]);
+    expect({ probe: await probed?.probe?.(asked), undoProbe: await probed?.undo?.probe?.(undone) }).toEqual({
+      probe: { kind: "absent" },
+      undoProbe: { kind: "absent" },
+    });
     await probed?.run(contextOf(5, "k1"));
     expect(await probed?.probe?.(asked)).toEqual({ kind: "happened", result: { ok: true } });
     expect(fakes.effects()).toMatchObject([{ of: '{"usd":5}' }]);

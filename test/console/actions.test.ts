@@ -31,11 +31,11 @@ describe("an idempotency key", () => {
     for (const name of names) {
       const { path, method, isKeyed } = described(name, run).request("1", false);
       const isTaken = method === "POST" && takesKey(path.replace("local-a", "{run}"));
-      expect([name, isKeyed ?? false]).toEqual([name, isTaken]);
+      expect({ name, isKeyed: isKeyed ?? false }).toEqual({ name, isKeyed: isTaken });
     }
     for (const word of ["pause", "resume", "run"] as const) {
       const { path, isKeyed } = scheduleAction("nightly", word);
-      expect([word, isKeyed]).toEqual([word, takesKey(path.replace("nightly", "{agent}"))]);
+      expect({ word, isKeyed }).toEqual({ word, isKeyed: takesKey(path.replace("nightly", "{agent}")) });
     }
     expect(names.filter((name) => described(name, run).request("1", false).isKeyed)).toEqual([
       "message",

@@ -23,9 +23,11 @@ describe("a budget", () => {
     ]);
     expect(budgetWords(budget)).toBe("9 of 10 beats, $0.12 of $1.00, 1m01s of 2m00s at work");
     expect(grantedWords({ microUsd: 500_000, toolCalls: 3 })).toBe("$0.50, 3 tool calls");
-    expect([dollarsIn(budget)?.limit, dollarsIn([]), tightest(budget)?.meter, tightest([])]).toEqual([
-      ...[1, null, "beats", null],
-    ]);
+    expect({ dollars: dollarsIn(budget)?.limit, tightest: tightest(budget)?.meter }).toEqual({
+      dollars: 1,
+      tightest: "beats",
+    });
+    expect({ dollars: dollarsIn([]), tightest: tightest([]) }).toEqual({ dollars: null, tightest: null });
   });
 
   test("is near its end from 80 % on, used up at its limit, and never more than full", () => {

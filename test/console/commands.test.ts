@@ -22,7 +22,7 @@ test.each([...actions, ...schedules].map((action) => [action.words.join(" "), ac
   async (_, action) => {
     expect(cliOf(action, "http://127.0.0.1:7420")).toMatch(/^npx cairn .* --api http:\/\/127\.0\.0\.1:7420$/);
     const help = await runCli(temporaryDir(), ...action.words, "--help");
-    expect([help.exit, help.out]).toEqual([0, expect.stringContaining("--api <url>")]);
+    expect({ exit: help.exit, out: help.out }).toEqual({ exit: 0, out: expect.stringContaining("--api <url>") });
   },
 );
 

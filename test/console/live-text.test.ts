@@ -20,11 +20,11 @@ describe("what the model says now", () => {
   test("has its parts in their order, and the tool of a call", () => {
     const call = { kind: "call", index: 1, tool: "pay", text: '{"euros":' } as const;
     const both = withDelta(spoken, delta(3, "", { parts: [{ ...call }], isCut: true }));
-    expect(both.parts.map(({ kind, tool }) => [kind, tool])).toEqual([
-      ["text", null],
-      ["call", "pay"],
+    expect(both.parts.map(({ kind, tool }) => ({ kind, tool }))).toEqual([
+      { kind: "text", tool: null },
+      { kind: "call", tool: "pay" },
     ]);
-    expect([spoken.isCut, both.isCut]).toEqual([false, true]);
+    expect({ spoken: spoken.isCut, both: both.isCut }).toEqual({ spoken: false, both: true });
   });
 
   test("begins anew with the next step", () => {

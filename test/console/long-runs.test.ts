@@ -77,7 +77,9 @@ describe("the rows of the timeline", () => {
   test("are one path for each tone in the map, however many they are", () => {
     const rows = rowsOf(Array.from({ length: 500 }, (_, index) => beat(index + 1)).flat());
     const map = mapOf(rows, { width: 1_000, height: 32 });
-    expect(map.map(({ tone, d }) => [tone, d.split("z").length - 1])).toEqual([["beat", 500]]);
+    expect(map.map(({ tone, d }) => ({ tone, cells: d.split("z").length - 1 }))).toEqual([
+      { tone: "beat", cells: 500 },
+    ]);
     // The longest beat takes the whole height; the shortest is still seen.
     expect(map[0]?.d).toMatch(/^M0 28h1\.6V32h-1\.6z.*M998 0h1\.6V32h-1\.6z$/);
     expect(mapOf([], { width: 1_000, height: 32 })).toEqual([{ tone: "beat", d: "" }]);

@@ -37,7 +37,9 @@ describe("a question that a run asks again", () => {
     const [first, again] = [shown({ unknown: [call()] }), shown({ unknown: [call({ reconcilableFrom: 2_000 })] })];
     expect(idsOf(first)).toEqual(idsOf(shown({ unknown: [call({ args: {} })] })));
     expect(idsOf(first)).not.toEqual(idsOf(again));
-    expect(needsIn(first).map((need) => [isOpenIn(need, first), isOpenIn(need, again)])).toEqual([[true, false]]);
+    expect(
+      needsIn(first).map((need) => ({ isOpenBefore: isOpenIn(need, first), isOpenAfter: isOpenIn(need, again) })),
+    ).toEqual([{ isOpenBefore: true, isOpenAfter: false }]);
   });
 
   test("about another version is another one, and the accepted one is over", () => {

@@ -85,9 +85,9 @@ describe("the list of runs", () => {
   test("stops a pass after 20 pages, says so, and holds what these have", () => {
     const store = storeOf(50, 2);
     const read = turns(18, NO_RUNS_READ, store);
-    expect([read.isCut, read.list.runs.length]).toEqual([null, 38]);
+    expect({ isCut: read.isCut, runs: read.list.runs.length }).toEqual({ isCut: null, runs: 38 });
     const whole = turns(1, read, store);
-    expect([whole.isCut, whole.list.runs.length]).toEqual([true, 40]);
+    expect({ isCut: whole.isCut, runs: whole.list.runs.length }).toEqual({ isCut: true, runs: 40 });
     for (let index = 0; index < 10; index += 1) store.change(`n${index}`);
     expect(turns(50, whole, store).list.runs).toHaveLength(40);
   });
@@ -98,9 +98,9 @@ describe("the list of runs", () => {
     const damaged = [{ run: "r0", why: "its checksum does not match" }];
     const page = { ...store.pageAfter(null), damaged };
     const hurt = withFirstPage(read, { ...page, runs: page.runs.filter((each) => each.run !== "r0") });
-    expect([namesIn(hurt), hurt.list.damaged]).toEqual([["r1"], damaged]);
+    expect({ names: namesIn(hurt), damaged: hurt.list.damaged }).toEqual({ names: ["r1"], damaged });
     const mended = turnOf(hurt, store);
-    expect([namesIn(mended), mended.list.damaged]).toEqual([["r1", "r0"], []]);
+    expect({ names: namesIn(mended), damaged: mended.list.damaged }).toEqual({ names: ["r1", "r0"], damaged: [] });
   });
 
   test("misses no run that the store has, while fewer runs change between two turns than a page holds", () => {

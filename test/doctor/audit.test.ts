@@ -67,9 +67,9 @@ describe("what follows a death matches the audit", () => {
       const { tool: declared, runs, probes, status, unknown, outcome } = await seen(effect, policy);
       const { onCrash, unknown: said, inWords } = recoveryOf(declared);
       expect({ again: runs > 0, probe: probes > 0, ask: runs + probes === 0 }).toMatchObject({ [onCrash]: true });
-      if (onCrash === "again") expect([status, outcome]).toEqual(["completed", "succeeded"]);
+      if (onCrash === "again") expect({ status, outcome }).toEqual({ status: "completed", outcome: "succeeded" });
       else {
-        expect([said, runs]).toEqual([unknown, 0]);
+        expect({ said, runs }).toEqual({ said: unknown, runs: 0 });
         expect(inWords).toMatch(WORDS[unknown ?? "ask"]);
         const others = Object.entries(WORDS).filter(([other]) => other !== unknown);
         for (const [, words] of others) expect(inWords).not.toMatch(words);

@@ -123,7 +123,9 @@ describe("the embedded world", () => {
     // Whether orphans are reaped is a question to the machine.
     const [first, ...others] = judgeStore(look).filter(({ id }) => id !== "orphans");
     expect(first).toMatchObject({ id: "store", status });
-    expect(others.map(({ status, why }) => [status, why])).toEqual(others.map(() => ["unknown", "needs store"]));
+    expect(others.map(({ status, why }) => ({ status, why }))).toEqual(
+      others.map(() => ({ status: "unknown", why: "needs store" })),
+    );
   });
 });
 

@@ -50,11 +50,11 @@ test("loses no file when a process dies at any fault point", async () => {
   const { points } = await runAgent(agent, options);
   for (const point of points) {
     const { status, files, killed } = await killAt(agent, point, options);
-    expect([killed, status, files.map(({ content }) => sha256(content))]).toEqual([
-      [point],
-      "completed",
-      [sha256(INVOICE.bytes), sha256(SHOT)],
-    ]);
+    expect({ killed, status, files: files.map(({ content }) => sha256(content)) }).toEqual({
+      killed: [point],
+      status: "completed",
+      files: [sha256(INVOICE.bytes), sha256(SHOT)],
+    });
   }
   expect(points.filter((point) => point.startsWith("after:put")).length).toBeGreaterThan(1);
 });

@@ -34,7 +34,7 @@ test("a file of a start is shown and handed out as an attachment", async () => {
   });
   for (const name of [file.file, file.file.slice(0, 8), file.name]) {
     const { status, headers, text } = await api.ask({ path: `/runs/${run}/files/${name}` });
-    expect([status, text]).toEqual([200, new TextDecoder().decode(PHOTO)]);
+    expect({ status, text }).toEqual({ status: 200, text: new TextDecoder().decode(PHOTO) });
     expect(Object.fromEntries(headers)).toMatchObject({
       "content-type": "image/png",
       "content-disposition": `attachment; filename="photo.png"; filename*=UTF-8''photo.png`,
@@ -101,7 +101,11 @@ test("where the store hands files out, the answer is its address, and the client
   const links = { linkTo: async (key: string) => `http://127.0.0.1:${port}/${key}` };
   const { api, run } = await started([sent(PHOTO)], (world) => ({ ...world, links }));
   const answer = await api.ask({ path: `/runs/${run}/files/photo.png` });
-  expect([answer.status, answer.text, answer.headers.get("cache-control")]).toEqual([303, "", "no-store"]);
+  expect({ status: answer.status, text: answer.text, cacheControl: answer.headers.get("cache-control") }).toEqual({
+    status: 303,
+    text: "",
+    cacheControl: "no-store",
+  });
   expect(answer.headers.get("location")).toMatch(new RegExp(`/runs/local/${run}/[a-z0-9]+/files/${sha256(PHOTO)}$`));
   const app = createApi<object>({
     ...{ world: { ...api.world, links }, agentOf: api.agentOf, baseOf: () => "" },

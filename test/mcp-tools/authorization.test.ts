@@ -114,7 +114,10 @@ test("a run waits while its token is refused, goes on with a new one, and record
   };
   const source = serverOf({ name: "desk", url: server.url, token });
   const run = await runAgent(callingAgent({ source, tools: ["desk_look"] }), { input: {} });
-  expect([run.status, run.calls.map(({ status }) => status)]).toEqual(["completed", ["succeeded"]]);
+  expect({ status: run.status, calls: run.calls.map(({ status }) => status) }).toEqual({
+    status: "completed",
+    calls: ["succeeded"],
+  });
   const recorded = JSON.stringify(run.timeline);
   expect(recorded).toContain("it answered 401; invalid_token");
   expect(recorded).toContain("seen with [secret MCP_DESK_TOKEN]");

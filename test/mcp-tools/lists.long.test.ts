@@ -39,7 +39,10 @@ describe("the effect class of a tool", () => {
       "keyed",
       "unsafe",
     ]);
-    expect([tools["look"]?.retry, tools["post"]?.retry?.attempts]).toEqual([null, 3]);
+    expect({ retry: tools["look"]?.retry, attempts: tools["post"]?.retry?.attempts }).toEqual({
+      retry: null,
+      attempts: 3,
+    });
   });
 });
 
@@ -47,10 +50,10 @@ describe("the options of a tool", () => {
   test("may declare an expected loop by the name that the server gives the tool", async () => {
     const source = serverOf({ ...openDesk().options, loops: { look: "ignore" } });
     const tools = await listOf(source);
-    expect(Object.entries(tools).map(([name, { loops }]) => [name, loops])).toEqual([
-      ["desk_look", "ignore"],
-      ["desk_post", undefined],
-      ["desk_drop", undefined],
+    expect(Object.entries(tools).map(([name, { loops }]) => ({ name, loops }))).toEqual([
+      { name: "desk_look", loops: "ignore" },
+      { name: "desk_post", loops: undefined },
+      { name: "desk_drop", loops: undefined },
     ]);
     const wrong = { ...openDesk().options, loops: { look: "stop" } } as never;
     expect(() => serverOf(wrong)).toThrow(/an mcpServer is wrong: loops\.look: write "ignore"/);
@@ -160,10 +163,10 @@ describe("a list that changes", () => {
       return error as Error;
     });
     // A failure, and no unknown outcome: the server did not begin.
-    expect([refused.name, refused.message]).toEqual([
-      "Error",
-      expect.stringMatching(/^MCP server desk refused the call: .*Tool post not found/),
-    ]);
+    expect({ name: refused.name, message: refused.message }).toEqual({
+      name: "Error",
+      message: expect.stringMatching(/^MCP server desk refused the call: .*Tool post not found/),
+    });
     expect(Object.keys(await listOf(source))).toEqual(["desk_look"]);
   });
 
@@ -215,10 +218,10 @@ describe("a tool that is left out", () => {
       null,
     );
     expect(Object.keys(listed.tools)).toEqual(["desk_find_all"]);
-    expect(listed.leftOut.map(({ tool: name, why }) => [name.slice(0, 8), why])).toEqual([
-      ["find_all", "its tool find.all has the name desk_find_all already"],
-      ["xxxxxxxx", "its name has 85 characters with its prefix, and 64 are allowed: set a shorter prefix"],
-      ["broken", expect.stringMatching(/^its inputSchema cannot be used: .+/)],
+    expect(listed.leftOut.map(({ tool: name, why }) => ({ name: name.slice(0, 8), why }))).toEqual([
+      { name: "find_all", why: "its tool find.all has the name desk_find_all already" },
+      { name: "xxxxxxxx", why: "its name has 85 characters with its prefix, and 64 are allowed: set a shorter prefix" },
+      { name: "broken", why: expect.stringMatching(/^its inputSchema cannot be used: .+/) },
     ]);
   });
 
@@ -248,17 +251,17 @@ describe("a tool that is left out", () => {
     const agent = callingAgent({ source, tools: [], own } as never);
     const full = { ...agent, tools: { ...agent.tools, ...own } };
     const { missing } = await withListedTools(full, NO_SECRETS);
-    expect(missing.map(({ what, why, mend }) => [what, why, mend])).toEqual([
-      [
-        "leftOut",
-        "MCP server desk has a tool absent, and no run gets it",
-        "only names it, and the server has no such tool",
-      ],
-      [
-        "leftOut",
-        "MCP server desk has a tool desk_look, and no run gets it",
-        "the agent itself has a tool of that name: set another prefix",
-      ],
+    expect(missing.map(({ what, why, mend }) => ({ what, why, mend }))).toEqual([
+      {
+        what: "leftOut",
+        why: "MCP server desk has a tool absent, and no run gets it",
+        mend: "only names it, and the server has no such tool",
+      },
+      {
+        what: "leftOut",
+        why: "MCP server desk has a tool desk_look, and no run gets it",
+        mend: "the agent itself has a tool of that name: set another prefix",
+      },
     ]);
   });
 

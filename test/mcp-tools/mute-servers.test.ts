@@ -16,7 +16,9 @@ test("a process that speaks no MCP makes its run wait, and no process of cairn d
   const harness = createHarness();
   const source = mcpServer({ name: "mute", command: "sleep", args: ["3600"], connectMs: CONNECT_MS });
   const played = await playAttempts(harness, { ...scriptedAgent({}), sources: [source] });
-  assertSafety("no beat is a death", () => expect([played.row.deaths, played.row.status]).toEqual([0, "blocked"]));
+  assertSafety("no beat is a death", () =>
+    expect({ deaths: played.row.deaths, status: played.row.status }).toEqual({ deaths: 0, status: "blocked" }),
+  );
   expect(waitsForCode(played)).toBe(1);
   expect(played.timeline).toContain("MCP server mute");
 });

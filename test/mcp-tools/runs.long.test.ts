@@ -13,7 +13,7 @@ describe("a call of a tool that only reads", () => {
     const source = await startedServerOf(desk.options);
     desk.fault(fault);
     const run = await patiently(() => runAgent(callingAgent({ source, tools: ["desk_look"] }), { input: {} }));
-    expect([run.status, statuses(run)]).toEqual(["completed", ["none succeeded"]]);
+    expect({ status: run.status, calls: statuses(run) }).toEqual({ status: "completed", calls: ["none succeeded"] });
     expect(desk.seen("started")).toHaveLength(2);
     // The start of the second server may take so long that its first call is repeated too.
     expect(desk.seen("asked").length).toBeGreaterThan(1);
@@ -58,7 +58,7 @@ describe("a call of a tool that the server does not call read-only", () => {
     const source = await startedServerOf({ ...desk.options, effects: { post: "keyed" } });
     desk.fault("die-after");
     const run = await patiently(() => runAgent(callingAgent({ source, tools: ["desk_post"] }), OF_THE_TEST));
-    expect([run.status, statuses(run)]).toEqual(["completed", ["keyed succeeded"]]);
+    expect({ status: run.status, calls: statuses(run) }).toEqual({ status: "completed", calls: ["keyed succeeded"] });
     const [first, second] = desk.seen("done");
     expect(first?.key).toMatch(/^desk_post-c1-/);
     expect(second?.key).toBe(first?.key);
@@ -93,7 +93,7 @@ test("a run waits for a server that does not start, and loses nothing", async ()
   const run = await patiently(() =>
     runAgent(callingAgent({ source: serverOf(desk.options), tools: ["desk_look"] }), { input: {} }),
   );
-  expect([run.status, statuses(run)]).toEqual(["completed", ["none succeeded"]]);
+  expect({ status: run.status, calls: statuses(run) }).toEqual({ status: "completed", calls: ["none succeeded"] });
   expect(JSON.stringify(run.timeline)).toContain("the desk is closed");
 });
 

@@ -180,7 +180,10 @@ test("a process whose call is still at work is not idle, however long the call t
   await callOf(tools, "desk_look", { text: "a" });
   await vi.advanceTimersByTimeAsync(2 * LIMITS.runMs);
   await callOf(tools, "desk_look", { text: "a" });
-  expect([desk.seen("started").length, isAlive(desk.seen("started")[0]?.pid)]).toEqual([1, true]);
+  expect({ starts: desk.seen("started").length, isAlive: isAlive(desk.seen("started")[0]?.pid) }).toEqual({
+    starts: 1,
+    isAlive: true,
+  });
   stop.abort(new DOMException("too late", "TimeoutError"));
   await expect(hanging).rejects.toMatchObject({ name: "OutcomeUnknown" });
 });

@@ -28,5 +28,5 @@ test.each(MUTANTS)("finds the schedule that breaks the family: %s", (mutant) => 
 
 test("an exploration that is cut off says so, and judges no end", () => {
   const { isComplete, found } = explore(BOUNDED.keyed, { statesMax: 50 });
-  expect([isComplete, found]).toEqual([false, null]);
+  expect({ isComplete, found }).toEqual({ isComplete: false, found: null });
 });

@@ -180,9 +180,9 @@ describe("the request", () => {
     await using server = await startChatServer(() => ({ kind: "reply", text: "ok" }));
     await ask(modelOf(`openai-compatible:${server.url}/#m`, keyed("k-1")), []);
     await ask(modelOf(`openai-compatible:${server.url}#m`, keyed("")), []);
-    expect(server.asked.map(({ path, headers }) => [path, headers["authorization"]])).toStrictEqual([
-      ["/v1/chat/completions", "Bearer k-1"],
-      ["/v1/chat/completions", undefined],
+    expect(server.asked.map(({ path, headers }) => ({ path, authorization: headers["authorization"] }))).toStrictEqual([
+      { path: "/v1/chat/completions", authorization: "Bearer k-1" },
+      { path: "/v1/chat/completions", authorization: undefined },
     ]);
   });
 });

@@ -205,7 +205,7 @@ describe("budgets", () => {
     const { debit } = events[lost + 1] as EventOf<"BudgetDebited">;
     const { tokensIn = 0, tokensOut = 0, microUsd } = debit;
     const task = canonical([{ kind: "text", text: "{}" }]);
-    expect([tokensIn, tokensOut]).toEqual([2 * Math.ceil(task.length / 4), 1_000]);
+    expect({ tokensIn, tokensOut }).toEqual({ tokensIn: 2 * Math.ceil(task.length / 4), tokensOut: 1_000 });
     expect(microUsd).toBe(10 * (tokensIn + tokensOut));
   });
 });

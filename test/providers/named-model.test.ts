@@ -130,9 +130,9 @@ describe("OpenAI keeps no reply for a later request", () => {
     const asked = modelOf(model, async () => "key");
     await asked.ask(request({ providerOptions: { openai: { user: "u-1" } } }));
     await asked.ask(request({ providerOptions: { openai: { store: true } } }));
-    expect(server.sent.map(({ body }) => [body["store"], body["user"]])).toEqual([
-      [false, "u-1"],
-      [true, undefined],
+    expect(server.sent.map(({ body }) => ({ store: body["store"], user: body["user"] }))).toEqual([
+      { store: false, user: "u-1" },
+      { store: true, user: undefined },
     ]);
   });
 });

@@ -61,7 +61,7 @@ describe("a recorded run as a model", () => {
     };
     const first = await played(scriptedAgent({ reply }));
     const again = await played({ ...scriptedAgent({}), model: recordedModel(first.file) });
-    expect([again.asked, again.shown?.result]).toEqual([first.asked, "at last"]);
+    expect({ asked: again.asked, result: again.shown?.result }).toEqual({ asked: first.asked, result: "at last" });
   });
 
   test("gives the next reply in any process after a crash", async () => {

@@ -83,10 +83,10 @@ describe("the conversation", () => {
       ...settled("c2", { tool: "book", args: {}, outcome: "failed", result: "sold out" }),
       ...settled("c3", { tool: "book", args: {}, outcome: "unknown", result: "timed out" }),
     ]);
-    expect(conversation.calls.map(({ outcome, result }) => [outcome, result])).toStrictEqual([
-      ["succeeded", "B-1"],
-      ["failed", "sold out"],
-      ["unknown", "timed out"],
+    expect(conversation.calls.map(({ outcome, result }) => ({ outcome, result }))).toStrictEqual([
+      { outcome: "succeeded", result: "B-1" },
+      { outcome: "failed", result: "sold out" },
+      { outcome: "unknown", result: "timed out" },
     ]);
     expect(conversation.messages.filter(({ role }) => role === "tool").map(({ text: words }) => words)).toStrictEqual([
       "B-1",
@@ -191,9 +191,9 @@ test("a call that another loop shows as denied has failed, with the reason as it
       { role: "tool", content: [denied("c1", "too much"), denied("c2")] },
     ],
   });
-  expect(conversation?.calls.map(({ outcome, result }) => [outcome, result])).toEqual([
-    ["failed", "too much"],
-    ["failed", "denied"],
+  expect(conversation?.calls.map(({ outcome, result }) => ({ outcome, result }))).toEqual([
+    { outcome: "failed", result: "too much" },
+    { outcome: "failed", result: "denied" },
   ]);
   expect(conversation?.resultOf("pay")).toBeUndefined();
 });

@@ -80,7 +80,10 @@ test("another version of the agent chooses anew", async () => {
   ];
   const payload = await beginRun(world, one.agent, { at: "sea" });
   await runBeats(runnerOf(world, two.agent), await runBeats(runnerOf(world, one.agent), payload, 1), 1);
-  expect([one.seen, two.seen]).toEqual([["own | By 1. | look+other | "], ["own | By 2. | look+other | "]]);
+  expect({ one: one.seen, two: two.seen }).toEqual({
+    one: ["own | By 1. | look+other | "],
+    two: ["own | By 2. | look+other | "],
+  });
 });
 
 test("a restart chooses anew", async () => {

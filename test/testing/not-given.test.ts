@@ -75,7 +75,7 @@ test.each([
     ...{ input: {}, killAt: "after:effect:pay", reconcile: () => null },
     tools: { pay: fakeService({ name: "bank", honoursKeys: false, reply: () => "paid" }) },
   });
-  expect([run.status, run.calls[0]?.status]).toEqual([status, call]);
+  expect({ status: run.status, call: run.calls[0]?.status }).toEqual({ status, call });
 });
 
 test("names a model that no test calls", async () => {

@@ -23,8 +23,8 @@ test("runs an agent to its end and returns its result, ledger and effects", asyn
     failure: null,
     killed: [],
   });
-  expect(run.calls.map(({ tool: name, status, attempts }) => [name, status, attempts])).toEqual(
-    Array.from({ length: 3 }, () => ["send", "succeeded", 1]),
+  expect(run.calls.map(({ tool: name, status, attempts }) => ({ name, status, attempts }))).toEqual(
+    Array.from({ length: 3 }, () => ({ name: "send", status: "succeeded", attempts: 1 })),
   );
   expect(run.effects.map(({ input }) => input)).toEqual([{ number: 1 }, { number: 2 }, { number: 3 }]);
   expect(run.effects.map(({ key }) => key)).toEqual(run.calls.map(({ key }) => key));
@@ -64,7 +64,7 @@ describe("the operator", () => {
         runAgent(clerk, { input: INPUT, killAt, tools: { send: lettersAgent().post } }),
       ),
     );
-    expect([before?.decided, after?.decided]).toEqual([["repeated"], ["confirmed"]]);
+    expect({ before: before?.decided, after: after?.decided }).toEqual({ before: ["repeated"], after: ["confirmed"] });
     for (const run of [before, after] as AgentRun[]) expectEffectsOnce(run);
     expect(post.requests).toEqual([]);
   });
@@ -114,11 +114,11 @@ test("retries a call whose answer was lost, and takes a failure as no effect", a
   });
   const run = await runAgent(clerk, { input: INPUT, services: [post] });
   expect(run.status).toBe("completed");
-  expect(run.calls.map(({ status, attempts }) => [status, attempts])).toEqual([
-    ["succeeded", 1],
-    ["failed", 1],
-    ["succeeded", 1],
-    ["succeeded", 1],
+  expect(run.calls.map(({ status, attempts }) => ({ status, attempts }))).toEqual([
+    { status: "succeeded", attempts: 1 },
+    { status: "failed", attempts: 1 },
+    { status: "succeeded", attempts: 1 },
+    { status: "succeeded", attempts: 1 },
   ]);
   expect(post.requests).toHaveLength(5);
   expectEffectsOnce(run);
@@ -247,5 +247,5 @@ test("reaches nothing but the service through a replaced tool, also where it is 
 test("a fake service refuses a request without a key, which no service could recognise again", async () => {
   const post = fakeService({ name: "post", reply: () => ({ sent: true }) });
   await expect(post.call({ input: {} } as never)).rejects.toThrow("post got no key: call it with { input, key }");
-  expect([post.requests, post.effects]).toEqual([[], []]);
+  expect({ requests: post.requests, effects: post.effects }).toEqual({ requests: [], effects: [] });
 });

@@ -88,7 +88,7 @@ describe.each(Object.keys(actingKinds(outside())))("a tool that is %s", (kind) =
     const agent = agentWith(actingKinds(world)[kind] ?? {}) as unknown as Agent;
     const desk = fakeService({ name: "desk", reply: () => null });
     const run = await runAgent(agent, { input: {}, tools: { act: desk } });
-    expect([run.status, desk.effects.length]).toEqual(["completed", 1]);
+    expect({ status: run.status, effects: desk.effects.length }).toEqual({ status: "completed", effects: 1 });
     assertSafety("a replaced tool acts on nothing", () => expect(world.reached).toEqual([]));
     expect((await runAgent(agent, { input: {}, services: [desk] })).status).toBe("completed");
     expect(world.reached).toEqual(["run"]);
@@ -173,7 +173,7 @@ describe("a tool that a server lists", () => {
     const world = outside();
     const desk = fakeService({ name: "desk", reply: () => "posted" });
     const run = await runAgent(agentOf(world, "desk_post"), { input: {}, tools: { [name]: desk } });
-    expect([run.status, run.effects.length]).toEqual(["completed", 1]);
+    expect({ status: run.status, effects: run.effects.length }).toEqual({ status: "completed", effects: 1 });
     assertSafety("a replaced tool acts on nothing", () => expect(world.reached).toEqual([]));
   });
 });

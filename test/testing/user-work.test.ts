@@ -28,7 +28,7 @@ test("work that follows slow work without a pause holds the clock as long as any
   await nextTurn();
   expect(work.holdsClock).toBe(true);
   real += PATIENCE_MS + 1;
-  expect([work.holdsClock, work.isAny]).toEqual([false, true]);
+  expect({ holdsClock: work.holdsClock, isAny: work.isAny }).toEqual({ holdsClock: false, isAny: true });
   next.resolve();
   await both;
   expect(work.isAny).toBe(false);
@@ -74,5 +74,5 @@ test("a model call after the slow list of a server does not time out", async () 
     agentOf: () => ({ kind: "agent", agent, ...modelsOf(agent) }),
   });
   await process.perform(world.chain.begin(name).task);
-  expect([asked, clock.now() - START]).toEqual([1, 0]);
+  expect({ asked, passedMs: clock.now() - START }).toEqual({ asked: 1, passedMs: 0 });
 });

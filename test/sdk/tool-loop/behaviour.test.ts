@@ -70,7 +70,11 @@ describe("stopWhen", () => {
       throw new Error("asked");
     };
     const run = await runAgent(agentWith({ model, stopWhen }), { input: {} });
-    expect([run.status, run.result, requests.length]).toEqual(["completed", "done", 1]);
+    expect({ status: run.status, result: run.result, requests: requests.length }).toEqual({
+      status: "completed",
+      result: "done",
+      requests: 1,
+    });
   });
 });
 
@@ -166,7 +170,11 @@ describe("prepareStep", () => {
     const run = await runAgent(agentWith({ model: own.model, prepareStep }, { models: { large: named } }), {
       input: {},
     });
-    expect([run.result, own.requests.length, large.requests.length]).toEqual(["by the large one", 1, 1]);
+    expect({ result: run.result, own: own.requests.length, large: large.requests.length }).toEqual({
+      result: "by the large one",
+      own: 1,
+      large: 1,
+    });
   });
 });
 

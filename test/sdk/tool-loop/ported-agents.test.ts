@@ -32,7 +32,9 @@ test("a ToolLoopAgent with one tool runs as it is", async () => {
   );
   const run = await runAgent(agent, { input: "How is Oslo?", model });
   expect(run).toMatchObject({ status: "completed", result: "Clear." });
-  expect(run.calls.map(({ tool: name, status }) => [name, status])).toEqual([["weather", "succeeded"]]);
+  expect(run.calls.map(({ tool: name, status }) => ({ name, status }))).toEqual([
+    { name: "weather", status: "succeeded" },
+  ]);
 });
 
 test("one that stops after a step ends there, with the text of that step", async () => {
