@@ -113,11 +113,11 @@ describe.each(STAGES)("in %s", (stage) => {
     const topics = deployment.all("sns/topic:Topic").map(({ inputs }) => inputs["name"]);
     const actions = new Set(alarms.flatMap(({ alarmActions }) => alarmActions));
     if (stage === "dev") {
-      expect([topics, [...actions]]).toEqual([[], []]);
+      expect({ topics, actions: [...actions] }).toEqual({ topics: [], actions: [] });
       return;
     }
     const arn = "arn:aws:sns:eu-west-1:123456789012:cairn-production-alarms";
-    expect([topics, [...actions]]).toEqual([["cairn-production-alarms"], [arn]]);
+    expect({ topics, actions: [...actions] }).toEqual({ topics: ["cairn-production-alarms"], actions: [arn] });
     expect(alarms.every(({ alarmActions }) => alarmActions.length === 1)).toBe(true);
     expect(deployment.one("sns/topicSubscription:TopicSubscription")).toMatchObject({
       ...{ topic: arn, protocol: "email", endpoint: "ops@example.org" },
@@ -156,8 +156,8 @@ describe.each(STAGES)("in %s", (stage) => {
 
   test("missing data raises no alarm, except for the sweeper", () => {
     const alarming = alarms.filter(({ treatMissingData }) => treatMissingData !== "notBreaching");
-    expect(alarming.map(({ name, treatMissingData }) => [name, treatMissingData])).toEqual([
-      [deployment.names.alarmName("sweeper-silent"), "breaching"],
+    expect(alarming.map(({ name, treatMissingData }) => ({ name, treatMissingData }))).toEqual([
+      { name: deployment.names.alarmName("sweeper-silent"), treatMissingData: "breaching" },
     ]);
     // Three sweeps that did not come, and half an hour at least.
     const seconds = alarming.map(({ evaluationPeriods, period }) => evaluationPeriods * (period ?? 0));
@@ -170,15 +170,15 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(takeovers).toMatchObject({ threshold: 5, comparisonOperator: "GreaterThanThreshold", evaluationPeriods: 1 });
     const { metricQueries = [] } = takeovers ?? ({} as Partial<Alarm>);
     expect(
-      metricQueries.map(({ id, expression, metric, returnData = false }) => [
+      metricQueries.map(({ id, expression, metric, returnData = false }) => ({
         id,
-        expression ?? metric?.metricName,
-        returnData,
-      ]),
+        reads: expression ?? metric?.metricName,
+        isReturned: returnData,
+      })),
     ).toEqual([
-      ["percent", "IF(whole >= 100, 100 * part / whole, 0)", true],
-      ["part", "Takeovers", false],
-      ["whole", "Beats", false],
+      { id: "percent", reads: "IF(whole >= 100, 100 * part / whole, 0)", isReturned: true },
+      { id: "part", reads: "Takeovers", isReturned: false },
+      { id: "whole", reads: "Beats", isReturned: false },
     ]);
     expect(metricQueries.flatMap(({ metric }) => metric?.period ?? [])).toEqual([3_600, 3_600]);
   });

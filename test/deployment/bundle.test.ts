@@ -188,7 +188,7 @@ test("the deployed function of streams answers on the stream of Lambda's runtime
     env: { PATH: process.env["PATH"] ?? "", ...ENV },
     encoding: "utf8",
   });
-  expect([stderr, stdout.trim()]).toEqual(["", '[401,"Unauthenticated"]']);
+  expect({ stderr, stdout: stdout.trim() }).toEqual({ stderr: "", stdout: '[401,"Unauthenticated"]' });
 });
 
 describe("a bundled agent", () => {

@@ -57,7 +57,7 @@ describe("the environment of a function", () => {
   test("of an agent names only the secrets of this agent", () => {
     const { CAIRN_PARAMETERS, ...own } = functionOf("production", "beat_teller").environment.variables;
     const { CAIRN_PARAMETERS: _, ...shared } = functionOf("production", "beat").environment.variables;
-    expect([CAIRN_PARAMETERS, own]).toEqual(['["CARD_KEY"]', shared]);
+    expect({ CAIRN_PARAMETERS, own }).toEqual({ CAIRN_PARAMETERS: '["CARD_KEY"]', own: shared });
   });
 
   test("is distinguished from variables that are only mentioned", () => {

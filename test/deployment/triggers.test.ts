@@ -52,10 +52,16 @@ describe.each(STAGES)("in %s", (stage) => {
       deployment.all("apigateway/resource:Resource").map(({ name, inputs }) => [`@{${name}.id}`, inputs["pathPart"]]),
     );
     const methods = deployment.all("apigateway/method:Method").map(({ inputs }) => inputs as Method);
-    expect(methods.map((each) => [each.httpMethod, paths.get(each.resourceId), each.authorization])).toEqual([
-      ["ANY", "{proxy+}", "AWS_IAM"],
-      ["POST", "{token}", "NONE"],
-      ["GET", "healthz", "NONE"],
+    expect(
+      methods.map((each) => ({
+        method: each.httpMethod,
+        path: paths.get(each.resourceId),
+        authorization: each.authorization,
+      })),
+    ).toEqual([
+      { method: "ANY", path: "{proxy+}", authorization: "AWS_IAM" },
+      { method: "POST", path: "{token}", authorization: "NONE" },
+      { method: "GET", path: "healthz", authorization: "NONE" },
     ]);
   });
 
@@ -83,10 +89,10 @@ describe.each(STAGES)("in %s", (stage) => {
     }
     const integrations = deployment.all("apigateway/integration:Integration").map(({ inputs }) => inputs);
     const uri = `arn:aws:apigateway:eu-west-1:lambda:path/2015-03-31/functions/${names.functionArn("api")}/invocations`;
-    expect(integrations.map((each) => [each["type"], each["uri"]])).toEqual([
-      ["AWS_PROXY", uri],
-      ["AWS_PROXY", uri],
-      ["MOCK", undefined],
+    expect(integrations.map((each) => ({ type: each["type"], uri: each["uri"] }))).toEqual([
+      { type: "AWS_PROXY", uri },
+      { type: "AWS_PROXY", uri },
+      { type: "MOCK", uri: undefined },
     ]);
   });
 

@@ -42,10 +42,10 @@ test("a bundle has its sizes, and what could not be bundled has none", () => {
 
 test("the schedules of the sweeper and of agents are listed, and every secret that a function reads", () => {
   const schedules = told.resources.filter(({ kind }) => kind === "schedule");
-  expect(schedules.map(({ name, says }) => [name, says])).toEqual([
-    ["Sweep", "rate(1 minute)"],
-    ["Orphans", "rate(10 minutes)"],
-    ["clerk", "cron(0 8 ? * MON-FRI *), Europe/Berlin"],
+  expect(schedules.map(({ name, says }) => ({ name, says }))).toEqual([
+    { name: "Sweep", says: "rate(1 minute)" },
+    { name: "Orphans", says: "rate(10 minutes)" },
+    { name: "clerk", says: "cron(0 8 ? * MON-FRI *), Europe/Berlin" },
   ]);
   expect(told.secrets).toEqual(["BANK_KEY", "HOOK_KEY", "MAIL_KEY"]);
 });

@@ -172,11 +172,20 @@ describe("the machine of isolated agents", () => {
 
   test("counts failures of the shared function like failures of the agent's function", () => {
     const died = startMachine().end(GONE).end({ error: "Runtime.ExitError" });
-    expect([died.state, attemptOf(died)]).toMatchObject(["Beat", { retry: 1_000, died: 0 }]);
+    expect({ state: died.state, attempt: attemptOf(died) }).toMatchObject({
+      state: "Beat",
+      attempt: { retry: 1_000, died: 0 },
+    });
     const again = died.end(GONE).end({ error: "StoreUnreachable" });
-    expect([again.state, attemptOf(again)]).toMatchObject(["Beat", { retry: 2_000, died: 0 }]);
+    expect({ state: again.state, attempt: attemptOf(again) }).toMatchObject({
+      state: "Beat",
+      attempt: { retry: 2_000, died: 0 },
+    });
     const throttled = died.end(GONE).end({ error: "Lambda.TooManyRequestsException" });
-    expect([throttled.state, attemptOf(throttled)]).toMatchObject(["Shared", { retry: 1_501, died: 0 }]);
+    expect({ state: throttled.state, attempt: attemptOf(throttled) }).toMatchObject({
+      state: "Shared",
+      attempt: { retry: 1_501, died: 0 },
+    });
   });
 
   test("schedule 24: an attempt with a lost response does not refuse the one of the shared function", async () => {

@@ -38,7 +38,7 @@ describe("a beat that fails", () => {
 
   test("is retried as the next group of the same entry, and names the group that died", () => {
     const first = startMachine().end({ error: "Runtime.ExitError" });
-    expect([first.state, attemptOf(first)]).toEqual(["Beat", attempt(1_000, 0)]);
+    expect({ state: first.state, attempt: attemptOf(first) }).toEqual({ state: "Beat", attempt: attempt(1_000, 0) });
     const second = first.end({ error: "StoreUnreachable" });
     expect(attemptOf(second)).toEqual(attempt(2_000, 0));
     const third = second.end({ error: "Sandbox.Timedout" });
@@ -109,7 +109,7 @@ describe("the function version that an execution calls", () => {
     const second = endWithReply(first, { route: "beat", epoch: 2 });
     expect(codeOf(second)).toBe("7");
     const applyFailure = second.end({ error: "Runtime.ExitError" }).end({ error: "StoreUnreachable" });
-    expect([applyFailure.state, codeOf(applyFailure)]).toEqual(["Beat", "7"]);
+    expect({ state: applyFailure.state, code: codeOf(applyFailure) }).toEqual({ state: "Beat", code: "7" });
     expect(codeOf(endWithReply(applyFailure, { route: "wait", epoch: 4, seconds: 60 }))).toBe("7");
     // Its version is too old for the run.
     expect(codeOf(endWithReply(applyFailure, { route: "wait", epoch: 4, seconds: 60, behind: true }))).toBe("live");
@@ -261,7 +261,7 @@ describe("the machine compared with the chain of the other worlds", () => {
   function expectNear({ state, waited }: Running, { readyAt, stage }: Execution): void {
     const seconds = (readyAt ?? 0) / 1_000;
     if (state === "Rescue") {
-      expect([waited, stage]).toEqual([seconds, "waiting"]);
+      expect({ waited, stage }).toEqual({ waited: seconds, stage: "waiting" });
       return;
     }
     expect(waited).toBeGreaterThanOrEqual(seconds / 4);

@@ -153,7 +153,7 @@ describe("an unconfirmed decision", () => {
     await of.harness.world.table.keepKey({ ...kept, expiresAtSec: (now + 30 * CERTAIN_MS) / 1_000 });
     of.harness.clock.moveTo(first + CERTAIN_MS);
     expect(await of.fire(first)).toEqual({ kind: "exists", run });
-    expect([of.created, of.harness.alarms]).toEqual([[], []]);
+    expect({ created: of.created, alarms: of.harness.alarms }).toEqual({ created: [], alarms: [] });
   });
 
   test("is done when its run has ended and was removed: no run starts again", async () => {
@@ -173,7 +173,7 @@ describe("an unconfirmed decision", () => {
     await of.harness.world.table.keepKey({ ...kept, expiresAtSec: (now + 30 * CERTAIN_MS) / 1_000 });
     of.harness.clock.moveTo(first + CERTAIN_MS - HOUR);
     expect(await of.fire(first)).toEqual({ kind: "exists", run });
-    expect([of.created, of.harness.alarms]).toEqual([[], []]);
+    expect({ created: of.created, alarms: of.harness.alarms }).toEqual({ created: [], alarms: [] });
   });
 
   test("is dropped after that with an alarm, because its run may have existed and be gone", async () => {

@@ -25,19 +25,23 @@ describe("items in lanes", () => {
     const { done, end, under, finished, oldest } = lanesOf(5);
     await end(1);
     await end(2);
-    expect([[...under.keys()], finished, oldest.at(-1)]).toEqual([[0, 1, 2, 3, 4], [], 0]);
+    expect({ under: [...under.keys()], finished, oldest: oldest.at(-1) }).toEqual({
+      under: [0, 1, 2, 3, 4],
+      finished: [],
+      oldest: 0,
+    });
     await end(0);
-    expect([finished, oldest.at(-1)]).toEqual([[0, 1, 2], 3]);
+    expect({ finished, oldest: oldest.at(-1) }).toEqual({ finished: [0, 1, 2], oldest: 3 });
     await end(4);
     await end(3);
-    expect([await done, finished]).toEqual([5, [0, 1, 2, 3, 4]]);
+    expect({ done: await done, finished }).toEqual({ done: 5, finished: [0, 1, 2, 3, 4] });
   });
 
   test("that may not begin are left out, and those under way finish", async () => {
     const { done, end, finished } = lanesOf(5, (index) => index < 2);
     await end(1);
     await end(0);
-    expect([await done, finished]).toEqual([2, [0, 1]]);
+    expect({ done: await done, finished }).toEqual({ done: 2, finished: [0, 1] });
   });
 
   test("wait for those under way when one fails, and then tell of its error", async () => {
@@ -49,7 +53,7 @@ describe("items in lanes", () => {
     });
     under.get(1)?.reject(new Error("no room"));
     await end(0);
-    expect([isOver, under.size, finished]).toEqual([false, 3, [0]]);
+    expect({ isOver, under: under.size, finished }).toEqual({ isOver: false, under: 3, finished: [0] });
     await end(2);
     expect(await failed).toEqual(new Error("no room"));
   });

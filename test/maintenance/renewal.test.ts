@@ -69,10 +69,10 @@ describe("after as many claims as an execution may have", () => {
     expect(moved).toEqual([2, 3]);
     expect(last).toMatchObject({ status: "completed", chain: 3, epoch: 8 + 2, takeovers: 0 });
     expect(await ledger(harness.world, run)).toHaveLength(7);
-    expect([...harness.world.chain.executions.values()].map(({ name, stage }) => [name, stage])).toEqual([
-      [executionNameOf({ ...payload, chain: 1 }), "ended"],
-      [executionNameOf({ ...payload, chain: 2 }), "ended"],
-      [executionNameOf({ ...payload, chain: 3 }), "ended"],
+    expect([...harness.world.chain.executions.values()].map(({ name, stage }) => ({ name, stage }))).toEqual([
+      { name: executionNameOf({ ...payload, chain: 1 }), stage: "ended" },
+      { name: executionNameOf({ ...payload, chain: 2 }), stage: "ended" },
+      { name: executionNameOf({ ...payload, chain: 3 }), stage: "ended" },
     ]);
   });
 
@@ -114,7 +114,11 @@ describe("the commit that moves a run to the next execution", () => {
       chain: 2,
       epoch: 2,
     });
-    expect([sent, rowOf(harness, run).chain, rowOf(harness, run).version]).toEqual([2, 2, 2]);
+    expect({ sent, chain: rowOf(harness, run).chain, version: rowOf(harness, run).version }).toEqual({
+      sent: 2,
+      chain: 2,
+      version: 2,
+    });
   });
 
   test("leaves its process fenced when the response is lost until the successor has claimed", async () => {

@@ -91,7 +91,7 @@ describe("a rescue", () => {
     const before = rowOf(harness, run);
     for (const again of [1, 2]) {
       expect(await rescue(harness, payload)).toEqual({ kind: "rescue", until: null });
-      expect([again, rowOf(harness, run)]).toEqual([again, before]);
+      expect({ again, row: rowOf(harness, run) }).toEqual({ again, row: before });
     }
     expect([...harness.world.chain.executions.keys()].filter((name) => name.endsWith("-3"))).toHaveLength(1);
     expect(harness.world.chain.executions.size).toBe(2);
@@ -127,7 +127,11 @@ describe("a rescue", () => {
     expect(rowOf(harness, run)).toMatchObject({ status: "running", chain: 2, deaths: 11 });
     const ended = await driveUntil(harness, { agent, run, until: isEndNotified });
     expect(harness.clock.now()).toBeGreaterThanOrEqual(effectsSettleAt);
-    expect([ended.status, await failureOf(harness, run), called]).toEqual(["failed", "CrashLoop", []]);
+    expect({ status: ended.status, failure: await failureOf(harness, run), called }).toEqual({
+      status: "failed",
+      failure: "CrashLoop",
+      called: [],
+    });
   });
 
   test("hands a run over and counts no death when its processes die before they claim it", async () => {

@@ -32,12 +32,14 @@ describe("the parser", () => {
       "d [test/x.test.ts]",
       'e [test/x.test.ts "f g"]',
     ];
-    expect(parsed(...heads.flatMap((head) => [head, "  - x"])).map(({ name, killedBy }) => [name, killedBy])).toEqual([
-      ["schedule 46: a", { kind: "schedule", row: 46 }],
-      ["b", { kind: "schedule", row: 7 }],
-      ["c", { kind: "simulation", seeds: 40 }],
-      ["d", { kind: "tests", file: "test/x.test.ts" }],
-      ["e", { kind: "tests", file: "test/x.test.ts", test: "f g" }],
+    expect(
+      parsed(...heads.flatMap((head) => [head, "  - x"])).map(({ name, killedBy }) => ({ name, killedBy })),
+    ).toEqual([
+      { name: "schedule 46: a", killedBy: { kind: "schedule", row: 46 } },
+      { name: "b", killedBy: { kind: "schedule", row: 7 } },
+      { name: "c", killedBy: { kind: "simulation", seeds: 40 } },
+      { name: "d", killedBy: { kind: "tests", file: "test/x.test.ts" } },
+      { name: "e", killedBy: { kind: "tests", file: "test/x.test.ts", test: "f g" } },
     ]);
   });
 

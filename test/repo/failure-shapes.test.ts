@@ -14,7 +14,7 @@ const cellsOf = (row: string): readonly string[] => row.split(" | ").map((cell) 
 test("each failure has a row, and each row has a cell for signal, crash and kill", () => {
   const named = ROWS.map((row) => cellsOf(row).slice(0, 2).join(" "));
   expect(named).toEqual(ALL_CRACKS.map(({ topology, crack }) => `${topology} \`${crack}\``));
-  for (const row of ROWS) expect([row, cellsOf(row).length]).toEqual([row, 5]);
+  for (const row of ROWS) expect({ row, cells: cellsOf(row).length }).toEqual({ row, cells: 5 });
 });
 
 test("each test that the table names exists", () => {

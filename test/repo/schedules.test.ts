@@ -40,10 +40,10 @@ test("each schedule has exactly one test, in the file that it names", () => {
 test("no other test in test/schedules begins with a schedule number", () => {
   for (const name of readdirSync(join(ROOT, "test/schedules"))) {
     const source = read(`test/schedules/${name}`);
-    expect([name, source.match(/^\s*(test|it)(\.each)?\(/gm)?.length]).toEqual([
+    expect({ name, tests: source.match(/^\s*(test|it)(\.each)?\(/gm)?.length }).toEqual({
       name,
-      tests.filter(({ file }) => `${file}.test.ts` === name).length,
-    ]);
+      tests: tests.filter(({ file }) => `${file}.test.ts` === name).length,
+    });
   }
 });
 

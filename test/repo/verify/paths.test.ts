@@ -39,7 +39,7 @@ test("the page for contributors says what four changes ask for", () => {
   const rows = [...page.matchAll(/^\| [^|]+, `([\w/]+\/)` \| ([\w, ]+) \|$/gm)];
   expect(rows).toHaveLength(4);
   for (const [, folder = "", steps = ""] of rows)
-    expect([folder, steps]).toEqual([folder, stepsOf(`${folder}x.ts`).join(", ")]);
+    expect({ folder, steps }).toEqual({ folder, steps: stepsOf(`${folder}x.ts`).join(", ") });
 });
 
 test("adds up what several files ask for, with the rows that asked", () => {

@@ -61,7 +61,7 @@ test("tells what came late from what is wrong, by the errors that vitest really 
     counted: ["safety"],
     "polled-violation": ["safety"],
   });
-  expect(report.unhandled.map(({ kind, said }) => [kind, said])).toEqual([["wrong", "Error: lost"]]);
+  expect(report.unhandled.map(({ kind, said }) => ({ kind, said }))).toEqual([{ kind: "wrong", said: "Error: lost" }]);
   expect(report.passed).toBe(2);
 });
 
@@ -79,10 +79,10 @@ test("refuses a race that doubles an effect in one of three tries, whatever the 
     const report = play({ refund: race(attempt) });
     return scoreOf({ name: "planted", config: "", status: report.files.length > 0 ? 1 : 0, report });
   });
-  expect(scores.map(({ failed, late }) => [failed, late.length])).toEqual([
-    [0, 0],
-    [1, 0],
-    [0, 0],
+  expect(scores.map(({ failed, late }) => ({ failed, late: late.length }))).toEqual([
+    { failed: 0, late: 0 },
+    { failed: 1, late: 0 },
+    { failed: 0, late: 0 },
   ]);
   expect(scores[1]?.refusals).toEqual([
     expect.stringMatching(/^refund\.test\.ts: SAFETY refunds once: SafetyViolation/),

@@ -36,7 +36,10 @@ test("shards spread the status of one tenant over the keys of its index, and a l
   const quotas = { lambdaConcurrency: 1_000, partitionWrites: second(40), startExecution: second(1_000) };
   const throttled = async (statusShards: number): Promise<number> => {
     const { violations, counts } = await simulateAccount({ ...SMALL, beats: 1, quotas, statusShards });
-    expect([violations, counts["starts left to the sweeper"] ?? 0]).toEqual([[], 0]);
+    expect({ violations, leftToSweeper: counts["starts left to the sweeper"] ?? 0 }).toEqual({
+      violations: [],
+      leftToSweeper: 0,
+    });
     return counts["throttled: index byStatus"] ?? 0;
   };
   const [one, eight] = [await throttled(1), await throttled(8)];
