@@ -272,10 +272,10 @@ test("schedule 225: a restart waits for children to stop, and an operator cancel
       }
       await playAll(house);
       assertSafety("the later word holds", () =>
-        expect([rowOf(harness, run), ...childrenOf(house)]).toMatchObject([
-          { status: "cancelled" },
-          { status: "cancelled" },
-        ]),
+        expect({ row: rowOf(harness, run), children: childrenOf(house) }).toMatchObject({
+          row: { status: "cancelled" },
+          children: [{ status: "cancelled" }],
+        }),
       );
     }
   }

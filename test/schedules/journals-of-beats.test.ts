@@ -66,9 +66,9 @@ test("schedule 171: a snapshot replaces the journal while its row is read, and o
   expect(await Promise.all(written)).toMatchObject(
     [1, 2, 3].map((version) => ({ kind: "committed", row: { version } })),
   );
-  expect(seen.map((found) => [found?.version, decodeJournal(found?.journal ?? null)])).toEqual([
-    [1, decodeJournal(journalOf(1, 2))],
-    [3, decodeJournal(journalOf(3, 4))],
+  expect(seen.map((found) => ({ version: found?.version, journal: decodeJournal(found?.journal ?? null) }))).toEqual([
+    { version: 1, journal: decodeJournal(journalOf(1, 2)) },
+    { version: 3, journal: decodeJournal(journalOf(3, 4)) },
   ]);
 });
 

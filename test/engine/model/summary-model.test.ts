@@ -245,8 +245,8 @@ describe("the context options", () => {
     const agent = given({ model: "anthropic:claude-haiku-4-5" });
     expect(agent.summaries).toEqual({ model: "context.model" });
     expect(agent.models?.["context.model"]).toMatchObject({ priceFrom: { kind: "table" } });
-    expect(namedModelsOf(agent).map(({ name, secret }) => [name, secret])).toEqual([
-      ["anthropic:claude-haiku-4-5", "ANTHROPIC_API_KEY"],
+    expect(namedModelsOf(agent).map(({ name, secret }) => ({ name, secret }))).toEqual([
+      { name: "anthropic:claude-haiku-4-5", secret: "ANTHROPIC_API_KEY" },
     ]);
     const price = { inUsd: 1, outUsd: 2 };
     const priced = given({ model: { model: "anthropic:claude-haiku-4-5", price } });

@@ -97,10 +97,10 @@ describe("a run that read a long result", () => {
     const archive = readArchive(await exported(harness, run));
     expect(await purge(harness.world, run)).toMatchObject({ kind: "purged" });
     expect([...archive.blobs.values()]).toContain(page);
-    expect(archive.calls.map(({ tool: name, status }) => [name, status])).toEqual([
-      ["fetch", "succeeded"],
-      ["cairn_read", "succeeded"],
-      ["cairn_read", "succeeded"],
+    expect(archive.calls.map(({ tool: name, status }) => ({ name, status }))).toEqual([
+      { name: "fetch", status: "succeeded" },
+      { name: "cairn_read", status: "succeeded" },
+      { name: "cairn_read", status: "succeeded" },
     ]);
     expect(replay(recordingOf(archive)).differs).toBeNull();
   });
