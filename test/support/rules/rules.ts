@@ -218,3 +218,41 @@ export const sleepingTest: Check = {
 };
 
 const isPromise = (node: Node): boolean => node.type === "NewExpression" && nameOf(node["callee"]) === "Promise";
+
+const MATCHES = /^to(Equal|StrictEqual|MatchObject)$/;
+
+/**
+ * `expect([a, b]).toEqual([1, "x"])`, where a value says only by its place what it is. A list of answers to one question is
+ * none: its elements differ only in variables and arguments.
+ */
+export const unnamedTuple: Check = {
+  node: (node) => {
+    if (node.type !== "CallExpression" || !MATCHES.test(nameOf((node["callee"] as Node)["property"]))) return false;
+    const [wanted] = node["arguments"] as readonly Node[];
+    const parts = bare(expectedIn(node["callee"]))?.["elements"] as readonly (Node | null)[] | undefined;
+    if (bare(wanted)?.type !== "ArrayExpression" || parts === undefined || parts.length < 2) return false;
+    const forms = parts.map((part) => formOf(part));
+    return forms.includes("") || new Set(forms).size > 1;
+  },
+};
+
+/** What `expect` is given in `expect(it, why).not.toEqual`; undefined if the chain begins otherwise. */
+function expectedIn(chain: unknown): Node | undefined {
+  const node = chain as Node | undefined;
+  if (node?.type === "MemberExpression") return expectedIn(node["object"]);
+  const isExpect = node?.type === "CallExpression" && nameOf(node["callee"]) === "expect";
+  return isExpect ? (node["arguments"] as readonly Node[])[0] : undefined;
+}
+
+/** The node within casts. */
+const bare = (node: Node | undefined): Node | undefined =>
+  /^(TSAs|TSSatisfies|Parenthesized)Expression$/.test(node?.type ?? "") ? bare(node?.["expression"] as Node) : node;
+
+/** What an element of a list asks, without the names of variables and the arguments; nothing for a mere variable. */
+function formOf(part: Node | null): string {
+  if (part === null || part.type === "Identifier") return "";
+  const inner = (part["object"] ?? part["callee"] ?? part["expression"] ?? part["argument"]) as Node | undefined;
+  const own =
+    part.type === "CallExpression" ? nameOf(part["callee"]) : part["computed"] === true ? "" : nameOf(part["property"]);
+  return `${part.type} ${own}${inner === undefined ? "" : ` (${formOf(inner)})`}`;
+}

@@ -242,6 +242,29 @@ export const RULES: readonly rules.Rule[] = [
     ],
     spares: [[TEST, "await expect.poll(() => seen).toBe(1); clock.after(5, f); setTimeout(() => child.kill(), 300);"]],
   },
+  {
+    says: "an assertion names what it compares",
+    todo: 'compare an object: expect({ status, replies }).toEqual({ status: "completed", replies: 2 })',
+    where: /^test\//,
+    check: rules.unnamedTuple,
+    bites: [
+      [TEST, 'expect([status, replies.length]).toEqual(["completed", 2]);'],
+      [TEST, "expect([deaths, takeovers]).toEqual([0, 1]);"],
+      [TEST, 'expect([row.deaths, row.status] as const, "why").toMatchObject([0, "completed"]);'],
+      [TEST, "expect([page, ...broken(page)]).not.toStrictEqual([page]);"],
+    ],
+    spares: [
+      [
+        TEST,
+        'expect([isOver(1), isOver(2)]).toEqual([false, true]); expect([one.status, two.status]).toEqual(["a", "b"]);',
+      ],
+      [
+        TEST,
+        "expect([...first, ...rest]).toEqual([1, 2, 3]); expect(kinds).toEqual([1, null]); expect([it]).toEqual([1]);",
+      ],
+      [TEST, "expect([status, replies]).toEqual(before); expect(Object.keys([status, 2])).toEqual([0, 1]);"],
+    ],
+  },
   ...SURFACE_RULES,
   ...LIMIT_RULES,
 ];
