@@ -131,7 +131,9 @@ test("schedule 198: quick retries are used up, the answer to a job's start is lo
     expect(rowOf(harness, run).status).toBe("completed");
     // The job is looked for once it can be there. Only if it is not, the next model is asked, and that at once.
     expect(await endsIn(harness.world, run)).toEqual(arrives ? ["job-1 adopted", "job-2"] : []);
-    expect([detached.model.started().length, asks]).toEqual(arrives ? [2, 0] : [0, 1]);
+    expect({ started: detached.model.started().length, asks }).toEqual(
+      arrives ? { started: 2, asks: 0 } : { started: 0, asks: 1 },
+    );
   }
 });
 

@@ -113,7 +113,7 @@ async function beginsNothingMore(isMovedFirst: boolean): Promise<void> {
     (commit) => async (asked) => (isHeld() ? busy : commit(asked)),
   );
   await attempt(harness, agent, { world, told });
-  expect([isMoved, acted]).toEqual(isMovedFirst ? [true, 0] : [false, 1]);
+  expect({ isMoved, acted }).toEqual({ isMoved: isMovedFirst, acted: isMovedFirst ? 0 : 1 });
   await runUntilIdle(harness, agent);
   expect(acted).toBe(1);
 }

@@ -47,7 +47,9 @@ describe("a result that returns while another call of its reply runs", () => {
     const { meanwhile, version } = await heldBeside({ effect, run: () => "done", timeoutMs: 1_500 }, tookMs);
     expect(meanwhile.statuses).toEqual([status, "started"]);
     // The plan, the result that did not wait, and the release.
-    expect([meanwhile.version, version]).toEqual(status === "started" ? [1, 2] : [2, 3]);
+    expect({ meanwhile: meanwhile.version, version }).toEqual(
+      status === "started" ? { meanwhile: 1, version: 2 } : { meanwhile: 2, version: 3 },
+    );
   });
 
   test("is committed also when it reports that nothing happened", async () => {
