@@ -230,11 +230,16 @@ export const unnamedTuple: Check = {
     if (node.type !== "CallExpression" || !MATCHES.test(nameOf((node["callee"] as Node)["property"]))) return false;
     const [wanted] = node["arguments"] as readonly Node[];
     const parts = bare(expectedIn(node["callee"]))?.["elements"] as readonly (Node | null)[] | undefined;
-    if (bare(wanted)?.type !== "ArrayExpression" || parts === undefined || parts.length < 2) return false;
+    if (!isList(bare(wanted)) || parts === undefined || parts.length < 2) return false;
     const forms = parts.map((part) => formOf(part));
     return forms.includes("") || new Set(forms).size > 1;
   },
 };
+
+/** A list as it is written, or one of two. */
+const isList = (node: Node | undefined): boolean =>
+  node?.type === "ArrayExpression" ||
+  (node?.type === "ConditionalExpression" && isList(bare(node["consequent"] as Node)));
 
 /** What `expect` is given in `expect(it, why).not.toEqual`; undefined if the chain begins otherwise. */
 function expectedIn(chain: unknown): Node | undefined {

@@ -250,6 +250,7 @@ export const RULES: readonly rules.Rule[] = [
     bites: [
       [TEST, 'expect([status, replies.length]).toEqual(["completed", 2]);'],
       [TEST, "expect([deaths, takeovers]).toEqual([0, 1]);"],
+      [TEST, "expect([isMoved, calls]).toEqual(isFirst ? [true, 0] : [false, 1]);"],
       [TEST, 'expect([row.deaths, row.status] as const, "why").toMatchObject([0, "completed"]);'],
       [TEST, "expect([page, ...broken(page)]).not.toStrictEqual([page]);"],
     ],
