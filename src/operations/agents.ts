@@ -39,7 +39,9 @@ export function listAgents({ agents, broken }: AgentCatalogue): AgentList {
 
 function described({ name, version, topology, task, tools, schedule, memory }: Agent): DescribedAgent {
   return {
-    ...{ name, version, topology: topology.kind },
+    name,
+    version,
+    topology: topology.kind,
     task: z.toJSONSchema(task, { unrepresentable: "any", io: "input" }) as Json,
     tools: Object.entries(tools).map(([tool, { effect }]) => ({ tool, effect })),
     schedule: schedule === null ? null : { every: schedule.every, timezone: schedule.timezone },

@@ -139,9 +139,8 @@ async function sentTo(
  */
 async function fateOf(
   world: World,
-  of: { readonly row: Row; readonly call: string; readonly asked: number; readonly by: string },
+  { row, call, asked, by }: { readonly row: Row; readonly call: string; readonly asked: number; readonly by: string },
 ): Promise<Answered> {
-  const { row, call, asked, by } = of;
   const after = await world.table.read(row.run, world.clock.now());
   if (after === null) return { kind: "late" };
   // If the run did not move, the question is open. A later commit that closes it sees the raised `wakeCount`.

@@ -67,7 +67,7 @@ interface Place {
 /** Throws `RowNewer` and `StoreUnreachable`. */
 export async function listGates(
   world: World,
-  of: {
+  wanted: {
     readonly tenant: string;
     /** A cursor of an earlier page; null: from the first run. */
     readonly after: string | null;
@@ -81,17 +81,22 @@ export async function listGates(
   const restored: RestoredRun[] = [];
   const unreadable: { readonly run: string; readonly why: string }[] = [];
   const pageUntil = (place: Place | null): WaitingPage => ({
-    ...{ kind: "listed", gates, questions, unknown, restored, unreadable },
+    kind: "listed",
+    gates,
+    questions,
+    unknown,
+    restored,
+    unreadable,
     next: place === null ? null : cursorOf(place),
   });
   /** A run may move to another status meanwhile. */
   const seen = new Set<string>();
-  let leftBytes = of.bytesMax ?? Infinity;
-  let place: Place | null = placeOf(of.after);
+  let leftBytes = wanted.bytesMax ?? Infinity;
+  let place: Place | null = placeOf(wanted.after);
   for (let leftRuns = PAGE; place !== null && leftRuns > 0;) {
     const { status, after }: Place = place;
     const now = world.clock.now();
-    const page = await world.table.list({ tenant: of.tenant, status, limit: leftRuns, after, now, only: ASKING });
+    const page = await world.table.list({ tenant: wanted.tenant, status, limit: leftRuns, after, now, only: ASKING });
     for (const { run, why } of page.damaged) if (!seen.has(run)) unreadable.push({ run, why });
     for (const { run } of page.damaged) seen.add(run);
     for (const [index, row] of page.rows.entries()) {
@@ -161,8 +166,8 @@ async function waitingOf(
 
 const withoutParsed = (gate: WaitingGate): WaitingGate => ({ ...withoutArgs(gate), parsed: null });
 
-const withoutArgs = <Each extends WaitingGate | WaitingQuestion | WaitingUnknown>(of: Each): Each => ({
-  ...of,
+const withoutArgs = <Each extends WaitingGate | WaitingQuestion | WaitingUnknown>(item: Each): Each => ({
+  ...item,
   args: null,
   omitted: ["args"],
 });

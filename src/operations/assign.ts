@@ -27,12 +27,12 @@ export type Assigned =
 /** Sends the assignment and reports whether it counts. */
 export function assign(
   world: World,
-  of: { readonly run: string; readonly to: string; readonly by: string },
+  request: { readonly run: string; readonly to: string; readonly by: string },
 ): Promise<Assigned> {
-  return checkThenDeliver<Assigned>(world, of.run, async (row) => {
+  return checkThenDeliver<Assigned>(world, request.run, async (row) => {
     if (hasEnded(row)) return { kind: "late" };
-    const to = bounded(of.to, SIZES.nameCharactersMax);
-    const by = senderOf(of.by);
+    const to = bounded(request.to, SIZES.nameCharactersMax);
+    const by = senderOf(request.by);
     const before = await assignmentOf(world, row);
     // Also for a sender that crashed before it learned of its success.
     if (before?.to === to) return { kind: "same", to };
@@ -43,7 +43,7 @@ export function assign(
       body: { kind: "assign", number: asked, to, by },
       onDelivered: () => ({ kind: "accepted", to }),
       onDuplicate: async () => {
-        const now = await world.table.read(of.run, world.clock.now());
+        const now = await world.table.read(request.run, world.clock.now());
         const standing = now === null ? null : await assignmentOf(world, now);
         return standing?.to === to ? { kind: "same", to } : { kind: "crossed", to: standing?.to ?? "another operator" };
       },

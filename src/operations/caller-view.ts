@@ -20,15 +20,22 @@ type Rows = Readonly<Record<string, Pick<AnyOperation, "http" | "scope">>>;
 
 /** `here`: the operations of this server; `all`: of every server. */
 export function viewOfCaller(
-  of: Pick<CallerView, "tenant" | "actor" | "scopes"> & { readonly isOperator?: boolean },
+  {
+    tenant,
+    actor,
+    scopes,
+    isOperator = false,
+  }: Pick<CallerView, "tenant" | "actor" | "scopes"> & { readonly isOperator?: boolean },
   { here, all, attendant = null }: { readonly here: Rows; readonly all: Rows; readonly attendant?: Attendant | null },
 ): CallerView {
-  const { tenant, actor, scopes, isOperator = false } = of;
   const routed = (rows: Rows): readonly string[] =>
     Object.entries(rows).flatMap(([name, { http }]) => (http === undefined ? [] : [name]));
   const ours = new Set(routed(here));
   return {
-    ...{ tenant, actor, scopes, isOperator },
+    tenant,
+    actor,
+    scopes,
+    isOperator,
     operations: [...ours].filter((name) => scopes.some((scope) => scope === here[name]?.scope)),
     absent: routed(all).filter((name) => !ours.has(name)),
     attendant,

@@ -18,15 +18,18 @@ export type CheckedRun =
  * An operator says that the external services were checked for what this run did in the lost time. It asks no more then. A
  * run that waited for the word goes on; one that the restore paused stays paused. Throws `RowNewer`.
  */
-export async function checkRun(world: World, of: { readonly run: string; readonly by: string }): Promise<CheckedRun> {
-  const row = await findRow(world, of.run, world.clock.now());
+export async function checkRun(
+  world: World,
+  request: { readonly run: string; readonly by: string },
+): Promise<CheckedRun> {
+  const row = await findRow(world, request.run, world.clock.now());
   if (row === null) return { kind: "missing" };
   if (row instanceof RowNewer) throw row;
   if (row instanceof RowUnreadable) return { kind: "unreadable" };
   const mark = openMark(row);
   if (mark === null) return { kind: "same" };
   const { run, born } = row;
-  const check = { run, born, restoredAt: mark.at, by: senderOf(of.by) };
+  const check = { run, born, restoredAt: mark.at, by: senderOf(request.by) };
   const outcome = await resolveAmbiguousWrite<RestoredCheckOutcome>(
     () => world.table.decide({ ...check, now: world.clock.now() }, RESTORED_CHECK),
     ({ restored }) => (restored?.at === mark.at && restored.checked?.by === check.by ? { kind: "same", row } : null),

@@ -38,16 +38,15 @@ export async function effectsOf(world: World, run: string): Promise<Effects | nu
 /** Delivers the request, then cancels the run, or resumes it if it is paused. */
 export async function requestCompensation(
   world: World,
-  of: { readonly run: string; readonly next: "cancel" | "restart"; readonly by: string },
+  { next, run, by }: { readonly run: string; readonly next: "cancel" | "restart"; readonly by: string },
 ): Promise<Compensated> {
-  const { next } = of;
-  const row = await world.table.read(of.run, world.clock.now());
+  const row = await world.table.read(run, world.clock.now());
   if (row === null) return "missing";
   const state = await loadAfterRedrive(world, row);
   if (next === "restart" && (state.pausedFrom ?? state.phase) === "Preparing") return "notStarted";
   // An operator has cancelled the run. A restart does not override that.
   if (next === "restart" && (row.cancel || state.compensate?.next === "cancel")) return "late";
-  const body = { kind: "compensate", next, by: senderOf(of.by) } as const;
+  const body = { kind: "compensate", next, by: senderOf(by) } as const;
   const message = { id: compensateId(next, state.restart), sentAt: world.clock.now(), body };
   const delivered = await deliver(world, { run: row.run, born: row.born, message });
   if (delivered === "late" || delivered === "missing" || delivered === "unreadable") return delivered;

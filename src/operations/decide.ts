@@ -45,26 +45,26 @@ interface Said {
 }
 
 /** A decision that names no open gate is refused before any write, so that it cannot replace a valid decision. */
-export function decide(world: World, of: Said): Promise<Decided> {
-  return checkThenDeliver<Decided>(world, of.run, async (row) => {
+export function decide(world: World, said: Said): Promise<Decided> {
+  return checkThenDeliver<Decided>(world, said.run, async (row) => {
     const state = await loadAfterRedrive(world, row);
     const gates = openGates(row, state);
-    const gate = gates.find((each) => each.gate === of.gate);
-    if (gate === undefined) return explainClosed(world, { row, state, gate: of.gate });
+    const gate = gates.find((each) => each.gate === said.gate);
+    if (gate === undefined) return explainClosed(world, { row, state, gate: said.gate });
     if (gate.decision !== null) return { kind: "duplicate", decision: gate.decision };
-    const decision = await decisionOf(world, { row, state, said: of });
+    const decision = await decisionOf(world, { row, state, said });
     if ("kind" in decision) return decision;
     return {
       kind: "send",
-      id: decisionId(of.gate),
-      body: { kind: "decision", gate: of.gate, decision },
+      id: decisionId(said.gate),
+      body: { kind: "decision", gate: said.gate, decision },
       onDelivered: async () => {
-        const fate = await afterDelivery(world, { row, gate: of.gate, decision, waitMs: of.waitMs ?? 0 });
+        const fate = await afterDelivery(world, { row, gate: said.gate, decision, waitMs: said.waitMs ?? 0 });
         if (fate.kind !== "accepted") return fate;
-        const dropped = droppedOf(of, state);
-        return { ...fate, ...(dropped.length > 0 && { dropped }), ...(isToolGone(of, state) && { toolGone: true }) };
+        const dropped = droppedOf(said, state);
+        return { ...fate, ...(dropped.length > 0 && { dropped }), ...(isToolGone(said, state) && { toolGone: true }) };
       },
-      onDuplicate: () => explainSent(world, { row, gate: of.gate }),
+      onDuplicate: () => explainSent(world, { row, gate: said.gate }),
     };
   });
 }

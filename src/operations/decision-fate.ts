@@ -41,7 +41,8 @@ export const openGates = (row: Row, state: State): readonly Gate[] =>
   hasEnded(row) || endBeforeDecision(state, row) !== null ? [] : openGatesIn(state);
 
 const noEffect = (row: Row, { state, why }: { readonly state: State; readonly why: string }): NoEffect => ({
-  ...{ kind: "noEffect", why },
+  kind: "noEffect",
+  why,
   gates: openGates(row, state).map(({ gate }) => gate),
 });
 
@@ -89,9 +90,9 @@ export async function explainSent(world: World, { row, gate }: About): Promise<D
 }
 
 /** The gate is closed, perhaps because this sender's own decision was applied or ignored. */
-export async function explainClosed(world: World, of: About & { readonly state: State }): Promise<Decided> {
-  const { row, state, gate } = of;
-  const fate = await fateOf(world, of);
+export async function explainClosed(world: World, about: About & { readonly state: State }): Promise<Decided> {
+  const { row, state, gate } = about;
+  const fate = await fateOf(world, about);
   if (fate !== null && fate !== "unread") {
     if (fate.kind === "applied") return { kind: "duplicate", decision: fate.decision };
     return noEffect(row, { state, why: fate.why });
@@ -100,7 +101,7 @@ export async function explainClosed(world: World, of: About & { readonly state: 
   const why = endBeforeDecision(state, row);
   const isTaken = openGatesIn(state).some((each) => each.gate === gate && each.decision !== null);
   // The decision is in the inbox, or a run absorbed it that is about to end: it has no effect.
-  if (isTaken || (await sentTo(world, of)) !== null)
+  if (isTaken || (await sentTo(world, about)) !== null)
     return noEffect(row, { state, why: why ?? whyGateClosed(state, gate) });
   const gates = openGates(row, state).map((each) => each.gate);
   const own = gates.find((each) => callOf(each) === gate);
@@ -125,12 +126,12 @@ interface Sent {
  *
  * So this polls the run after the delivery until the outcome is known, for at most `waitMs`.
  */
-export async function afterDelivery(world: World, of: Sent): Promise<Decided> {
+export async function afterDelivery(world: World, sent: Sent): Promise<Decided> {
   const { clock } = world;
   // A paused run absorbs nothing before an operator resumes it.
-  const until = clock.now() + (of.row.pause ? 0 : of.waitMs);
+  const until = clock.now() + (sent.row.pause ? 0 : sent.waitMs);
   for (;;) {
-    const told = await heard(world, of);
+    const told = await heard(world, sent);
     const isOpen = told.kind === "accepted" && told.stage === "waits";
     const leftMs = until - clock.now();
     if (!isOpen || leftMs <= 0) return told;

@@ -72,7 +72,10 @@ function* findingSteps(events: readonly TimelineEntry[], { calls, silent }: Know
     lostHandoff: [...silent, ...calls.flatMap(leftBehind)],
   };
   const cracks = ALL_CRACKS.map(({ crack, topology, observe, response }): Finding => ({
-    ...{ likely: crack, topology, observe, response },
+    likely: crack,
+    topology,
+    observe,
+    response,
     evidence: [...(seen.signals.get(crack) ?? []), ...(extra[crack] ?? [])],
   }));
   const all: readonly Finding[] = [

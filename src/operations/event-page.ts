@@ -51,7 +51,7 @@ export interface EventQuery {
 }
 
 /** Waits at most `wait` seconds for events after version `after`. Null if there is no such run, or no longer. */
-export const pollEvents = (world: World, of: EventQuery): Promise<EventPage | null> => poll(world, of, null);
+export const pollEvents = (world: World, query: EventQuery): Promise<EventPage | null> => poll(world, query, null);
 
 /**
  * The same with what the model is saying. The reader is attached to the run while it reads and for a while afterwards: a
@@ -59,27 +59,27 @@ export const pollEvents = (world: World, of: EventQuery): Promise<EventPage | nu
  */
 export async function pollLive(
   world: World,
-  of: Omit<EventQuery, "after"> & { readonly cursor: LiveCursor },
+  query: Omit<EventQuery, "after"> & { readonly cursor: LiveCursor },
 ): Promise<EventPage | null> {
-  const { cursor, run } = of;
+  const { cursor, run } = query;
   await attachReader(world, run);
   // A reader in the middle of a step goes on, so the index is only for its first page.
-  const startIndex = cursor.step === null ? (of.startIndex ?? null) : null;
-  return poll(world, { ...of, startIndex, after: cursor.version }, cursor);
+  const startIndex = cursor.step === null ? (query.startIndex ?? null) : null;
+  return poll(world, { ...query, startIndex, after: cursor.version }, cursor);
 }
 
-async function poll(world: World, of: EventQuery, cursor: LiveCursor | null): Promise<EventPage | null> {
+async function poll(world: World, query: EventQuery, cursor: LiveCursor | null): Promise<EventPage | null> {
   const { clock, table } = world;
-  const until = clock.now() + of.wait * 1_000;
+  const until = clock.now() + query.wait * 1_000;
   for (;;) {
-    const row = await table.read(of.run, clock.now());
+    const row = await table.read(query.run, clock.now());
     if (row === null) return null;
     const leftMs = until - clock.now();
-    const hasNews = row.version > of.after || hasEnded(row) || leftMs <= 0;
+    const hasNews = row.version > query.after || hasEnded(row) || leftMs <= 0;
     if (hasNews || cursor !== null) {
-      const found = row.version > of.after ? await entriesAfter(world, of) : { row, entries: [], more: false };
+      const found = row.version > query.after ? await entriesAfter(world, query) : { row, entries: [], more: false };
       if (found === null) return null;
-      const page = pageOf(found, of, slowSince(world, found.row));
+      const page = pageOf(found, query, slowSince(world, found.row));
       if (cursor === null) return page;
       const live = await liveOf(world, { row: found.row, cursor, entries: page.entries, more: page.more });
       const isQuiet = live.reset === null && live.deltas.length === 0;
@@ -104,10 +104,10 @@ interface Found {
 }
 
 /** The events after version `after`, and from `startIndex` on: the index counts over the whole run. */
-async function entriesAfter(world: World, of: EventQuery): Promise<Found | null> {
-  const { run, after, startIndex = null } = of;
+async function entriesAfter(world: World, query: EventQuery): Promise<Found | null> {
+  const { run, after, startIndex = null } = query;
   const { reading } = world;
-  if (reading !== undefined && of.bytesMax !== null) {
+  if (reading !== undefined && query.bytesMax !== null) {
     const row = await world.table.read(run, world.clock.now());
     if (row === null) return null;
     // While this reader waits for its turn the run may be removed, with its objects.

@@ -83,16 +83,18 @@ export type FileFound = FoundFile | { readonly kind: "missing" } | { readonly ki
 /** The file of a run with that digest, a beginning of it, or that name. */
 export async function findFile(
   world: World,
-  of: { readonly run: string; readonly file: string; readonly row?: Row | undefined },
+  wanted: { readonly run: string; readonly file: string; readonly row?: Row | undefined },
 ): Promise<FileFound> {
-  const row = of.row ?? (await world.table.read(of.run, world.clock.now()));
+  const row = wanted.row ?? (await world.table.read(wanted.run, world.clock.now()));
   if (row === null) return { kind: "missing" };
   const loaded = await unlessGone(world, row, () => loadVouched(world, row, new SegmentCache()));
   if (loaded === null) return { kind: "missing" };
-  const file = fileNamed(filesOf(loaded.state.messages), of.file);
+  const file = fileNamed(filesOf(loaded.state.messages), wanted.file);
   if (file === null) return { kind: "fileUnknown" };
   return {
-    ...{ kind: "found", file, read: () => readFile(world.objects, row, file.file) },
+    kind: "found",
+    file,
+    read: () => readFile(world.objects, row, file.file),
     link: async () =>
       (await world.links?.linkTo(fileKey(row, file.file), { seconds: LINK_SECONDS, ...savedLike(file) })) ?? null,
   };

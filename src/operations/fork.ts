@@ -82,25 +82,25 @@ export interface ForkOf {
 }
 
 /** Without `confirmed` it forks nothing past effects of the run, and names them. Throws `Unreadable` and `RowNewer`. */
-export async function forkRun(world: World, of: ForkOf): Promise<Forked> {
-  const { agent } = of;
-  const from = await world.table.read(of.run, world.clock.now());
+export async function forkRun(world: World, wanted: ForkOf): Promise<Forked> {
+  const { agent } = wanted;
+  const from = await world.table.read(wanted.run, world.clock.now());
   if (from === null) return { kind: "missing" };
   if (agent === null) return { kind: "agentUnknown" };
-  const task = of.input === undefined ? null : await taskToStart(world, { agent, input: of.input });
+  const task = wanted.input === undefined ? null : await taskToStart(world, { agent, input: wanted.input });
   if (task?.ok === false) return { kind: "invalid", why: task.why, issues: task.issues };
   const inputDigest = task === null ? from.inputDigest : digestOf(task.json);
-  const run = forkId(world, from, of);
+  const run = forkId(world, from, wanted);
   const left = await findStart(world, run);
   if (left !== null)
     return withDropped(await repeatStart(world, left, (found) => found === inputDigest), task?.dropped);
-  const judged = await unlessGone(world, from, () => judge(world, from, of));
+  const judged = await unlessGone(world, from, () => judge(world, from, wanted));
   if (judged === null) return { kind: "missing" };
   if (judged.kind !== "state") return judged;
-  const limited = await limitStart(world, { run, agent, counted: of.counted });
+  const limited = await limitStart(world, { run, agent, counted: wanted.counted });
   if (limited !== null) return limited;
-  const restored = await markOfFork(world, from, of);
-  const asked = { ...of, agent, from, state: judged.state, task: task?.json, inputDigest, run, restored };
+  const restored = await markOfFork(world, from, wanted);
+  const asked = { ...wanted, agent, from, state: judged.state, task: task?.json, inputDigest, run, restored };
   const creation = await unlessGone(world, from, () => prepareFork(world, asked));
   return creation === null ? { kind: "missing" } : withDropped(await createOnce(world, creation), task?.dropped);
 }
@@ -197,7 +197,7 @@ const inWords = ({ call, tool, status, outside }: LedgerEntry): string =>
 
 async function prepareFork(
   world: World,
-  of: {
+  fork: {
     readonly agent: Agent;
     readonly from: Row;
     readonly at: number;
@@ -210,11 +210,14 @@ async function prepareFork(
     readonly trace?: TraceHeaders | undefined;
   },
 ): Promise<Creation> {
-  const { agent, from, task, run, inputDigest } = of;
+  const { agent, from, task, run, inputDigest } = fork;
   const own: Incarnation = { run, born: bornFrom(world.random.hex()) };
-  const state = forkedState(of.state, {
-    ...{ ...own, agent, version: of.at, at: world.clock.now() },
-    startedBy: redactionIn(world).text(senderOf(of.by)),
+  const state = forkedState(fork.state, {
+    ...own,
+    agent,
+    version: fork.at,
+    at: world.clock.now(),
+    startedBy: redactionIn(world).text(senderOf(fork.by)),
     ...(task !== undefined && {
       task: {
         value: await keepValue(world, own, { json: task, inlineMax: SIZES.stateValueBytesMax }),
@@ -244,9 +247,14 @@ async function prepareFork(
   const kept = { ...(title !== undefined && { title }), ...(labels !== undefined && { labels }) };
   const names = task === undefined ? kept : runNames(world, { agent, run, task, key: null, labels });
   return storeCreation(world, {
-    ...{ agent, tenant: from.tenant, parent: null, state, inputDigest, names },
-    restored: of.restored,
-    trace: traceToKeep(world, agent, of.trace),
+    agent,
+    tenant: from.tenant,
+    parent: null,
+    state,
+    inputDigest,
+    names,
+    restored: fork.restored,
+    trace: traceToKeep(world, agent, fork.trace),
   });
 }
 

@@ -67,7 +67,10 @@ export function callsCancelled(row: Row, { open, ending }: State): readonly Call
   if (!row.cancel || hasEnded(row) || ending?.kind === "cancelled") return null;
   const underWay = open.filter((each) => isReleased(each) && each.probeAt === null);
   return underWay.map((each) => ({
-    ...{ call: each.call, tool: each.tool, effect: effectOf(each), stops: stopsOnCancel(each) },
+    call: each.call,
+    tool: each.tool,
+    effect: effectOf(each),
+    stops: stopsOnCancel(each),
   }));
 }
 

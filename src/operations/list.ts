@@ -77,20 +77,20 @@ const LOOKED_AT_MAX = 10_000;
 
 export async function listRuns(
   world: World,
-  of: RunFilter & {
+  filter: RunFilter & {
     readonly tenant: string;
     readonly limit: number;
     /** A cursor of an earlier list with the same filters; null: from the newest run. */
     readonly after: string | null;
   },
 ): Promise<Listed> {
-  const { tenant, status, limit, since } = of;
-  const isFiltered = LOOKED_AT.some((name) => of[name] !== null);
-  const only = foundByWorld(of);
+  const { tenant, status, limit, since } = filter;
+  const isFiltered = LOOKED_AT.some((name) => filter[name] !== null);
+  const only = foundByWorld(filter);
   const isFound = Object.keys(only).length > 0;
   const runs: Summary[] = [];
   const damaged: Damaged[] = [];
-  let { after } = of;
+  let { after } = filter;
   let next: string | null = null;
   let lookedAt = 0;
   do {
@@ -100,7 +100,7 @@ export async function listRuns(
     const page = await world.table.list({ tenant, status, limit: pageSize, after, now, only });
     damaged.push(...page.damaged);
     for (const [index, row] of page.rows.entries()) {
-      if (!matches(world, row, of)) continue;
+      if (!matches(world, row, filter)) continue;
       if (runs.length === limit) return { kind: "listed", runs, damaged, more: true, next };
       runs.push(summaryOf(row, { now, modelMs: world.limits.modelMs }));
       next = page.behind[index] ?? null;
@@ -165,8 +165,11 @@ function isLabelled({ brief }: ListedRow, wanted: readonly string[]): boolean {
   return wanted.every((each) => own.has(each.normalize()));
 }
 
-function matches(world: Pick<World, "hash">, row: ListedRow, of: RunFilter): boolean {
-  const { begins, agent, agentVersion, phase, schedule, key, named, label, parent, crack, since, usdAbove } = of;
+function matches(
+  world: Pick<World, "hash">,
+  row: ListedRow,
+  { begins, agent, agentVersion, phase, schedule, key, named, label, parent, crack, since, usdAbove }: RunFilter,
+): boolean {
   return (
     (begins === null || row.run.startsWith(begins)) &&
     (agent === null || row.agent === agent) &&

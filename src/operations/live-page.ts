@@ -53,10 +53,10 @@ export async function liveOf(world: Pick<World, "deltas" | "clock">, looked: Loo
 /** Without the delta log, a reader gets the events only. */
 async function deltasAfter(
   { deltas, clock }: Pick<World, "deltas" | "clock">,
-  of: Incarnation & { readonly after: DeltaPlace },
+  place: Incarnation & { readonly after: DeltaPlace },
 ): Promise<readonly Delta[]> {
   try {
-    return await deltas.read({ ...of, limit: DELTAS.readMax, now: clock.now() });
+    return await deltas.read({ ...place, limit: DELTAS.readMax, now: clock.now() });
   } catch (error) {
     if (error instanceof StoreUnreachable) return [];
     throw error;
@@ -78,9 +78,8 @@ function resetIn({ row, cursor, entries }: LookedAt): Reset | null {
 /** The cursor behind a page. After a reset the reader is in no step, unless the page begins a new one. */
 export function cursorBehind(
   cursor: LiveCursor,
-  of: { readonly next: number; readonly live: Omit<Live, "cursor"> },
+  { next, live }: { readonly next: number; readonly live: Omit<Live, "cursor"> },
 ): string {
-  const { next, live } = of;
   const last = live.deltas.at(-1);
   if (last !== undefined) return cursorText({ version: next, step: last });
   const stays = live.reset === null && next === cursor.version;

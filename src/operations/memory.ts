@@ -26,17 +26,21 @@ export interface MemoryPage {
 
 export async function listMemory(
   world: World,
-  of: Scope & { readonly query: string | null; readonly limit: number; readonly after: string | null },
+  asked: Scope & { readonly query: string | null; readonly limit: number; readonly after: string | null },
 ): Promise<MemoryPage> {
-  const { query, limit, after } = of;
-  const { entries: all, damaged } = isName(of.scope) ? await entriesIn(world, of) : { entries: [], damaged: [] };
+  const { query, limit, after } = asked;
+  const { entries: all, damaged } = isName(asked.scope) ? await entriesIn(world, asked) : { entries: [], damaged: [] };
   const behind = query !== null || after === null ? all : entriesBehind(all, after);
   const entries = searchEntries(behind, query ?? "", { limit });
   const last = entries.at(-1);
   const isMore = query === null && behind.length > entries.length && last !== undefined;
   return {
-    ...{ kind: "listed", scope: of.scope, entries, damaged },
-    ...{ count: all.length + damaged.length, entriesMax: MEMORY.entriesMax },
+    kind: "listed",
+    scope: asked.scope,
+    entries,
+    damaged,
+    count: all.length + damaged.length,
+    entriesMax: MEMORY.entriesMax,
     next: isMore ? `${last.at}.${last.id}` : null,
   };
 }
@@ -52,9 +56,9 @@ export type EntryShown =
   | { readonly kind: "shown"; readonly scope: string; readonly entry: MemoryEntry }
   | { readonly kind: "missing" };
 
-export async function showEntry(world: World, of: Scope & { readonly id: string }): Promise<EntryShown> {
-  const { scope, id } = of;
-  const [entry] = isName(scope) ? await memoryOf(world, of).get([id]) : [];
+export async function showEntry(world: World, where: Scope & { readonly id: string }): Promise<EntryShown> {
+  const { scope, id } = where;
+  const [entry] = isName(scope) ? await memoryOf(world, where).get([id]) : [];
   return entry === undefined ? { kind: "missing" } : { kind: "shown", scope, entry };
 }
 
@@ -62,9 +66,9 @@ export type EntryForgotten =
   | { readonly kind: "forgotten"; readonly scope: string; readonly id: string }
   | { readonly kind: "missing" };
 
-export async function forgetEntry(world: World, of: Scope & { readonly id: string }): Promise<EntryForgotten> {
-  const { scope, id } = of;
-  const { kind } = isName(scope) ? await memoryOf(world, of).forget(id) : { kind: "missing" as const };
+export async function forgetEntry(world: World, where: Scope & { readonly id: string }): Promise<EntryForgotten> {
+  const { scope, id } = where;
+  const { kind } = isName(scope) ? await memoryOf(world, where).forget(id) : { kind: "missing" as const };
   return kind === "missing" ? { kind } : { kind, scope, id };
 }
 

@@ -47,36 +47,36 @@ interface Answered {
 }
 
 /** Sends the answer and reports whether it can still count. */
-export function reconcile(world: World, of: Answered): Promise<Reconciled> {
-  return checkThenDeliver<Reconciled>(world, of.run, (row) => answerTo(world, row, of));
+export function reconcile(world: World, said: Answered): Promise<Reconciled> {
+  return checkThenDeliver<Reconciled>(world, said.run, (row) => answerTo(world, row, said));
 }
 
-async function answerTo(world: World, row: Row, of: Answered): Promise<Reconciled | Sending<Reconciled>> {
+async function answerTo(world: World, row: Row, said: Answered): Promise<Reconciled | Sending<Reconciled>> {
   const state = await loadAfterRedrive(world, row);
   const unknown = state.open.filter((open) => open.status === "unknown");
-  const open = unknown.find((each) => each.call === of.call);
-  const isOther = of.asked !== undefined && open?.timesUnknown !== of.asked;
+  const open = unknown.find((each) => each.call === said.call);
+  const isOther = said.asked !== undefined && open?.timesUnknown !== said.asked;
   if (open === undefined || isOther) return { kind: "stale", unknown: unknown.map(({ call }) => call) };
   if (open.answer !== null) return { kind: "duplicate", answer: open.answer };
   // Also for a run that is redriven before the answer arrives: it asks its own questions then.
   if (hasEnded(row)) return { kind: "late" };
-  if (of.as === "compensate" && open.intent?.undo !== true) return { kind: "noUndo", tool: open.tool };
+  if (said.as === "compensate" && open.intent?.undo !== true) return { kind: "noUndo", tool: open.tool };
   const reconcilableFrom = open.reconcilableFrom ?? 0;
-  if (of.as !== "succeeded" && of.as !== "compensate" && world.clock.now() < reconcilableFrom)
+  if (said.as !== "succeeded" && said.as !== "compensate" && world.clock.now() < reconcilableFrom)
     return { kind: "tooEarly", reconcilableFrom };
-  const result = of.as === "succeeded" ? of.result : null;
+  const result = said.as === "succeeded" ? said.result : null;
   if (isTooDeep(result)) return { kind: "refused", why: TOO_DEEP };
   const inlineMax = SIZES.stateValueBytesMax;
   const value = result === null ? null : await keepValue(world, row, { json: result, inlineMax });
-  const note = of.note === null ? null : bounded(of.note);
-  const answer: Answer = { as: of.as, value, by: bounded(of.by), note };
+  const note = said.note === null ? null : bounded(said.note);
+  const answer: Answer = { as: said.as, value, by: bounded(said.by), note };
   const { call, timesUnknown } = open;
   return {
     kind: "send",
     id: reconcileId(call, timesUnknown),
     body: { kind: "reconcile", call, question: timesUnknown, answer },
     onDelivered: async () =>
-      (await wentOn(world, { row, call, question: timesUnknown, as: of.as }))
+      (await wentOn(world, { row, call, question: timesUnknown, as: said.as }))
         ? { kind: "stale", unknown: [] }
         : { kind: "accepted" },
     onDuplicate: () => ({ kind: "duplicate", answer: null }),

@@ -40,11 +40,11 @@ export type Redrove =
 /** Throws `RowNewer`, and `Unreadable` if the run cannot be loaded. */
 export async function redrive(
   world: World,
-  of: { readonly run: string; readonly by: string; readonly why: string },
+  asked: { readonly run: string; readonly by: string; readonly why: string },
 ): Promise<Redrove> {
   const now = world.clock.now();
-  const row = await world.table.read(of.run, now);
-  if (row === null) return (await world.table.read(of.run, 0)) === null ? { kind: "missing" } : { kind: "Expired" };
+  const row = await world.table.read(asked.run, now);
+  if (row === null) return (await world.table.read(asked.run, 0)) === null ? { kind: "missing" } : { kind: "Expired" };
   assertKnown(row);
   if (row.redrive !== undefined) return started(world, row);
   if (row.status !== "failed") return { kind: "NotFailed", row };
@@ -55,7 +55,7 @@ export async function redrive(
     return { kind: refusal ?? "NotInfrastructure", failure: state.failure };
   }
   const { failure, failedFrom } = state;
-  const note = await noteOf(world, of);
+  const note = await noteOf(world, asked);
   const outcome = await decided(world, { row, note, restored: await passedOn(world, row) });
   if (outcome.kind === "redriven" || (outcome.kind === "late" && (await isMine(world, outcome.row, note.id)))) {
     await startExecution(world, outcome.row);
@@ -86,17 +86,20 @@ async function noteOf(world: World, { by, why }: { readonly by: string; readonly
 
 function decided(
   world: World,
-  of: {
+  {
+    row,
+    note,
+    restored: mark,
+  }: {
     readonly row: Row;
     readonly note: Awaited<ReturnType<typeof noteOf>>;
     readonly restored: RestoreTimes | null;
   },
 ): Promise<RedriveOutcome> {
-  const { row, note } = of;
   const { run, born, epoch, version } = row;
   // A mark that the row has already stays as it is.
-  const isNew = of.restored !== null && of.restored.at !== row.restored?.at;
-  const restored = isNew && of.restored !== null ? { restored: { at: of.restored.at, asOf: of.restored.asOf } } : {};
+  const isNew = mark !== null && mark.at !== row.restored?.at;
+  const restored = isNew ? { restored: { at: mark.at, asOf: mark.asOf } } : {};
   const checksum = checksumOf({ ...row, wakeAt: null, storeOutage: null });
   return resolveAmbiguousWrite<RedriveOutcome>(
     () => {

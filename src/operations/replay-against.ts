@@ -138,13 +138,17 @@ function transcriptWhy(messages: readonly Message[], alike: number): string {
   return `${which} shown to the model in another way`;
 }
 
-function toolWhys(of: {
+function toolWhys({
+  was,
+  is,
+  agent,
+  messages,
+}: {
   readonly was: readonly string[];
   readonly is: readonly string[];
   readonly agent: Agent;
   readonly messages: readonly Message[];
 }): readonly string[] {
-  const { was, is, agent, messages } = of;
   const names = Object.keys(agent.tools);
   const nameOf = (tool: string): string => names[is.indexOf(tool)] ?? "";
   const known = new Set(was.map(mine));

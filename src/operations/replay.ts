@@ -62,7 +62,7 @@ export type ReplayOutcome =
 /** `at`: the version to stop at; null: the end. `against`: the agent to compare with; null: none. */
 export async function replayStored(
   world: World,
-  of: {
+  options: {
     readonly run: string;
     readonly at: number | null;
     readonly against: Agent | null;
@@ -70,11 +70,11 @@ export async function replayStored(
   },
 ): Promise<ReplayOutcome> {
   try {
-    const { onStep } = of;
-    const recording = await recordingIn(world, { run: of.run, ...(onStep && { onStep }) });
+    const { onStep } = options;
+    const recording = await recordingIn(world, { run: options.run, ...(onStep && { onStep }) });
     return recording === null
       ? { kind: "missing" }
-      : await replayRecording(recording, { ...of, turn: world.reading?.turn });
+      : await replayRecording(recording, { ...options, turn: world.reading?.turn });
   } catch (error) {
     if (!(error instanceof RecordingDamaged)) throw error;
     return { kind: "damaged", differs: { version: error.version, what: error.message } };
@@ -84,7 +84,12 @@ export async function replayStored(
 /** `check`: a further comparison of the whole replay, if nothing differs so far. */
 export async function replayRecording(
   recording: Recording,
-  of: {
+  {
+    at,
+    against,
+    check = () => null,
+    turn,
+  }: {
     readonly at: number | null;
     readonly against: Agent | null;
     readonly check?: (replayed: Replayed) => string | null;
@@ -92,7 +97,6 @@ export async function replayRecording(
     readonly turn?: (() => Promise<void>) | undefined;
   },
 ): Promise<Exclude<ReplayOutcome, { readonly kind: "missing" | "damaged" }>> {
-  const { at, against, check = () => null } = of;
   const { version } = recording.run;
   if (at !== null && at > version) return { kind: "versionUnknown", of: version };
   const comparison = against === null ? null : new RequestComparison(against);
@@ -100,7 +104,7 @@ export async function replayRecording(
     until: at ?? version,
     ...(comparison !== null && { witness: comparison.witness }),
   });
-  const replayed = await inTurns(steps, of.turn);
+  const replayed = await inTurns(steps, turn);
   const compared = comparison?.result ?? null;
   if (compared !== null && compared.compared === 0 && compared.unrecorded > 0) {
     return { kind: "unrecorded", replies: compared.unrecorded };
@@ -111,23 +115,40 @@ export async function replayRecording(
   return { kind: differs === null && (compared?.first ?? null) === null ? "identical" : "differs", shown };
 }
 
-async function shownOf(of: {
+async function shownOf({
+  recording,
+  replayed,
+  at,
+  compared,
+  agent,
+}: {
   readonly recording: Recording;
   readonly replayed: Replayed;
   readonly at: number | null;
   readonly compared: Comparison | null;
   readonly agent: Agent | null;
 }): Promise<ReplayShown> {
-  const { recording, replayed, at, compared, agent } = of;
   const { state, differs, commits, events, snapshots, epoch } = replayed;
   const { run, version, status } = recording.run;
   const json = async (value: typeof state.result): Promise<Json> => (value === null ? null : recording.json(value));
   return {
-    ...{ run, agent: state.agent, agentVersion: state.agentVersion, phase: state.phase },
+    run,
+    agent: state.agent,
+    agentVersion: state.agentVersion,
+    phase: state.phase,
     status: commits === 0 && status === "queued" ? status : statusOf(state),
-    ...{ version: replayed.version, of: version, at, epoch, attempt: state.restart },
-    ...{ beats: state.spent.beats, spent: spentOf(state), calls: state.calls, messages: state.messages.length },
-    ...{ task: await json(state.task), result: await json(state.result), failure: state.failure },
+    version: replayed.version,
+    of: version,
+    at,
+    epoch,
+    attempt: state.restart,
+    beats: state.spent.beats,
+    spent: spentOf(state),
+    calls: state.calls,
+    messages: state.messages.length,
+    task: await json(state.task),
+    result: await json(state.result),
+    failure: state.failure,
     replayed: { commits, events, snapshots },
     identical: differs === null,
     differs,
@@ -140,5 +161,6 @@ async function shownOf(of: {
 
 const spentOf = ({ spent: { microUsd, tokensIn, tokensOut } }: State) => ({
   usd: Number(usd(microUsd)),
-  ...{ tokensIn, tokensOut },
+  tokensIn,
+  tokensOut,
 });

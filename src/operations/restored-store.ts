@@ -17,7 +17,8 @@ import { storeCursor } from "../history/resolve-ambiguous-write.ts";
 const NAME = "restored store";
 
 export const restoredStore: z.ZodType<RestoredStore> = z.object({
-  ...{ at: z.number(), asOf: z.number() },
+  at: z.number(),
+  asOf: z.number(),
   checked: z.object({ by: z.string(), at: z.number() }).exactOptional(),
 });
 
@@ -38,11 +39,11 @@ export async function rememberRestored(world: World, restored: RestoredStore): P
  */
 export async function markOfStart(
   world: Pick<World, "leases">,
-  of: { readonly isKeyed: boolean; readonly due?: number | undefined },
+  start: { readonly isKeyed: boolean; readonly due?: number | undefined },
 ): Promise<RestoredMark | undefined> {
-  const store = of.isKeyed ? await restoredStoreOf(world) : null;
+  const store = start.isKeyed ? await restoredStoreOf(world) : null;
   if (store === null || store.checked !== undefined) return undefined;
-  return of.due !== undefined && of.due > store.at ? undefined : markForNew(store, true);
+  return start.due !== undefined && start.due > store.at ? undefined : markForNew(store, true);
 }
 
 /** What a run passes on to a fork of it, or to itself when it is redriven; null: nothing. */

@@ -83,15 +83,14 @@ export interface CheckedStore {
  */
 export async function checkStore(
   world: World,
-  of: { readonly by: string; readonly confirmed: boolean },
+  { confirmed, by }: { readonly by: string; readonly confirmed: boolean },
 ): Promise<CheckedStore> {
   const store = await restoredStoreOf(world);
   const { rows, damaged } = await aliveRows(world);
   const runs = rows.filter((row) => openMark(row) !== null).map(({ run }) => run);
   const open = store?.checked === undefined ? store : null;
-  if (!of.confirmed) return { kind: "notConfirmed", store: open, runs, damaged };
-  for (const run of runs) await checkRun(world, { run, by: of.by });
-  if (open !== null)
-    await rememberRestored(world, { ...open, checked: { by: senderOf(of.by), at: world.clock.now() } });
+  if (!confirmed) return { kind: "notConfirmed", store: open, runs, damaged };
+  for (const run of runs) await checkRun(world, { run, by });
+  if (open !== null) await rememberRestored(world, { ...open, checked: { by: senderOf(by), at: world.clock.now() } });
   return { kind: damaged.length === 0 ? "checked" : "partly", store: open, runs, damaged };
 }

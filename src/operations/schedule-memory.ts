@@ -24,8 +24,8 @@ export const scheduleName = ({ tenant, agent }: ScheduleRef): string => `schedul
 const pauseName = ({ tenant, agent }: ScheduleRef): string => `pause of schedule ${tenant} ${agent.name}`;
 
 /** The newest firing that was decided, or null if none was. */
-export const lastFired = async (world: World, of: ScheduleRef): Promise<LastFiring | null> =>
-  lastFiringIn(await world.leases.cursorOf(scheduleName(of)));
+export const lastFired = async (world: World, schedule: ScheduleRef): Promise<LastFiring | null> =>
+  lastFiringIn(await world.leases.cursorOf(scheduleName(schedule)));
 
 export const lastFiring: z.ZodType<LastFiring> = z.object({
   at: z.number(),
@@ -52,14 +52,14 @@ export interface SchedulePause {
 export const pause: z.ZodType<SchedulePause> = z.object({ by: z.string(), at: z.number() });
 
 /** Null if the schedule is not paused. */
-export async function pausedIn(world: World, of: ScheduleRef): Promise<SchedulePause | null> {
-  const cursor = await world.leases.cursorOf(pauseName(of));
+export async function pausedIn(world: World, schedule: ScheduleRef): Promise<SchedulePause | null> {
+  const cursor = await world.leases.cursorOf(pauseName(schedule));
   return cursor === null ? null : pause.parse(JSON.parse(cursor));
 }
 
 /** Pauses the schedule, or lets it go on (null). */
-export async function setPaused(world: World, of: ScheduleRef, paused: SchedulePause | null): Promise<void> {
-  await storeCursor(world, { name: pauseName(of), cursor: paused === null ? null : JSON.stringify(paused) });
+export async function setPaused(world: World, schedule: ScheduleRef, paused: SchedulePause | null): Promise<void> {
+  await storeCursor(world, { name: pauseName(schedule), cursor: paused === null ? null : JSON.stringify(paused) });
 }
 
 /** The run that the schedule started last, if it is alive. */

@@ -26,15 +26,19 @@ export interface ScheduleList {
 /** `world`: null if there is no store yet, so nothing has fired. */
 export async function listSchedules(
   world: World | null,
-  of: {
+  {
+    tenant,
+    firingsOf,
+    now,
+    catalogue,
+  }: {
     readonly catalogue: AgentCatalogue;
     readonly tenant: string;
     readonly firingsOf: FiringsOf;
     readonly now: number;
   },
 ): Promise<ScheduleList> {
-  const { tenant, firingsOf, now } = of;
-  const { agents, broken } = of.catalogue;
+  const { agents, broken } = catalogue;
   const named = new Map(agents.map((agent) => [agent.name, agent]));
   const schedules: Scheduled[] = [];
   for (const agent of [...named.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
@@ -42,7 +46,11 @@ export async function listSchedules(
     const { every, timezone, overlap, missed } = agent.schedule;
     const last = world === null ? null : await lastFired(world, { agent, tenant });
     schedules.push({
-      ...{ agent: agent.name, every, timezone, overlap, missed },
+      agent: agent.name,
+      every,
+      timezone,
+      overlap,
+      missed,
       next: firingsOf({ every, timezone }, now),
       last: last === null ? null : { at: last.at, run: last.run, stage: last.stage },
       paused: world === null ? null : await pausedIn(world, { agent, tenant }),

@@ -28,21 +28,20 @@ const REST_BYTES = 64 * 1024;
 /** `bytesMax`: the most bytes of the state; null: no limit. */
 export async function showSnapshot(
   world: World,
-  of: { readonly run: string; readonly version: number; readonly bytesMax: number | null },
+  { run, version, bytesMax }: { readonly run: string; readonly version: number; readonly bytesMax: number | null },
 ): Promise<SnapshotOutcome> {
-  const row = await world.table.read(of.run, world.clock.now());
+  const row = await world.table.read(run, world.clock.now());
   if (row === null) return { kind: "missing" };
-  const found = await unlessGone(world, row, async () => ({ at: await stateAt(world, row, of.version) }));
+  const found = await unlessGone(world, row, async () => ({ at: await stateAt(world, row, version) }));
   if (found === null) return { kind: "missing" };
   if (found.at === null) return { kind: "versionUnknown", of: row.version };
   const { state } = found.at;
-  const kept = of.bytesMax === null ? state.messages : newestThatFit(state, of.bytesMax);
+  const kept = bytesMax === null ? state.messages : newestThatFit(state, bytesMax);
   const omittedMessages = state.messages.length - kept.length;
-  const { run } = of;
   return {
     kind: "shown",
     run,
-    version: of.version,
+    version,
     of: row.version,
     state: { ...state, messages: kept },
     omittedMessages,

@@ -72,10 +72,10 @@ interface RunToStart {
 }
 
 /** Throws `RowNewer` if a newer version of cairn wrote the run, and `Unreadable` if its row is damaged. */
-export async function startRun(world: World, of: RunToStart & { readonly input: Json }): Promise<Started> {
-  const task = await taskToStart(world, of);
+export async function startRun(world: World, given: RunToStart & { readonly input: Json }): Promise<Started> {
+  const task = await taskToStart(world, given);
   if (!task.ok) return { kind: "invalid", why: task.why, issues: task.issues };
-  return startTask(world, { ...of, task: task.json, dropped: task.dropped });
+  return startTask(world, { ...given, task: task.json, dropped: task.dropped });
 }
 
 /**
@@ -84,9 +84,9 @@ export async function startRun(world: World, of: RunToStart & { readonly input: 
  */
 export async function startTask<Refusal extends { readonly kind: string } = never>(
   world: World,
-  of: TaskToStart<Refusal> & Dropped,
+  start: TaskToStart<Refusal> & Dropped,
 ): Promise<Started | Refusal> {
-  return withDropped(await startOnce(world, of), of.dropped);
+  return withDropped(await startOnce(world, start), start.dropped);
 }
 
 interface TaskToStart<Refusal> extends RunToStart {
@@ -105,25 +105,29 @@ export function withDropped<Answer extends { readonly kind: string }>(
   return isStarted && dropped.length > 0 ? { ...answer, dropped } : answer;
 }
 
-async function startOnce<Refusal>(world: World, of: TaskToStart<Refusal>): Promise<Started | Refusal> {
-  const { agent, tenant, task, given = task, files = [] } = of;
-  const idempotencyKey = of.idempotencyKey ?? world.random.hex();
+async function startOnce<Refusal>(world: World, start: TaskToStart<Refusal>): Promise<Started | Refusal> {
+  const { agent, tenant, task, given = task, files = [] } = start;
+  const idempotencyKey = start.idempotencyKey ?? world.random.hex();
   const run = runId(world.hash, { tenant, agent: agent.name, idempotencyKey });
   const left = await findStart(world, run);
   if (left !== null) return repeatStart(world, left, isInput(files, task, given));
-  const refusal = (await of.whileNew?.()) ?? (await limitStart(world, { run, agent, counted: of.counted }));
+  const refusal = (await start.whileNew?.()) ?? (await limitStart(world, { run, agent, counted: start.counted }));
   if (refusal !== null) return refusal;
   const creation = await prepareCreation(world, {
-    ...{ agent, tenant, run, task, files },
-    restored: await markOfStart(world, { isKeyed: of.idempotencyKey !== null, due: of.due }),
-    parent: of.parent ?? null,
-    by: of.by ?? null,
-    isScheduled: of.isScheduled,
+    agent,
+    tenant,
+    run,
+    task,
+    files,
+    restored: await markOfStart(world, { isKeyed: start.idempotencyKey !== null, due: start.due }),
+    parent: start.parent ?? null,
+    by: start.by ?? null,
+    isScheduled: start.isScheduled,
     // The key of a firing is made of its agent and its time, which lists show anyway.
-    key: of.isScheduled === true ? null : of.idempotencyKey,
-    firing: of.firing,
-    trace: traceToKeep(world, agent, of.trace),
-    labels: of.labels,
+    key: start.isScheduled === true ? null : start.idempotencyKey,
+    firing: start.firing,
+    trace: traceToKeep(world, agent, start.trace),
+    labels: start.labels,
   });
   return createOnce(world, creation);
 }

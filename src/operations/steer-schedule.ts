@@ -46,16 +46,22 @@ export type RunNowOutcome =
  */
 export async function runScheduleNow(
   world: World,
-  of: Named & Pick<OperationContext, "counted" | "trace"> & { readonly key: string | null },
+  {
+    agent,
+    tenant,
+    by,
+    counted,
+    trace,
+    key,
+  }: Named & Pick<OperationContext, "counted" | "trace"> & { readonly key: string | null },
 ): Promise<RunNowOutcome> {
-  const { agent, tenant, by, counted, trace } = of;
   if (agent === null) return { kind: "agentUnknown" };
   if (agent.schedule === null) return { kind: "notScheduled" };
   const { input, overlap, labels } = agent.schedule;
   const last = await lastFired(world, { agent, tenant });
   const alive = overlap === "skip" ? await aliveRun(world, last) : null;
   if (alive !== null) return { kind: "overlaps", run: alive };
-  const idempotencyKey = of.key === null ? null : `schedule ${agent.name} by hand ${of.key}`;
+  const idempotencyKey = key === null ? null : `schedule ${agent.name} by hand ${key}`;
   const [dueAt, previousDueAt] = [world.clock.now(), last?.firing?.dueAt ?? null];
   const firing = { schedule: agent.name, dueAt, previousDueAt, makesUp: false };
   const started = { agent, tenant, input, idempotencyKey, labels, by, counted, trace, isScheduled: true, firing };

@@ -26,26 +26,29 @@ interface Message {
 }
 
 /** Sends a text to the model. The same `id` twice is one message. `row`: the incarnation that the sender saw. */
-export async function send(world: World, of: Message & { readonly run: string; readonly row?: Row }): Promise<Sent> {
-  const row = of.row ?? (await world.table.read(of.run, world.clock.now()));
-  return row === null ? { kind: "missing" } : sendTo(world, row, of);
+export async function send(
+  world: World,
+  message: Message & { readonly run: string; readonly row?: Row },
+): Promise<Sent> {
+  const row = message.row ?? (await world.table.read(message.run, world.clock.now()));
+  return row === null ? { kind: "missing" } : sendTo(world, row, message);
 }
 
-async function sendTo(world: World, row: Row, of: Message): Promise<Sent> {
+async function sendTo(world: World, row: Row, sent: Message): Promise<Sent> {
   const { run, born } = row;
-  const { files = [] } = of;
-  const bytes = Buffer.byteLength(of.text, "utf8");
+  const { files = [] } = sent;
+  const bytes = Buffer.byteLength(sent.text, "utf8");
   if (bytes > SIZES.messageBytesMax) return { kind: "tooLarge", bytes };
   const why = files.length === 0 || hasEnded(row) ? null : await noRoomFor(world, row, files);
   if (why !== null) return { kind: "fileInvalid", why };
-  const said = { text: of.text.toWellFormed(), by: senderOf(of.by) };
+  const said = { text: sent.text.toWellFormed(), by: senderOf(sent.by) };
   const body: MessageBody =
     files.length === 0 ? { kind: "user", ...said } : { kind: "userFiles", ...said, files: files.map(({ ref }) => ref) };
   await learnSecrets(world);
   // Schedule 167: the files are durable before the message that names them.
   if (!hasEnded(row)) await putFiles(world.objects, { run, born }, files);
   const message = {
-    id: `${of.stop === true ? STOP_ID : "user#"}${messageIdOf(world, of.id)}`,
+    id: `${sent.stop === true ? STOP_ID : "user#"}${messageIdOf(world, sent.id)}`,
     sentAt: world.clock.now(),
     body,
   };

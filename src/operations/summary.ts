@@ -116,7 +116,10 @@ function isReady(row: ListedRow, now: number): boolean {
 
 /** What every list says of a run: its ID, its agent, and what people call it. */
 export const namesOf = ({ run, agent, brief }: ListedRow): Pick<Summary, "run" | "agent" | "title" | "startKey"> => ({
-  ...{ run, agent, title: brief?.title ?? null, startKey: brief?.startKey ?? null },
+  run,
+  agent,
+  title: brief?.title ?? null,
+  startKey: brief?.startKey ?? null,
 });
 
 const isHeld = ({ owner, leaseUntil }: ListedRow, now: number): boolean => owner !== null && now < (leaseUntil ?? 0);
@@ -131,24 +134,28 @@ export function summaryOf(row: ListedRow, at: ReadAt): Summary {
   const spent = { usd: Number(usd(microUsd)), tokensIn, tokensOut };
   const inProgress = !hasEnded(row);
   return {
-    ...{ ...namesOf(row), agentVersion, status, phase, inProgress, resumable: isResumable(row, at.now) },
-    ...{ version, epoch, beats, takeovers },
+    ...namesOf(row),
+    agentVersion,
+    status,
+    phase,
+    inProgress,
+    resumable: isResumable(row, at.now),
+    version,
+    epoch,
+    beats,
+    takeovers,
     labels: row.brief?.labels ?? {},
     parent: row.parent?.run ?? null,
     ...callUnderWay(row, at),
-    ...{
-      createdAt,
-      statusSince,
-      lastCheckpointAt,
-      wakeAt: row.wakeAt,
-      ready: isReady(row, at.now),
-      storeOutage: row.storeOutage,
-      spent,
-    },
-    ...{
-      budget: budgetMeters(row.brief?.limits ?? {}, row.spent),
-      signals: CRACK_NAMES.filter((name) => row.brief?.cracks.includes(name)),
-    },
+    createdAt,
+    statusSince,
+    lastCheckpointAt,
+    wakeAt: row.wakeAt,
+    ready: isReady(row, at.now),
+    storeOutage: row.storeOutage,
+    spent,
+    budget: budgetMeters(row.brief?.limits ?? {}, row.spent),
+    signals: CRACK_NAMES.filter((name) => row.brief?.cracks.includes(name)),
     isScheduled: row.brief?.isScheduled ?? false,
     restored: shownRestored(row),
     ...(newerBy(run, row) === null ? {} : { needsNewer: true }),

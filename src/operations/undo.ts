@@ -34,9 +34,8 @@ export async function undoAndRestart(
 
 async function asked(
   world: World,
-  of: Undoing & { readonly next: "cancel" | "restart"; readonly effects: Effects },
+  { run, by, next, effects }: Undoing & { readonly next: "cancel" | "restart"; readonly effects: Effects },
 ): Promise<Undone> {
-  const { run, by, next, effects } = of;
   const kind = await requestCompensation(world, { run, next, by });
   return kind === "accepted" ? { kind, effects } : { kind };
 }

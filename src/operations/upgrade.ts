@@ -24,8 +24,11 @@ export type Upgraded =
   | Gone;
 
 /** Accepts the version that the run waits for now, and resumes the run if it is paused. */
-export function acceptUpgrade(world: World, of: { readonly run: string; readonly by: string }): Promise<Upgraded> {
-  return checkThenDeliver<Upgraded>(world, of.run, async (seen) => {
+export function acceptUpgrade(
+  world: World,
+  { run, by }: { readonly run: string; readonly by: string },
+): Promise<Upgraded> {
+  return checkThenDeliver<Upgraded>(world, run, async (seen) => {
     const { row, state } = await loadVouched(world, seen, new SegmentCache());
     if (hasEnded(row)) return { kind: "late" };
     const { lack, questions, accepted } = upgradesOf(state);
@@ -35,10 +38,10 @@ export function acceptUpgrade(world: World, of: { readonly run: string; readonly
     return {
       kind: "send",
       id: upgradeId(questions),
-      body: { kind: "upgrade", question: questions, to, by: senderOf(of.by) },
+      body: { kind: "upgrade", question: questions, to, by: senderOf(by) },
       onDelivered: async () => {
         // If the question was closed in between, no beat applied this answer. The sender learns that.
-        const after = await look(world, of.run);
+        const after = await look(world, run);
         const isHeard =
           after === null || after.row.version === row.version || counts(after.state, { asked: questions, to });
         if (!isHeard) return { kind: "stale", version: after.state.agentVersion };
@@ -50,15 +53,15 @@ export function acceptUpgrade(world: World, of: { readonly run: string; readonly
 }
 
 /** Resumes the run if it is also paused. */
-async function goOn(world: World, of: { readonly row: Row; readonly told: Upgraded }): Promise<Upgraded> {
-  if (of.row.pause) await sendRequest(world, { run: of.row.run, want: "resume" });
-  return of.told;
+async function goOn(world: World, { row, told }: { readonly row: Row; readonly told: Upgraded }): Promise<Upgraded> {
+  if (row.pause) await sendRequest(world, { run: row.run, want: "resume" });
+  return told;
 }
 
-function counts(state: State, of: { readonly asked: number; readonly to: string }): boolean {
+function counts(state: State, { asked, to }: { readonly asked: number; readonly to: string }): boolean {
   const { lack, questions, accepted } = upgradesOf(state);
-  const isOpen = lack?.kind === "upgrade" && questions === of.asked;
-  return isOpen || accepted?.to === of.to || state.agentVersion === of.to;
+  const isOpen = lack?.kind === "upgrade" && questions === asked;
+  return isOpen || accepted?.to === to || state.agentVersion === to;
 }
 
 async function look(world: World, run: string): Promise<{ readonly row: Row; readonly state: State } | null> {

@@ -234,20 +234,19 @@ async function shownOf(
   const isSent = (id: string): boolean => sent.some((message) => message.id === id);
   const unknown = await Promise.all(
     asked.map(async ({ call, tool, intent, reconcilableFrom, answer, timesUnknown: question, ...marks }) => ({
-      ...{
-        call,
-        tool,
-        toolGone: marks.toolGone ?? false,
-        unbegun: marks.unbegun ?? null,
-        lostTime: marks.restored !== undefined && marks.releasedBy === null,
-        did: workLines(marks.outside ?? workUndone(world, row, state, marks.undoes)),
-        otherwise: marks.onUnknown ?? "ask",
-        reconcilableFrom: reconcilableFrom ?? 0,
-      },
+      call,
+      tool,
+      toolGone: marks.toolGone ?? false,
+      unbegun: marks.unbegun ?? null,
+      lostTime: marks.restored !== undefined && marks.releasedBy === null,
+      did: workLines(marks.outside ?? workUndone(world, row, state, marks.undoes)),
+      otherwise: marks.onUnknown ?? "ask",
+      reconcilableFrom: reconcilableFrom ?? 0,
       undo: intent?.undo === true,
       ...undoMarks(state, marks.undoes),
       ...(marks.approval !== undefined && { approval: marks.approval }),
-      ...{ key: intent?.key ?? keyUndone(state, marks.undoes), business: intent?.business === true },
+      key: intent?.key ?? keyUndone(state, marks.undoes),
+      business: intent?.business === true,
       answered: answer !== null || isSent(reconcileId(call, question)),
       args: await json(argsOf(state, call)),
     })),
@@ -271,7 +270,9 @@ async function shownOf(
     attempt: state.restart,
     task: await json(state.task),
     startedAt: state.startedAt,
-    ...{ startedBy: state.startedBy ?? null, firing: state.firing ?? null, deadline: state.deadline ?? null },
+    startedBy: state.startedBy ?? null,
+    firing: state.firing ?? null,
+    deadline: state.deadline ?? null,
     messages: state.messages.length,
     unread: unreadIn(sent, state),
     agentVersion: state.agentVersion,
@@ -328,19 +329,19 @@ export async function transcript(world: World, run: string): Promise<readonly Me
 /** Every committed event after version `after`, in order; null if there is no such run. Reads no further back. */
 export const timeline = async (
   world: World,
-  of: { readonly run: string; readonly after: number },
-): Promise<readonly TimelineEntry[] | null> => (await timelineWithRow(world, of))?.entries ?? null;
+  place: { readonly run: string; readonly after: number },
+): Promise<readonly TimelineEntry[] | null> => (await timelineWithRow(world, place))?.entries ?? null;
 
 /** The same with the row from which it was read. Its version is the last one, also if that commit has no events. */
 export async function timelineWithRow(
   world: World,
-  of: { readonly run: string; readonly after: number },
+  { run, after }: { readonly run: string; readonly after: number },
 ): Promise<{ readonly row: Row; readonly entries: readonly TimelineEntry[] } | null> {
-  const row = await world.table.read(of.run, world.clock.now());
+  const row = await world.table.read(run, world.clock.now());
   if (row === null) return null;
   const entries: TimelineEntry[] = [];
   const read = async () => {
-    await eachPart(world, { row, after: of.after }, (part) => entries.push(...part));
+    await eachPart(world, { row, after }, (part) => entries.push(...part));
     return { row, entries };
   };
   return unlessGone(world, row, read);
@@ -370,9 +371,9 @@ async function eachPart(
 /** The same for `row`, from its newest commit back to the first unreadable one. `lost`: why it stops there, or null. */
 export async function readableTimeline(
   world: World,
-  of: { readonly row: Row; readonly after: number },
+  { row, after }: { readonly row: Row; readonly after: number },
 ): Promise<{ readonly entries: readonly TimelineEntry[]; readonly lost: string | null }> {
-  const { commits, lost } = await commitsReadable({ objects: world.objects, row: of.row }, of.after);
+  const { commits, lost } = await commitsReadable({ objects: world.objects, row }, after);
   return { entries: entriesOf(commits), lost: lost?.message ?? null };
 }
 

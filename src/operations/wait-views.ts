@@ -44,7 +44,7 @@ export function asJudged(wait: OpenWait, agent: Pick<Agent, "tools"> | null): Op
 /** The waits of the state. `isSent`: whether the inbox holds a message with this ID. */
 export function openWaits(
   state: State,
-  of: { readonly json: (value: Value) => Promise<Json>; readonly isSent: (id: string) => boolean },
+  { isSent, json }: { readonly json: (value: Value) => Promise<Json>; readonly isSent: (id: string) => boolean },
 ): Promise<readonly OpenWait[]> {
   const waits = state.open.flatMap((open) => {
     const wait = heldWait(open);
@@ -53,8 +53,8 @@ export function openWaits(
   return Promise.all(
     waits.map(async ({ call, tool, wait }): Promise<OpenWait> => {
       const { event = null, schema = null, until, atLimit, question, given, refused = null } = wait;
-      const answered = given !== undefined || (wait.for === "answer" && of.isSent(answerId(call, question)));
-      const args = await of.json(argsOf(state, call));
+      const answered = given !== undefined || (wait.for === "answer" && isSent(answerId(call, question)));
+      const args = await json(argsOf(state, call));
       return {
         call,
         tool,

@@ -43,8 +43,14 @@ export interface AuditEntry {
 }
 
 export const body = z.strictObject({
-  ...{ operation: z.string(), actor: z.string(), token: z.string().nullable(), from: z.string().nullable() },
-  ...{ run: z.string().nullable(), details: z.unknown(), why: z.string().nullable(), outcome: z.string().nullable() },
+  operation: z.string(),
+  actor: z.string(),
+  token: z.string().nullable(),
+  from: z.string().nullable(),
+  run: z.string().nullable(),
+  details: z.unknown(),
+  why: z.string().nullable(),
+  outcome: z.string().nullable(),
 });
 
 /** A change that is about to happen. */
@@ -134,12 +140,20 @@ async function recordOf(context: OperationContext, { typed, input, run }: Audite
   );
   const tenant = run === null ? context.tenant : tenantOf(run);
   return {
-    ...{ kind: "audit", about: run ?? tenant, tenant, at },
+    kind: "audit",
+    about: run ?? tenant,
+    tenant,
+    at,
     id: `${timeText(at)}-${nextOf(world)}${world.random.hex().slice(0, 12)}`,
     expiresAtSec: Math.ceil((at + world.limits.auditMs) / 1_000),
     body: {
-      ...{ operation: commandOf(typed, given), actor: clean(by, DETAIL_CHARACTERS_MAX), run, details, outcome: null },
-      ...{ token: origin?.token ?? null, from: origin?.from ?? null },
+      operation: commandOf(typed, given),
+      actor: clean(by, DETAIL_CHARACTERS_MAX),
+      run,
+      details,
+      outcome: null,
+      token: origin?.token ?? null,
+      from: origin?.from ?? null,
       why: typeof why === "string" ? clean(why, SIZES.whyCharactersMax) : null,
     },
   };
@@ -176,7 +190,7 @@ const PAGES_MAX = 10;
 /** The log of a tenant or of one run, newest first. */
 export async function readAudit(
   world: World,
-  of: {
+  query: {
     readonly tenant: string;
     readonly run: string | null;
     /** Null: every actor. */
@@ -186,9 +200,9 @@ export async function readAudit(
     readonly after: string | null;
   },
 ): Promise<AuditPage> {
-  const by = of.run === null ? { tenant: of.tenant } : { about: of.run };
+  const by = query.run === null ? { tenant: query.tenant } : { about: query.run };
   const entries: AuditEntry[] = [];
-  let { after } = of;
+  let { after } = query;
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
     const { records, damaged, next } = await world.records.list({
       kind: "audit",
@@ -198,12 +212,12 @@ export async function readAudit(
       now: world.clock.now(),
     });
     const mine = records.map(entryOf);
-    const unread = damaged.map((each) => damagedEntry(each, of.tenant));
+    const unread = damaged.map((each) => damagedEntry(each, query.tenant));
     // IDs sort by time. Who made the change of a damaged record is not known, so each actor's log has it.
     const read = [...mine, ...unread].toSorted((one, other) => (one.id < other.id ? 1 : -1));
-    const since = of.since ?? 0;
+    const since = query.since ?? 0;
     const isMeant = (each: AuditEntry): boolean =>
-      of.actor === null || each.actor === of.actor || unread.includes(each);
+      query.actor === null || each.actor === query.actor || unread.includes(each);
     entries.push(...read.filter((each) => each.at >= since && isMeant(each)));
     after = read.some(({ at }) => at < since) ? null : next;
     if (after === null || entries.length >= PAGE) break;
@@ -217,7 +231,12 @@ function entryOf(record: StoredRecord): AuditEntry {
   if (read.success) return { at, id, tenant, ...read.data, details: read.data.details as Json };
   // A record of a newer version may have more fields. The log shows what it can.
   return {
-    ...{ at, id, tenant, run: null, operation: "unknown", actor: "unknown" },
+    at,
+    id,
+    tenant,
+    run: null,
+    operation: "unknown",
+    actor: "unknown",
     ...UNREADABLE,
     details: record.body,
   };
@@ -225,8 +244,15 @@ function entryOf(record: StoredRecord): AuditEntry {
 
 /** The entry of a damaged record: its key says when it was made, and of which run. */
 const damagedEntry = ({ about, id, why }: DamagedRecord, tenant: string): AuditEntry => ({
-  ...{ at: timeIn(id) || 0, id, tenant, run: isRunId(about) ? about : null },
-  ...{ operation: "unknown", actor: "unknown", ...UNREADABLE, details: { damaged: why }, outcome: "unreadable" },
+  at: timeIn(id) || 0,
+  id,
+  tenant,
+  run: isRunId(about) ? about : null,
+  operation: "unknown",
+  actor: "unknown",
+  ...UNREADABLE,
+  details: { damaged: why },
+  outcome: "unreadable",
 });
 
 const UNREADABLE = { token: null, from: null, why: null, outcome: null };

@@ -27,9 +27,12 @@ export const LIMITED_OUTCOMES = {
 /** Counts the run; null: it may start. */
 export async function limitStart(
   world: World,
-  of: { readonly run: string; readonly agent: Pick<Agent, "budget">; readonly counted: CountedBy | undefined },
+  {
+    run: id,
+    agent,
+    counted,
+  }: { readonly run: string; readonly agent: Pick<Agent, "budget">; readonly counted: CountedBy | undefined },
 ): Promise<StartLimited | null> {
-  const { run: id, agent, counted } = of;
   if (counted === undefined) return null;
   const { microUsd } = agent.budget;
   const isMoneyLimited = [counted.limits.day, counted.limits.month].some((each) => each?.microUsd !== undefined);

@@ -22,7 +22,13 @@ export interface TokenCreated {
 
 export async function createToken(
   world: World,
-  of: {
+  {
+    tenant,
+    by,
+    scopes,
+    name,
+    lifeMs,
+  }: {
     readonly tenant: string;
     readonly by: string;
     readonly scopes: readonly Scope[];
@@ -31,13 +37,15 @@ export async function createToken(
     readonly lifeMs: number | null;
   },
 ): Promise<TokenCreated> {
-  const { tenant, by, scopes, name, lifeMs } = of;
   const id = world.random.hex().slice(0, 16);
   const secret = world.random.hex().slice(0, 64);
   const at = world.clock.now();
   const expiresAt = lifeMs === null ? null : at + lifeMs;
   const record: NewRecord = {
-    ...{ ...tokenKey(id), tenant, at, expiresAtSec: expiresAt === null ? null : secondsOf(expiresAt + LISTED_MS) },
+    ...tokenKey(id),
+    tenant,
+    at,
+    expiresAtSec: expiresAt === null ? null : secondsOf(expiresAt + LISTED_MS),
     body: { digest: secretDigest(secret), scopes: [...new Set(scopes)], name, by, expiresAt, revoked: null },
   };
   // A record that exists: the mark was there before, and the ID is random, so it is our own, of a write whose answer was
@@ -60,9 +68,8 @@ export interface TokensListed {
 
 export async function listTokens(
   world: World,
-  of: { readonly tenant: string; readonly after: string | null },
+  { tenant, after }: { readonly tenant: string; readonly after: string | null },
 ): Promise<TokensListed> {
-  const { tenant, after } = of;
   const query = { kind: "token", by: { tenant }, after, limit: LISTED_MAX, now: world.clock.now() } as const;
   const page = await world.records.list(query);
   const sound = page.records.filter(isToken);
@@ -80,16 +87,16 @@ export type Revoked =
 
 export async function revokeToken(
   world: World,
-  of: { readonly id: string; readonly tenant: string; readonly by: string },
+  { id, tenant, by }: { readonly id: string; readonly tenant: string; readonly by: string },
 ): Promise<Revoked> {
   for (;;) {
     const now = world.clock.now();
-    const found = TOKEN_ID.test(of.id) ? await world.records.get(tokenKey(of.id), now) : null;
-    if (found === null || found.tenant !== of.tenant) return { kind: "unknown" };
+    const found = TOKEN_ID.test(id) ? await world.records.get(tokenKey(id), now) : null;
+    if (found === null || found.tenant !== tenant) return { kind: "unknown" };
     const before = tokenBody(found);
     if (before.revoked !== null) return { kind: "already", token: shownToken(found) };
     const expiresAtSec = Math.min(found.expiresAtSec ?? Infinity, secondsOf(now + LISTED_MS));
-    const next = { ...found, body: { ...before, revoked: { at: now, by: of.by } }, expiresAtSec };
+    const next = { ...found, body: { ...before, revoked: { at: now, by } }, expiresAtSec };
     const outcome = await resolveAmbiguousWrite(
       () => world.records.replace(next, now),
       () => null,
