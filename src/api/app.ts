@@ -242,9 +242,8 @@ export function guarded(response: Response): Response {
 /** Records an unexpected error for the operator. The caller gets only the ID under which it was recorded. */
 function faultTold(
   world: World,
-  of: { readonly error: unknown; readonly told: problems.ApiProblem; readonly path: string },
+  { error, told, path }: { readonly error: unknown; readonly told: problems.ApiProblem; readonly path: string },
 ): string {
-  const { error, told, path } = of;
   const instance = `urn:cairn:fault:${world.random.hex().slice(0, 16)}`;
   const { code } = told.trouble;
   const why = code === "Unexpected" ? bounded(stackOf(error) ?? sentenceOf(error)) : sentenceOf(error);

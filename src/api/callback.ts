@@ -105,6 +105,7 @@ const ONE_AT_A_TIME =
 
 const unknown = (): ApiProblem =>
   new ApiProblem({
-    ...{ status: 404, code: "CallbackUnknown" },
+    status: 404,
+    code: "CallbackUnknown",
     detail: "there is no such callback: it has expired, its run is gone, or it never was",
   });

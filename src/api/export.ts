@@ -67,9 +67,8 @@ async function streamed(asked: Asked, row: Row): Promise<Response> {
 
 async function bounded(
   asked: Asked,
-  of: Wanted & { readonly row: Row; readonly links: NonNullable<World["links"]> },
+  { row, links, bytesMax, redirects }: Wanted & { readonly row: Row; readonly links: NonNullable<World["links"]> },
 ): Promise<Response> {
-  const { row, links, bytesMax, redirects } = of;
   const small: string[] = [];
   const packed: Uint8Array[] = [];
   let [plainBytes, packedBytes] = [0, 0];

@@ -10,13 +10,11 @@ const MEDIA_TYPE = "^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*/[A-Za-z0-9][A-Za-z0-9!#$&^
 
 const sentFile: z.ZodType<SentFile> = z.strictObject({
   name: z.string(),
-  mediaType: z
-    .string()
-    .exactOptional()
-    .openapi({
-      ...{ description: "Absent: what its first bytes and its name say.", pattern: MEDIA_TYPE },
-      maxLength: SIZES.mediaTypeCharactersMax,
-    }),
+  mediaType: z.string().exactOptional().openapi({
+    description: "Absent: what its first bytes and its name say.",
+    pattern: MEDIA_TYPE,
+    maxLength: SIZES.mediaTypeCharactersMax,
+  }),
   base64: z.string().refine(isBase64, NO_BASE64).openapi({ minLength: 4, pattern: BASE64 }),
 });
 
@@ -31,7 +29,9 @@ export const files = z
 
 export const shownFile: z.ZodType<ShownFile> = z.object({
   file: z.string().openapi({ description: "The SHA-256 digest of its bytes." }),
-  ...{ mediaType: z.string(), bytes: z.int().nonnegative(), name: z.string() },
+  mediaType: z.string(),
+  bytes: z.int().nonnegative(),
+  name: z.string(),
   source: z.string().openapi({ description: "Who gave it: `task`, `user:NAME`, `tool:NAME` or `model:NAME`." }),
   inResult: z.boolean().openapi({ description: "The result carries it." }),
 });

@@ -18,7 +18,8 @@ export function fitting(shown: Shown): z.output<typeof schemas.runDocument> {
     children: [...children],
     files: [...files],
     standing: [...standing],
-    ...{ budget: [...budget], signals: [...signals] },
+    budget: [...budget],
+    signals: [...signals],
   };
   const omitted: string[] = [];
   for (const [pointer, without] of Object.entries(LARGE)) {

@@ -69,7 +69,10 @@ export const contextOf = (
   ...(examine !== undefined && { examine }),
   ...(load !== undefined && { load }),
   ...(agents !== undefined && { agents: () => agents().catch(asInvalid) }),
-  ...{ world, by: caller.actor, tenant: row?.tenant ?? caller.tenant, isOperator: caller.isOperator === true },
+  world,
+  by: caller.actor,
+  tenant: row?.tenant ?? caller.tenant,
+  isOperator: caller.isOperator === true,
   origin: { from: caller.address ?? null, token: caller.token ?? null },
   agentOf: async (name) => (isName(name) ? agentOf(name).catch(asInvalid) : null),
   ...(row !== null && { row }),
@@ -159,14 +162,17 @@ export type Seen =
   | { readonly kind: "shown"; readonly etag: string; readonly document: z.output<typeof schemas.runDocument> };
 
 /** `GET /runs/{run}`: the document of a run, unless its token equals the caller's. */
-export async function runOf(asked: Asked, of: { readonly run: string; readonly ifNoneMatch: string }): Promise<Seen> {
+export async function runOf(
+  asked: Asked,
+  request: { readonly run: string; readonly ifNoneMatch: string },
+): Promise<Seen> {
   const { world } = asked;
-  const row = await find(asked, of.run);
+  const row = await find(asked, request.run);
   // The token is computed before the document is read. So the tag is at worst too old, and the caller is shown what
   // happened in between.
   const token = resumeToken(row, world.clock.now());
   const etag = entityTag(token);
-  if (isUnchanged(of.ifNoneMatch, token)) return { kind: "unchanged", etag };
+  if (isUnchanged(request.ifNoneMatch, token)) return { kind: "unchanged", etag };
   const outcome = await performOperation(OPERATIONS.show, contextOf(asked, row), { run: row.run });
   if (outcome.kind === "missing") throw runUnknown();
   // Names of the account are for who runs the deployment, not for each tenant.
@@ -177,7 +183,7 @@ export async function runOf(asked: Asked, of: { readonly run: string; readonly i
 /** `POST /runs/{run}/messages`: sends a message to a run, once per ID. */
 export async function messageOf(
   asked: Asked,
-  of: {
+  said: {
     readonly run: string;
     readonly text: string;
     readonly files: readonly SentFile[];
@@ -189,8 +195,8 @@ export async function messageOf(
     readonly ifMatch: string;
   },
 ): Promise<z.output<typeof schemas.messageDocument>> {
-  const { text, files, id, stop, ifMatch } = of;
-  const row = await find(asked, of.run);
+  const { text, files, id, stop, ifMatch } = said;
+  const row = await find(asked, said.run);
   // A finished run takes no message, whatever version the caller saw. A message that it took before is still a
   // duplicate, not an error.
   if (ifMatch !== "" && !hasEnded(row) && !isOfEpoch(ifMatch, row)) throw stale(asked.world, row);
@@ -246,9 +252,9 @@ function stale(world: World, row: Row): ApiProblem {
 }
 
 /** `GET /runs/{run}/files/{file}`: the bytes of a file, or where the store hands them out. */
-export async function fileOf(asked: Asked, of: { readonly run: string; readonly file: string }): Promise<Response> {
-  const row = await find(asked, of.run);
-  const found = await performOperation(OPERATIONS.file, contextOf(asked, row), { run: row.run, file: of.file });
+export async function fileOf(asked: Asked, wanted: { readonly run: string; readonly file: string }): Promise<Response> {
+  const row = await find(asked, wanted.run);
+  const found = await performOperation(OPERATIONS.file, contextOf(asked, row), { run: row.run, file: wanted.file });
   if (found.kind === "missing") throw runUnknown();
   if (found.kind === "fileUnknown") {
     const detail = `run ${row.run} has no such file: GET /runs/${row.run} lists its files`;

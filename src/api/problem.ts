@@ -124,7 +124,8 @@ function troubleOf(error: unknown): Trouble {
 const RETRY_AFTER_SECONDS = "2";
 
 const NOT_JSON: Trouble = {
-  ...{ status: 415, code: "MediaTypeUnsupported" },
+  status: 415,
+  code: "MediaTypeUnsupported",
   detail: "the content type is not JSON: send the body with Content-Type: application/json",
 };
 const BAD_JSON = "the body is not JSON: send one JSON document, in UTF-8";
@@ -224,7 +225,8 @@ export function tokenRefused(kind: keyof typeof TOKEN_REFUSALS): ApiProblem {
   const { code, why } = TOKEN_REFUSALS[kind];
   const error = kind === "absent" ? "" : ' error="invalid_token"';
   return new ApiProblem({
-    ...{ status: 401, code },
+    status: 401,
+    code,
     detail: `${why}: nothing was done; send Authorization: Bearer TOKEN, with a token that the operator gave you`,
     headers: { "www-authenticate": `Bearer realm="cairn"${error}` },
   });
@@ -234,7 +236,9 @@ export function tokenRefused(kind: keyof typeof TOKEN_REFUSALS): ApiProblem {
 export const issuerUnreachable = (cause: unknown): ApiProblem =>
   new ApiProblem(
     {
-      ...{ status: 503, code: "IssuerUnreachable", headers: { "retry-after": RETRY_AFTER_SECONDS } },
+      status: 503,
+      code: "IssuerUnreachable",
+      headers: { "retry-after": RETRY_AFTER_SECONDS },
       detail: "the keys of the token's issuer cannot be fetched now: nothing was done; send the request again",
     },
     { cause },

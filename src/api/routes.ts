@@ -132,7 +132,11 @@ export const healthRoute = createRoute({
 });
 
 export const callbackRoute = createRoute({
-  ...{ method: "post", path: "/callbacks/{token}", operationId: "callback", security: [], middleware: boundedBody },
+  method: "post",
+  path: "/callbacks/{token}",
+  operationId: "callback",
+  security: [],
+  middleware: boundedBody,
   summary: "Reports an event to one run: for an outside service that a tool gave this link; needs no other right",
   request: { params: z.object({ token: z.string() }) },
   requestBody: {
@@ -145,8 +149,15 @@ export const callbackRoute = createRoute({
   responses: {
     202: answer("The event is durable.", schemas.callbackDocument),
     200: answer("It was reported before.", schemas.callbackDocument),
-    ...{ 404: problem(404), 409: problem(409), 422: problem(422), 500: problem(500), 503: problem(503) },
-    ...{ 400: problem(400), 413: problem(413), 415: problem(415), 429: { ...problem(429), headers: retryAfter } },
+    404: problem(404),
+    409: problem(409),
+    422: problem(422),
+    500: problem(500),
+    503: problem(503),
+    400: problem(400),
+    413: problem(413),
+    415: problem(415),
+    429: { ...problem(429), headers: retryAfter },
   },
 });
 
@@ -220,7 +231,10 @@ function plainRoute(name: string, operation: AnyOperation): RouteConfig {
   const hasQuery = method !== "post" && fields.length > 0;
   const isSteering = operation.writes && inPath.includes("run");
   return createRoute({
-    ...{ method, path, operationId: name, summary: operation.help },
+    method,
+    path,
+    operationId: name,
+    summary: operation.help,
     ...(hasBody && { middleware: boundedBody }),
     request: {
       ...(inPath.length > 0 && { params: z.object(Object.fromEntries(params.map(inPathAs))) }),

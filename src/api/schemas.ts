@@ -6,22 +6,19 @@
 import { EFFECT_NAMES } from "../core/calls/effects.ts";
 import { CRACK_NAMES } from "../core/crack.ts";
 import { z } from "@hono/zod-openapi";
-import type { Json } from "../core/json.ts";
 import { key } from "./header-schemas.ts";
 import { SIZES } from "../codec/limits.ts";
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import { MENDS_NAMES } from "../core/policy/mends.ts";
 import { ARCHIVE_TIERS } from "../core/policy/retention.ts";
 import { PHASE_NAMES, PHASES, type Phase, type Status } from "../core/phases.ts";
-import { again, detachedCall } from "./shown-schemas.ts";
+import { again, detachedCall, json, openGate, openWait } from "./shown-schemas.ts";
 import { givenLabels, placeFields, summaryFields } from "./summary-schemas.ts";
 import { files, shownFile } from "./file-schemas.ts";
 import type { EndedRun } from "./problem.ts";
 import { hasText } from "../core/message.ts";
-import type { OpenGate, Shown, UnknownCall, WaitsFor } from "../operations/views.ts";
-import type { OpenWait } from "../operations/wait-views.ts";
+import type { Shown, UnknownCall, WaitsFor } from "../operations/views.ts";
 
-const json = z.unknown().nonoptional().openapi({ description: "Any JSON." }) as z.ZodType<Json>;
 const count = z.int().nonnegative();
 const at = count.openapi({ description: "Epoch milliseconds." });
 
@@ -109,7 +106,12 @@ export const messageDocument = z
   .openapi("Delivered");
 
 const unknownCall: z.ZodType<UnknownCall> = z.object({
-  ...{ call: z.string(), tool: z.string(), key: z.string(), args: json, reconcilableFrom: at, answered: z.boolean() },
+  call: z.string(),
+  tool: z.string(),
+  key: z.string(),
+  args: json,
+  reconcilableFrom: at,
+  answered: z.boolean(),
   business: z.boolean().openapi({ description: "The key is the agent's own." }),
   toolGone: z.boolean().openapi({
     description: "Its agent has no such tool any more. The call continues by itself once the tool is deployed again.",
@@ -142,35 +144,6 @@ const unknownCall: z.ZodType<UnknownCall> = z.object({
   }),
 });
 
-const openGate: z.ZodType<OpenGate> = z.object({
-  ...{ gate: z.string(), call: z.string(), tool: z.string(), reason: z.string(), args: json },
-  ...{ argsHash: z.string(), planHash: z.string(), expiresAt: at, decided: z.boolean() },
-  asksAgain: z.boolean().openapi({ description: "At expiresAt a human is asked again. False: the gate is denied." }),
-  parsed: z
-    .object({
-      as: z.enum(["value", "projection"]).openapi({
-        description: "`value`: the tool gets exactly this. `projection`: that is not JSON, and this shows it.",
-      }),
-      json,
-      dropped: z.array(z.string()).openapi({ description: "What the arguments have and the tool does not get." }),
-    })
-    .nullable()
-    .openapi({ description: "What the schema of the tool made of the arguments; null: the same." }),
-});
-
-const openWait: z.ZodType<OpenWait> = z.object({
-  ...{ call: z.string(), tool: z.string(), for: z.enum(["answer", "event", "time"]), args: json },
-  event: z.string().nullable().openapi({ description: "The name of the event; null where it waits for none." }),
-  schema: json.openapi({ description: "What fits, as JSON Schema; null where that is not recorded." }),
-  until: at.nullable().openapi({ description: "When the wait ends without it, epoch milliseconds; null: no limit." }),
-  atLimit: z
-    .enum(["tell", "fail", "take"])
-    .openapi({ description: "What follows then: the model is told, the run fails, or a default is the result." }),
-  asked: count.openapi({ description: "The number of the question, from 1." }),
-  refused: z.string().nullable().openapi({ description: "Why what came last does not fit; null if nothing did." }),
-  answered: z.boolean().openapi({ description: "What it waits for has come, and the next beat judges it." }),
-});
-
 const waitsFor: z.ZodType<WaitsFor> = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("upgrade"), from: z.string(), to: z.string(), accepted: z.boolean() }),
   z.object({ kind: z.literal("agent"), why: z.string() }),
@@ -185,10 +158,13 @@ const waitsFor: z.ZodType<WaitsFor> = z.discriminatedUnion("kind", [
 
 const some = count.exactOptional();
 
-const grant = z.object({ ...{ beats: some, microUsd: some, tokens: some, wallMs: some, toolCalls: some } });
+const grant = z.object({ beats: some, microUsd: some, tokens: some, wallMs: some, toolCalls: some });
 
 const child = z.object({
-  ...{ run, agent, call: z.string(), grant },
+  run,
+  agent,
+  call: z.string(),
+  grant,
   try: count.openapi({ description: "Which child of that call it is, from 1." }),
   deadline: at.nullable().openapi({ description: "When it is too late, epoch milliseconds; null: never." }),
   superseded: z.boolean().openapi({ description: "It was too late: its answer is not taken." }),
@@ -215,7 +191,9 @@ const shown = {
     .object({ since: at, tries: count, nextTryAt: at })
     .nullable()
     .openapi({ description: "The provider of its model does not answer; the next attempt is at nextTryAt." }),
-  ...{ detachedCall, status, phase },
+  detachedCall,
+  status,
+  phase,
   inProgress: z.boolean().openapi({ description: "It has not ended." }),
   resumable: z
     .boolean()
@@ -243,7 +221,8 @@ const shown = {
     .nullable()
     .openapi({ description: "The store that did not answer when the run was last released, and since when." }),
   spent: z.object({ usd: z.number(), tokensIn: count, tokensOut: count }),
-  ...{ ...summaryFields, ...placeFields },
+  ...summaryFields,
+  ...placeFields,
   label: z.string().openapi({ description: "What it waits for, as a sentence for people." }),
   task: json,
   startedAt: at.nullable(),
@@ -302,7 +281,7 @@ const shown = {
     .partialRecord(z.enum(CRACK_NAMES), z.object({ times: count, at, why: z.string(), section: count }))
     .openapi({ description: "The first signals of typical failures that it gave." }),
   ignoredDecision: z
-    .object({ ...{ gate: z.string(), call: z.string(), by: z.string(), at, why: z.string() } })
+    .object({ gate: z.string(), call: z.string(), by: z.string(), at, why: z.string() })
     .extend({ as: z.enum(["approve", "deny", "edit"]) })
     .nullable()
     .openapi({
@@ -348,7 +327,8 @@ export const runDocument = z
 const endedRun: z.ZodType<EndedRun> = z
   .object({
     status: z.enum(["completed", "failed", "cancelled"]),
-    ...{ at, keptUntil: at.openapi({ description: "Until then the key is kept, epoch milliseconds." }) },
+    at,
+    keptUntil: at.openapi({ description: "Until then the key is kept, epoch milliseconds." }),
     inputDigest: z.string().openapi({ description: "SHA-256 of the input that the run was started with." }),
   })
   .openapi({ description: "How the run with this key ended; its data is removed." });

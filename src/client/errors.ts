@@ -13,16 +13,21 @@ export class CairnError extends Error {
 
   constructor(
     message: string,
-    of: {
+    {
+      cause,
+      code,
+      status,
+      facts,
+    }: {
       readonly code: string;
       readonly status: number | null;
       readonly facts?: Readonly<Record<string, unknown>>;
       readonly cause?: unknown;
     },
   ) {
-    super(message, of.cause === undefined ? undefined : { cause: of.cause });
-    this.code = of.code;
-    this.status = of.status;
-    this.facts = of.facts ?? {};
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.status = status;
+    this.facts = facts ?? {};
   }
 }

@@ -20,12 +20,12 @@ export const surroundingsOf = (cwd = process.cwd(), agents?: readonly Agent[]): 
 });
 
 /** Creates a missing store. Settings that are not given come from the environment and the config. */
-export const openStore = (of: {
+export const openStore = (given: {
   readonly store?: string | undefined;
   readonly world?: string | undefined;
 }): Promise<OpenedWorld> => {
   const shell = surroundingsOf();
-  return asClientErrors(async () => openSettled(shell, await settingsOf(shell, storeFlags(of)), { create: true }));
+  return asClientErrors(async () => openSettled(shell, await settingsOf(shell, storeFlags(given)), { create: true }));
 };
 
 /** The options of a command that name the store. */

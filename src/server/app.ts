@@ -90,7 +90,9 @@ export function createLocalServer(options: LocalServerOptions): LocalServer {
   const identified = ({ headers }: Request): Promise<Caller> => identify(credentialsIn(headers));
   addEventStreams(app, { streams, ask, callerOf: identified });
   const chat: ChatRoutes = {
-    ...{ streams, ask, callerOf: identified },
+    streams,
+    ask,
+    callerOf: identified,
     runOf: async (original, { agent, key: idempotencyKey }) => {
       const { tenant } = await identified(original);
       return runId(world.hash, { tenant, agent, idempotencyKey });

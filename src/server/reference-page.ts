@@ -96,8 +96,15 @@ ${schemas.join("\n")}
 const heading = (verb: string, path: string): string =>
   `<span class="verb ${escaped(verb)}">${escaped(verb)}</span> <code>${escaped(path)}</code>`;
 
-function sectionOf(of: { readonly verb: string; readonly path: string; readonly operation: Operation }): string {
-  const { verb, path, operation } = of;
+function sectionOf({
+  verb,
+  path,
+  operation,
+}: {
+  readonly verb: string;
+  readonly path: string;
+  readonly operation: Operation;
+}): string {
   const { operationId, summary, parameters = [], requestBody, responses } = operation;
   const given = parameters.map(({ name, in: place, required, description = "", schema = {} }) => [
     `<code>${escaped(name)}</code>${required === true ? ", required" : ""}`,
@@ -152,8 +159,11 @@ function tableOf(columns: readonly string[], rows: readonly (readonly string[])[
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
-  ...{ "&": "&amp;", "<": "&lt;", ">": "&gt;" },
-  ...{ '"': "&quot;", "'": "&#39;" },
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
 };
 
 const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => ESCAPES[sign] ?? "");

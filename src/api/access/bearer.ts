@@ -26,7 +26,9 @@ export const tokenAuthenticator =
 
 /** The name of the token says who uses it; its ID says so for certain. */
 const callerOf = ({ token, tenant, scopes, name }: ShownToken): Caller => ({
-  ...{ tenant, scopes, token },
+  tenant,
+  scopes,
+  token,
   actor: name === null ? `access:${token}` : `access:${token} ${name}`.slice(0, ACTOR_CHARACTERS_MAX).toWellFormed(),
 });
 

@@ -33,7 +33,9 @@ export function jwtAuthenticator(
   const load = async () => {
     const library = await import("jose");
     const keys = library.createRemoteJWKSet(url, {
-      ...{ timeoutDuration: FETCH_MS, cacheMaxAge: KEPT_MS, cooldownDuration: COOLDOWN_MS },
+      timeoutDuration: FETCH_MS,
+      cacheMaxAge: KEPT_MS,
+      cooldownDuration: COOLDOWN_MS,
       [library.customFetch]: (at: string, init: RequestInit) => boundedFetch(library, send, { at, init }),
     });
     return { library, keys };
@@ -44,8 +46,12 @@ export function jwtAuthenticator(
     const { library, keys } = await (loading ??= load());
     try {
       const { payload } = await library.jwtVerify(text, keys, {
-        ...{ issuer, audience, algorithms: [...algorithms], requiredClaims: ["exp", "sub"] },
-        ...{ clockTolerance: clockSkewSeconds, currentDate: new Date(clock.now()) },
+        issuer,
+        audience,
+        algorithms: [...algorithms],
+        requiredClaims: ["exp", "sub"],
+        clockTolerance: clockSkewSeconds,
+        currentDate: new Date(clock.now()),
       });
       return callerIn(payload, options);
     } catch (error) {

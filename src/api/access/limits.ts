@@ -45,7 +45,9 @@ export function limitReached(
 /** The tenant of the caller has sent as many requests as it may. */
 export const tooManyRequests = (waitMs: number): ApiProblem =>
   new ApiProblem({
-    ...{ status: 429, code: "TooManyRequests", headers: { "retry-after": secondsIn(waitMs) } },
+    status: 429,
+    code: "TooManyRequests",
+    headers: { "retry-after": secondsIn(waitMs) },
     detail:
       "the tenant has sent as many requests as it may: nothing was done; send the request again after Retry-After",
   });

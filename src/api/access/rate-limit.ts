@@ -64,7 +64,7 @@ async function drain(
 
 async function count(
   world: Stores,
-  of: { readonly tenant: string; readonly count: number; readonly limits: RequestLimits },
+  asked: { readonly tenant: string; readonly count: number; readonly limits: RequestLimits },
 ): Promise<{ readonly accepted: number; readonly retryAt: number }> {
   const { clock } = world;
   const pause = patient({ ...world, until: clock.now() + PATIENCE_MS });
@@ -72,10 +72,10 @@ async function count(
   do {
     tries += 1;
     const now = clock.now();
-    const found = await findRecord(world, keyOf(of.tenant), now);
-    const decided = decideRequests(found === null ? null : usedIn(found), { ...of, now });
+    const found = await findRecord(world, keyOf(asked.tenant), now);
+    const decided = decideRequests(found === null ? null : usedIn(found), { ...asked, now });
     if (decided.accepted === 0) return decided;
-    const { tenant } = of;
+    const { tenant } = asked;
     const swap = {
       key: keyOf(tenant),
       tenant,
@@ -85,7 +85,7 @@ async function count(
     };
     if (await swapRecord(world, swap)) return decided;
   } while (tries < TRIES_AT_ONCE || (await pause()));
-  throw new StoreUnreachable(`too many processes count the requests of ${of.tenant}`, { store: "the table" });
+  throw new StoreUnreachable(`too many processes count the requests of ${asked.tenant}`, { store: "the table" });
 }
 
 const keyOf = (tenant: string): RecordKey => ({ kind: "rate", about: `tenant ${tenant}`, id: "requests" });

@@ -55,7 +55,8 @@ const streams = {
       "As many readers follow the run, or with this token, as the server allows (`TooManyReaders`); or the tenant has sent as many requests as it may (`TooManyRequests`). `Retry-After` says when to send it again.",
   },
   503: {
-    ...{ ...problem(503), headers: retryAfter },
+    ...problem(503),
+    headers: retryAfter,
     description: "The store cannot be used now, or as many streams are open as the server allows (`TooManyStreams`).",
   },
 };
@@ -81,14 +82,20 @@ const refusals = {
 };
 
 const runStreamRoute = createRoute({
-  ...{ method: "get", path: "/runs/{run}/stream", operationId: "streamRun", ...needs("runs:read") },
+  method: "get",
+  path: "/runs/{run}/stream",
+  operationId: "streamRun",
+  ...needs("runs:read"),
   summary: "Streams the last answer of a run to the AI SDK's useChat (not on AWS)",
   request: { params: runParams, query: streamQuery, uiEvent },
   responses: { 200: { ...uiStream, headers: streamVersion }, 404: problem(404), ...streams },
 });
 
 const historyRoute = createRoute({
-  ...{ method: "get", path: "/chat/{agent}/{chat}", operationId: "showChat", ...needs("runs:read") },
+  method: "get",
+  path: "/chat/{agent}/{chat}",
+  operationId: "showChat",
+  ...needs("runs:read"),
   summary: "The messages of a chat before its last answer, which the stream gives (not on AWS)",
   request: { params: chatParams },
   responses: {
@@ -99,7 +106,10 @@ const historyRoute = createRoute({
 });
 
 const turnRoute = createRoute({
-  ...{ method: "post", path: "/chat/{agent}/{chat}", operationId: "chat", ...needs("runs:read", "runs:write") },
+  method: "post",
+  path: "/chat/{agent}/{chat}",
+  operationId: "chat",
+  ...needs("runs:read", "runs:write"),
   summary: "A message or decisions of the AI SDK's useChat, and the stream of the answer (not on AWS)",
   description: "Decisions need the scope `approve` instead of `runs:write`. The same message id twice is one message.",
   middleware: boundedBody,
@@ -114,7 +124,10 @@ const turnRoute = createRoute({
 });
 
 const stopRoute = createRoute({
-  ...{ method: "post", path: "/chat/{agent}/{chat}/stop", operationId: "stopAnswer", ...needs("runs:write") },
+  method: "post",
+  path: "/chat/{agent}/{chat}/stop",
+  operationId: "stopAnswer",
+  ...needs("runs:write"),
   summary: "Ends the answer under way of a chat, which waits for the next message (not on AWS)",
   middleware: boundedBody,
   request: { params: chatParams, body: { ...body(z.object({}).loose()), required: true } },
@@ -131,14 +144,20 @@ const stopRoute = createRoute({
 });
 
 const chatStreamRoute = createRoute({
-  ...{ method: "get", path: "/chat/{agent}/{chat}/{stream}/stream", operationId: "streamChat", ...needs("runs:read") },
+  method: "get",
+  path: "/chat/{agent}/{chat}/{stream}/stream",
+  operationId: "streamChat",
+  ...needs("runs:read"),
   summary: "Goes on with a stream of a chat (not on AWS)",
   request: { params: streamParams, query: streamQuery, uiEvent },
   responses: { 200: { ...uiStream, headers: streamVersion }, 404: problem(404), ...streams },
 });
 
 const agUiRoute = createRoute({
-  ...{ method: "post", path: "/ag-ui/{agent}", operationId: "agUi", ...needs("runs:read", "runs:write") },
+  method: "post",
+  path: "/ag-ui/{agent}",
+  operationId: "agUi",
+  ...needs("runs:read", "runs:write"),
   summary: "One run of AG-UI 1.0: a message or decisions, and the stream of the answer (not on AWS)",
   description: "Decisions need the scope `approve` instead of `runs:write`. The same message id twice is one message.",
   middleware: boundedBody,

@@ -6,13 +6,16 @@ export const CHAT = /^[\w-]{1,64}$/;
 
 const agent = z.string().openapi({ description: "The name of an agent with `chat`.", example: "support" });
 const chat = z.string().openapi({
-  ...{ description: "The name of the chat, of the client's choice.", pattern: CHAT.source, example: "order-7" },
+  description: "The name of the chat, of the client's choice.",
+  pattern: CHAT.source,
+  example: "order-7",
 });
 
 export const agentParams = z.object({ agent });
 export const chatParams = z.object({ agent, chat });
 export const streamParams = z.object({
-  ...{ agent, chat },
+  agent,
+  chat,
   stream: z.string().openapi({
     description: "The `x-workflow-run-id` of an answer, or the name of the chat for its last answer.",
   }),

@@ -38,7 +38,13 @@ export async function streamEvents(pageOf: PageOf, wanted: Wanted): Promise<Resp
   };
   const place = (at: string): string => (deltas ? `deltas=true&cursor=${at}` : `after=${at.split(".")[0]}`);
   return followRun({
-    ...{ pageOf, streams, seat, from: cursor, headers: {}, opening: `retry: ${RETRY_MS}\n\n`, broken: "" },
+    pageOf,
+    streams,
+    seat,
+    from: cursor,
+    headers: {},
+    opening: `retry: ${RETRY_MS}\n\n`,
+    broken: "",
     queryOf: (at) => `${place(at)}${from}`,
     next: (page) => {
       const isOver = !page.inProgress && !page.more;

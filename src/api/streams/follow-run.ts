@@ -64,13 +64,13 @@ export function* piecesOf<Item>(items: readonly Item[], textOf: (item: Item) => 
 }
 
 /** Answers with the stream, or with the API's response if there is no such run. */
-export async function followRun(of: PagesToFollow): Promise<Response> {
-  const { pageOf, streams, seat } = of;
+export async function followRun(pages: PagesToFollow): Promise<Response> {
+  const { pageOf, streams, seat } = pages;
   const pageBehind = async (cursor: string, wait: number): Promise<EventPage | Response> => {
     await streams.turns.next();
-    return pageOf(`?${of.queryOf(cursor)}&wait=${wait}&bytesMax=${PAGE_BYTES}`);
+    return pageOf(`?${pages.queryOf(cursor)}&wait=${wait}&bytesMax=${PAGE_BYTES}`);
   };
-  const first = await pageBehind(of.from, 0);
+  const first = await pageBehind(pages.from, 0);
   if (first instanceof Response) return first;
   let page: EventPage | null = first;
   /** What is left of the last page. */
@@ -86,7 +86,7 @@ export async function followRun(of: PagesToFollow): Promise<Response> {
   /** The client has taken the last text. */
   let isTaken = (): void => undefined;
   seat.open(close);
-  let cursor = of.from;
+  let cursor = pages.from;
   let quiet = 0;
   /** The next text; empty: there is no news; null: the stream ends before it is over. */
   async function nextText(): Promise<string | null> {
@@ -96,7 +96,7 @@ export async function followRun(of: PagesToFollow): Promise<Response> {
       page = null;
       if (isClosed || found === null) return null;
       cursor = found.live?.cursor ?? String(found.next);
-      const { pieces, isOver } = of.next(found);
+      const { pieces, isOver } = pages.next(found);
       told = { pieces: pieces[Symbol.iterator](), isOver };
     } else await streams.turns.next();
     const piece = ahead ?? told.pieces.next();
@@ -127,7 +127,7 @@ export async function followRun(of: PagesToFollow): Promise<Response> {
   };
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
-      controller.enqueue(encoder.encode(of.opening));
+      controller.enqueue(encoder.encode(pages.opening));
       // A request that ends before its answer may never read it.
       waitUntilTaken(controller);
     },
@@ -140,7 +140,7 @@ export async function followRun(of: PagesToFollow): Promise<Response> {
           if (text !== "") quiet = -1;
           else if (told === null) quiet += 1;
           if (text === "" && !isClosed && quiet >= HEARTBEAT_PAGES) [text, quiet] = [": the run has no news\n\n", 0];
-          const sent = text ?? of.broken;
+          const sent = text ?? pages.broken;
           if (sent !== "") controller.enqueue(encoder.encode(sent));
           if (isClosed || text === null) return controller.close();
         }
@@ -152,7 +152,7 @@ export async function followRun(of: PagesToFollow): Promise<Response> {
     },
     cancel: close,
   });
-  return new Response(body, { headers: { ...HEADERS, ...of.headers } });
+  return new Response(body, { headers: { ...HEADERS, ...pages.headers } });
 }
 
 const HEADERS = {

@@ -11,16 +11,19 @@ import type { OpenStreams, Reader } from "./open-streams.ts";
  */
 export function addEventStreams(
   app: Pick<Hono, "get">,
-  of: {
+  {
+    streams,
+    ask,
+    callerOf,
+  }: {
     readonly streams: OpenStreams;
     readonly callerOf: (original: Request) => Promise<Reader["caller"]>;
     readonly ask: (
       page: Request,
-      of: { readonly original: Request; readonly isFirst: boolean },
+      caller: { readonly original: Request; readonly isFirst: boolean },
     ) => Response | Promise<Response>;
   },
 ): void {
-  const { streams, ask, callerOf } = of;
   app.get("/runs/:run/events", async (c, next) => {
     // The stream of a HEAD request would never be read, and so never be closed.
     const isStream = c.req.method === "GET" && /\btext\/event-stream\b/i.test(c.req.header("accept") ?? "");
