@@ -103,16 +103,16 @@ interface Deciding extends FiringOf {
   readonly before: LastFiring | null;
 }
 
-async function decide(world: World, of: Deciding): Promise<FiringOutcome> {
-  const { at, watched, schedule, memory, before } = of;
+async function decide(world: World, deciding: Deciding): Promise<FiringOutcome> {
+  const { at, watched, schedule, memory, before } = deciding;
   const { every, timezone, overlap, missed } = schedule;
-  const last = before?.stage === "starting" ? await finished(world, of, before) : before;
+  const last = before?.stage === "starting" ? await finished(world, deciding, before) : before;
   const decidedAt = world.clock.now();
   const firing = { at, now: decidedAt, of: `${every} ${timezone}`, watched, overlap, missed };
   const verdict = decideFiring(last, firing);
   const kept = last?.firing === undefined ? {} : { firing: last.firing };
   const decision = { at, decidedAt, run: last?.run ?? null, of: firing.of, ...kept };
-  const own = { schedule: of.agent.name, dueAt: at, previousDueAt: null, makesUp: isMadeUp(firing) };
+  const own = { schedule: deciding.agent.name, dueAt: at, previousDueAt: null, makesUp: isMadeUp(firing) };
   switch (verdict.kind) {
     case "exists":
     case "late":
@@ -125,23 +125,23 @@ async function decide(world: World, of: Deciding): Promise<FiringOutcome> {
     case "due":
       break;
   }
-  const paused = await pausedIn(world, of);
+  const paused = await pausedIn(world, deciding);
   if (paused !== null) {
     if (verdict.kind === "due") await memory.write({ ...decision, stage: "passed" });
     return { kind: "paused", by: paused.by };
   }
-  if (verdict.kind === "aside") return start(world, of, own);
+  if (verdict.kind === "aside") return start(world, deciding, own);
   const alive = overlap === "skip" ? await aliveRun(world, last) : null;
   if (alive !== null) {
     await memory.write({ ...decision, stage: "passed" });
-    tellSkipped(world, of, alive);
+    tellSkipped(world, deciding, alive);
     return { kind: "skipped", run: alive };
   }
   // The run gets the same when another process starts it, after this one has died.
   const known = { ...own, previousDueAt: last?.firing?.dueAt ?? null };
-  const intent = { ...decision, run: runOf(world, of, at), firing: known };
+  const intent = { ...decision, run: runOf(world, deciding, at), firing: known };
   await memory.write({ ...intent, stage: "starting" });
-  const outcome = await start(world, of, known);
+  const outcome = await start(world, deciding, known);
   await memory.write({ ...intent, stage: "started" });
   return outcome;
 }
@@ -150,20 +150,20 @@ async function decide(world: World, of: Deciding): Promise<FiringOutcome> {
  * Completes a decision that a dead process left unconfirmed, before the next decision. Otherwise a crash could lose a
  * run, or let the next run overlap it.
  */
-async function finished(world: World, of: Deciding, last: LastFiring): Promise<LastFiring> {
+async function finished(world: World, deciding: Deciding, last: LastFiring): Promise<LastFiring> {
   const isCertain = world.clock.now() - last.decidedAt < CERTAIN_MS;
-  const unknown = { schedule: of.agent.name, dueAt: last.at, previousDueAt: null, makesUp: false };
+  const unknown = { schedule: deciding.agent.name, dueAt: last.at, previousDueAt: null, makesUp: false };
   let known = last;
-  if (isCertain) await start(world, of, last.firing ?? unknown);
+  if (isCertain) await start(world, deciding, last.firing ?? unknown);
   else if (!(await wasStarted(world, last.run ?? ""))) {
     // The next run would take it for the run before, and leave out what that one may not have done.
     const { firing: _, ...uncertain } = last;
     known = uncertain;
-    const why = `it is no longer known whether the firing of ${firingKey(of.agent.name, last.at)} started this run`;
+    const why = `it is no longer known whether the firing of ${firingKey(deciding.agent.name, last.at)} started this run`;
     alarm(world, last.run ?? "", { what: "FiringUncertain", why });
   }
   const confirmed = { ...known, stage: "started" } as const;
-  await of.memory.write(confirmed);
+  await deciding.memory.write(confirmed);
   return confirmed;
 }
 
@@ -173,8 +173,8 @@ async function wasStarted(world: World, run: string): Promise<boolean> {
   return (await findRow(world, run, now)) !== null || (await world.table.readKey(run, now)) !== null;
 }
 
-async function start(world: World, of: Deciding, firing: RunFiring): Promise<FiringOutcome> {
-  const { agent, tenant, schedule } = of;
+async function start(world: World, deciding: Deciding, firing: RunFiring): Promise<FiringOutcome> {
+  const { agent, tenant, schedule } = deciding;
   const at = firing.dueAt;
   const idempotencyKey = firingKey(agent.name, at);
   const asked = {
@@ -193,7 +193,7 @@ async function start(world: World, of: Deciding, firing: RunFiring): Promise<Fir
   if (started instanceof RowUnreadable) return { kind: "exists", run: started.run };
   if (started.kind === "invalid") throw new Error(`the schedule of ${agent.name}: input: ${started.why}`);
   // A run with another input under this key was started by another version of the agent: the firing is done.
-  return { kind: started.kind === "started" ? "started" : "exists", run: runOf(world, of, at) };
+  return { kind: started.kind === "started" ? "started" : "exists", run: runOf(world, deciding, at) };
 }
 
 function asDamaged(error: unknown): RowUnreadable {
@@ -217,13 +217,16 @@ interface Memory {
   readonly giveUp: () => Promise<void>;
 }
 
-function memoryOf(world: World, of: { readonly invocation: Invocation; readonly name: string }): Memory {
+function memoryOf(
+  world: World,
+  { invocation, name }: { readonly invocation: Invocation; readonly name: string },
+): Memory {
   const { clock, limits, random } = world;
   const owner = random.hex().slice(0, 16);
-  const lapsesAt = of.invocation.deadline + limits.skewMs;
+  const lapsesAt = invocation.deadline + limits.skewMs;
   const ask = (turn: Pick<MutexLease, "until" | "cursor" | "again">): Promise<MutexLeaseOutcome> =>
     resolveAmbiguousWrite<MutexLeaseOutcome>(
-      () => world.leases.take({ name: of.name, owner, now: clock.now(), ...turn }),
+      () => world.leases.take({ name, owner, now: clock.now(), ...turn }),
       () => null,
     );
   return {

@@ -21,7 +21,7 @@ interface Lanes<Item, Result> {
  *
  * @throws the first error of `perform`, after all that began have finished
  */
-export async function performInLanes<Item, Result>(of: Lanes<Item, Result>): Promise<number> {
+export async function performInLanes<Item, Result>(work: Lanes<Item, Result>): Promise<number> {
   const results = new Map<number, Result>();
   const errors: unknown[] = [];
   let [begun, done] = [0, 0];
@@ -29,25 +29,25 @@ export async function performInLanes<Item, Result>(of: Lanes<Item, Result>): Pro
     for (let result = results.get(done); results.has(done); result = results.get(done)) {
       results.delete(done);
       done += 1;
-      of.finished(result as Result);
+      work.finished(result as Result);
     }
-    if (done < begun) of.oldest(done);
+    if (done < begun) work.oldest(done);
   };
   const lane = async (): Promise<void> => {
-    for (let item = of.items[begun]; item !== undefined; item = of.items[begun]) {
-      if (errors.length > 0 || !of.mayBegin(begun)) return;
+    for (let item = work.items[begun]; item !== undefined; item = work.items[begun]) {
+      if (errors.length > 0 || !work.mayBegin(begun)) return;
       const index = begun;
       begun += 1;
-      if (index === done) of.oldest(index);
+      if (index === done) work.oldest(index);
       try {
-        results.set(index, await of.perform(item));
+        results.set(index, await work.perform(item));
         report();
       } catch (error) {
         errors.push(error);
       }
     }
   };
-  await Promise.all(Array.from({ length: of.lanes }, lane));
+  await Promise.all(Array.from({ length: work.lanes }, lane));
   if (errors.length > 0) throw errors[0];
   return begun;
 }

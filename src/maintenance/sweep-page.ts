@@ -36,7 +36,8 @@ export function pageJudge(world: World): (page: SweepPage) => Promise<number> {
   return async ({ rows, behind, judge, hasTime, reached }) => {
     const away: StoreUnreachable[] = [];
     const begun = await performInLanes({
-      ...{ lanes: SWEEP_LANES, items: rows },
+      lanes: SWEEP_LANES,
+      items: rows,
       mayBegin: (index) => away.length === 0 && (index === 0 || hasTime()),
       perform: (row) => guarded(world, row, judge),
       finished: (lost) => {

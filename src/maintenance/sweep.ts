@@ -79,7 +79,10 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
         alarm(world, run, { what: "Unreadable", why: `its row is damaged: ${why}` });
       const { rows, behind } = page;
       const begun = await judgePage({
-        ...{ rows, behind, hasTime, reached },
+        rows,
+        behind,
+        hasTime,
+        reached,
         judge: (row) => sweepOne(world, { invocation, row, isNew }),
       });
       for (const row of rows.slice(0, begun)) waits = includeWait(waits, row, world.clock.now());
@@ -203,10 +206,9 @@ const stateOf = (world: World, row: Row): Promise<State | null> =>
  */
 function beyondHelp(
   row: Pick<Row, "deaths" | "deadline">,
-  of: { readonly state: State; readonly world: World; readonly cause?: string | null },
+  { state, world, cause = null }: { readonly state: State; readonly world: World; readonly cause?: string | null },
 ): Trouble | null {
   const { deaths, deadline } = row;
-  const { state, world, cause = null } = of;
   const { takeoversMax } = state;
   if (deaths > takeoversMax) return tooManyDeaths("Abandoned", { deaths, max: takeoversMax, cause });
   // Schedule 229: a beat that can still begin warns first.
@@ -223,9 +225,8 @@ function beyondHelp(
  */
 async function end(
   world: World,
-  of: { readonly invocation: Invocation; readonly row: Row; readonly trouble: Trouble },
+  { invocation, row, trouble }: { readonly invocation: Invocation; readonly row: Row; readonly trouble: Trouble },
 ): Promise<boolean> {
-  const { invocation, row, trouble } = of;
   if (world.clock.now() < row.effectsSettleAt) return false;
   const segments = new SegmentCache();
   const loaded = await readable(world, row, () => loadVouched(world, row, segments));
@@ -295,16 +296,16 @@ async function wakesParked(world: World, { run, born, chain }: Payload): Promise
  */
 async function goOn(
   world: World,
-  of: {
+  found: {
     readonly invocation: Invocation;
     readonly row: Row;
     readonly isMine: boolean;
     readonly cause: string | null;
   },
 ): Promise<void> {
-  const { row, cause } = of;
-  const state = of.isMine ? await stateOf(world, row) : null;
+  const { row, cause } = found;
+  const state = found.isMine ? await stateOf(world, row) : null;
   const trouble = state === null ? null : beyondHelp(row, { state, world, cause });
-  if (trouble !== null && (await end(world, { ...of, trouble }))) return;
+  if (trouble !== null && (await end(world, { ...found, trouble }))) return;
   await startExecution(world, row);
 }

@@ -81,7 +81,9 @@ function detachedIn(model: LanguageModelV4 & Partial<AsynchronousModel>): Detach
     throw new AgentInvalid("the jobs of its model have no functions submit and poll (docs/models.md)");
   }
   const open = async (request: ModelRequest): Promise<OpenedCalls> => ({
-    ...{ detached, options: optionsOf(model, request), secret: "" },
+    detached,
+    options: optionsOf(model, request),
+    secret: "",
   });
   return callsOver(open, { ...detached, finds: find !== undefined, cancels: cancel !== undefined });
 }

@@ -80,7 +80,9 @@ export const openaiBatch = (open: OpenModel): AsynchronousCalls => ({
       },
     );
     const asked = {
-      ...{ input_file_id: created.parse(JSON.parse(file)).id, endpoint: ENDPOINT, completion_window: "24h" },
+      input_file_id: created.parse(JSON.parse(file)).id,
+      endpoint: ENDPOINT,
+      completion_window: "24h",
       metadata: { [KEY]: key },
     };
     const url = rootOf(wire, "/batches");

@@ -69,9 +69,8 @@ const LIMIT_CHARACTERS = 64;
  */
 function stoppedBy(
   end: "failed" | "withheld" | "malformed",
-  of: Pick<ProviderReply, "content" | "finishReason"> & { readonly spent: TokenCounts },
+  { content, finishReason, spent }: Pick<ProviderReply, "content" | "finishReason"> & { readonly spent: TokenCounts },
 ): ModelFailed {
-  const { content, finishReason, spent } = of;
   const { unified, raw = unified } = finishReason;
   if (end === "malformed") {
     const message = `the provider could not read a tool call in it (${raw}): name a tool, and give its arguments as JSON`;
@@ -101,7 +100,8 @@ function countTokens({ usage, content }: ProviderReply, { isScripted = false }: 
   const isUnreported = inputTokens.total === undefined && outputTokens.total === undefined;
   const isImpossible = tokensIn + tokensOut === 0 && content.length > 0 && !isScripted;
   return {
-    ...{ tokensIn, tokensOut },
+    tokensIn,
+    tokensOut,
     ...(read > 0 && { cacheRead: read }),
     ...(write > 0 && { cacheWrite: write }),
     ...(reasoning > 0 && { reasoning }),

@@ -65,9 +65,12 @@ function reportedObject(error: unknown): ReportedError | null {
   if (typeof message !== "string") return null;
   const status = [statusCode, said.code].find(isStatus) ?? 0;
   return {
-    ...{ status, isRetryable: isRetryable === true },
-    ...{ message, code: [said.code, said.type].find((each) => typeof each === "string") ?? codeIn(said) },
-    ...{ headers: {}, body: "" },
+    status,
+    isRetryable: isRetryable === true,
+    message,
+    code: [said.code, said.type].find((each) => typeof each === "string") ?? codeIn(said),
+    headers: {},
+    body: "",
   };
 }
 

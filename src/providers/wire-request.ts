@@ -88,14 +88,21 @@ export async function send({ headers }: Pick<WireRequest, "headers">, change: Ch
 /** The error that a provider reports in this text of a response. */
 export function refusal(
   text: string,
-  of: { readonly url: string; readonly status: number; readonly headers?: Record<string, string> },
+  {
+    url,
+    status,
+    headers = {},
+  }: { readonly url: string; readonly status: number; readonly headers?: Record<string, string> },
 ): APICallError {
-  const { url, status, headers = {} } = of;
   const report = parsed(text);
   const said = (report as { error?: { message?: unknown } } | null)?.error?.message;
   return new APICallError({
     message: typeof said === "string" ? said : "the provider gave no reason",
-    ...{ url, requestBodyValues: {}, statusCode: status, responseHeaders: headers, responseBody: text },
+    url,
+    requestBodyValues: {},
+    statusCode: status,
+    responseHeaders: headers,
+    responseBody: text,
     ...(typeof said === "string" ? { data: report } : {}),
   });
 }

@@ -36,7 +36,10 @@ export const wallMsSchema = z.union([z.int().positive(), span], {
 
 export const budgetSchema = z.strictObject({
   usd: z.number().min(1e-6).max(1e9).optional(),
-  ...{ tokens: whole, beats: whole, toolCalls: whole, takeovers: whole },
+  tokens: whole,
+  beats: whole,
+  toolCalls: whole,
+  takeovers: whole,
   wall: wallMsSchema.optional(),
   onExhausted: z.enum(["stop", "ask"]).optional(),
 });

@@ -71,8 +71,15 @@ function idleMs(name: string, chat: Exclude<ChatOptions["chat"], false | undefin
 
 function nextMessage(ms: number): Tool {
   return {
-    ...{ description: "Waits for the next message.", input: z.object({}), output: null, effect: "none", probe: null },
-    ...{ approval: "never", timeoutMs: null, settleMs: null, externalId: null },
+    description: "Waits for the next message.",
+    input: z.object({}),
+    output: null,
+    effect: "none",
+    probe: null,
+    approval: "never",
+    timeoutMs: null,
+    settleMs: null,
+    externalId: null,
     ...rulesOf({}),
     run: () => {
       throw new Error("a tool that waits has no function of its own");

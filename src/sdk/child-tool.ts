@@ -124,16 +124,27 @@ export function childTool<Schema extends z.ZodType, Output extends z.ZodType = z
     throw new AgentInvalid(`the budget of a child tool for agent ${String(agent)}: ${firstIssue(budget.error)}`);
   }
   return {
-    ...{ description, input, output, effect: CHILD_EFFECT, probe: null, approval: options.approval ?? "never" },
+    description,
+    input,
+    output,
+    effect: CHILD_EFFECT,
+    probe: null,
+    approval: options.approval ?? "never",
     ...approvalsOf("a child tool", options.approvals),
-    ...{ timeoutMs: null, settleMs: null, externalId: null },
+    timeoutMs: null,
+    settleMs: null,
+    externalId: null,
     ...rulesOf(options.onRollBack === undefined ? {} : { onRollBack: options.onRollBack }),
     // The engine dispatches a child instead.
     run: () => {
       throw new Error("a child tool has no function of its own");
     },
     child: {
-      ...{ agent, grant: grantOf(budget.data), deadlineMs, tries, wait },
+      agent,
+      grant: grantOf(budget.data),
+      deadlineMs,
+      tries,
+      wait,
       ...(options.mayEcho === true ? { mayEcho: true } : {}),
       ...(options.afterEffects === "ask" ? { afterEffects: "ask" } : {}),
     },
@@ -151,7 +162,11 @@ function grantOf({ usd, tokens, beats, toolCalls, wall }: z.output<typeof budget
 }
 
 const OPTIONS: { readonly [M in Meter]: string } = {
-  ...{ beats: "beats", microUsd: "usd", tokens: "tokens", wallMs: "wall", toolCalls: "toolCalls" },
+  beats: "beats",
+  microUsd: "usd",
+  tokens: "tokens",
+  wallMs: "wall",
+  toolCalls: "toolCalls",
 };
 
 /** Why an agent with this budget cannot have this child tool; null if it can. */

@@ -26,8 +26,10 @@ const IN_PLACE = "context.model";
 
 const CHARACTERS_MAX = 20_000;
 
-const isModel = (of: unknown): boolean =>
-  typeof of === "string" ? of !== "" : typeof of === "object" && of !== null && ("doGenerate" in of || "model" in of);
+const isModel = (given: unknown): boolean =>
+  typeof given === "string"
+    ? given !== ""
+    : typeof given === "object" && given !== null && ("doGenerate" in given || "model" in given);
 
 const contextSchema = z.strictObject({
   tokensMax: z.int().positive().optional(),

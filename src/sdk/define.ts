@@ -50,7 +50,7 @@ import { type RetentionOptions, retentionOf } from "./retention.ts";
 import type { ScheduleOptions } from "./schedule/schedule.ts";
 import { type SagaOptions, sagaOf } from "./saga.ts";
 import { secretNames } from "./secrets.ts";
-import { rulesOf, wrongWithEffect, wrongWithRules } from "./tool-rules.ts";
+import { TOOL_OPTIONS, type ToolOptions, rulesOf, wrongWithEffect, wrongWithRules } from "./tool-rules.ts";
 import { type VaryingOptions, refuseMissingTools, varyingOf } from "./varying.ts";
 import { type TopologyOptions, checkTopology, checkpointOf, roleModels } from "./topology.ts";
 
@@ -63,20 +63,6 @@ type AnyTool = Omit<Tool, "run" | "probe" | "before" | "approval" | "key" | "und
   readonly key: ToolRules<never>["key"];
   readonly undo: ToolRules<never>["undo"];
 };
-
-/** The options of `tool`. Each is described at `Tool` and `ToolRules` (`src/ports/agent.ts`). */
-type ToolOptions<Schema extends z.ZodType, Output extends z.ZodType> = Pick<Tool<Schema>, "input" | "effect"> &
-  Partial<
-    Pick<Tool<Schema>, "description" | "probe" | "before" | "approval" | "timeoutMs" | "settleMs" | "externalId">
-  > &
-  Partial<ToolRules<z.output<Schema>>> & {
-    /** How long its approvals wait for a human. Default: as its agent says. */
-    readonly approvals?: ApprovalOptions;
-    /** The zod schema of the result. cairn records the parsed value. Default: any JSON. */
-    readonly output?: Output | null;
-    /** Does the work. Its result is recorded as JSON. It throws if the effect did not happen. */
-    readonly run: (context: ToolContext<z.output<Schema>>) => z.input<Output> | Promise<z.input<Output>>;
-  };
 
 /** The options of `defineAgent`. */
 interface AgentOptions<Task extends z.ZodType, Output extends z.ZodType = z.ZodType>
@@ -165,23 +151,43 @@ interface AgentOptions<Task extends z.ZodType, Output extends z.ZodType = z.ZodT
 }
 
 const AGENT_OPTIONS: { readonly [Option in keyof AgentOptions<z.ZodType>]-?: true } = {
-  ...{ name: true, version: true, model: true, modelOptions: true, models: true, instructions: true, price: true },
-  ...{
-    task: true,
-    tools: true,
-    mcp: true,
-    output: true,
-    result: true,
-    results: true,
-    done: true,
-    chat: true,
-    title: true,
-  },
-  ...{ topology: true, checkpoint: true, budget: true, loops: true, dial: true, context: true, memory: true },
-  ...{ upgrade: true, schedule: true, retention: true, deadline: true, saga: true, secrets: true },
+  name: true,
+  version: true,
+  model: true,
+  modelOptions: true,
+  models: true,
+  instructions: true,
+  price: true,
+  task: true,
+  tools: true,
+  mcp: true,
+  output: true,
+  result: true,
+  results: true,
+  done: true,
+  chat: true,
+  title: true,
+  topology: true,
+  checkpoint: true,
+  budget: true,
+  loops: true,
+  dial: true,
+  context: true,
+  memory: true,
+  upgrade: true,
+  schedule: true,
+  retention: true,
+  deadline: true,
+  saga: true,
+  secrets: true,
   activeTools: true,
   toolChoice: true,
-  ...{ hardIdleMs: true, outageMax: true, fallbacks: true, approvals: true, onIdle: true, callerTrace: true },
+  hardIdleMs: true,
+  outageMax: true,
+  fallbacks: true,
+  approvals: true,
+  onIdle: true,
+  callerTrace: true,
 };
 
 /**
@@ -331,21 +337,6 @@ function scheduleOf<Task extends z.ZodType>({ name, schedule, task }: AgentOptio
   if (typeof parsed === "string") throw new AgentInvalid(`the schedule of agent ${name}: ${parsed}`);
   return parsed;
 }
-
-const TOOL_OPTIONS: { readonly [Option in keyof ToolOptions<z.ZodType, z.ZodType>]-?: true } = {
-  ...{ description: true, input: true, output: true, effect: true, run: true, probe: true, before: true },
-  ...{ approval: true, timeoutMs: true, settleMs: true, externalId: true, key: true, onExists: true, onUnknown: true },
-  ...{
-    parallel: true,
-    retry: true,
-    claims: true,
-    undo: true,
-    redact: true,
-    approvals: true,
-    loops: true,
-    onRollBack: true,
-  },
-};
 
 /**
  * Defines a tool. `defineAgent` validates the values of its options. By default a tool needs no approval, runs in parallel with

@@ -23,7 +23,10 @@ export function hierarchical(
   const { fanOut, levels = 3, shards, partsIn, unread } = options;
   const of = bossOptions(options, { rounds: 1, fanOut });
   return {
-    ...{ kind: "hierarchical", ...of, levels, unreadMax: unread ?? Math.max(2, Math.ceil(of.fanOut / 2)) },
+    kind: "hierarchical",
+    ...of,
+    levels,
+    unreadMax: unread ?? Math.max(2, Math.ceil(of.fanOut / 2)),
     ...(shards === undefined ? {} : { shards }),
     ...(partsIn === undefined ? {} : { partsIn }),
   };

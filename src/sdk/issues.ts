@@ -26,8 +26,14 @@ function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
 }
 
 const TYPES: Readonly<Record<string, string>> = {
-  ...{ string: "a text", number: "a number", int: "a whole number", boolean: "true or false", function: "a function" },
-  ...{ array: "a list [ ... ]", object: "an object { ... }", record: "an object { ... }" },
+  string: "a text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  function: "a function",
+  array: "a list [ ... ]",
+  object: "an object { ... }",
+  record: "an object { ... }",
 };
 
 const typeMeant = (expected: string, input: unknown): string | undefined =>

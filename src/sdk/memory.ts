@@ -53,7 +53,8 @@ export function memoryPolicyOf<Task>(
   const { scope = name, limit } = parsed.data;
   const { recall, learn } = options;
   const policy: MemoryPolicy<Task> = {
-    ...{ scope, limit },
+    scope,
+    limit,
     ...(recall === undefined ? {} : { recall }),
     ...(learn === undefined ? {} : { learn }),
   };

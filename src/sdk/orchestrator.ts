@@ -28,10 +28,16 @@ const [FAN_OUT, HAND_OFFS, BATCH, BEATS] = [12, 24, 8, 400];
 /** The options that every boss has. */
 export const bossOptions = (
   { workers, boss, merger, rounds, handOffs = HAND_OFFS, batch = BATCH, maxBeats = BEATS }: BossRoles,
-  of: { readonly rounds: number; readonly fanOut: number | undefined },
+  defaults: { readonly rounds: number; readonly fanOut: number | undefined },
 ): Omit<BossOptions, "kind"> => ({
-  ...{ maxBeats, workers, boss, merger, batch, handOffsMax: handOffs },
-  ...{ rounds: rounds ?? of.rounds, fanOut: of.fanOut ?? FAN_OUT },
+  maxBeats,
+  workers,
+  boss,
+  merger,
+  batch,
+  handOffsMax: handOffs,
+  rounds: rounds ?? defaults.rounds,
+  fanOut: defaults.fanOut ?? FAN_OUT,
 });
 
 /** A boss that hands out work to workers, reads their memos, and merges them; by default in up to 3 rounds. */

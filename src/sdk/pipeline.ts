@@ -47,7 +47,10 @@ export function pipeline(options: {
   const { endToEnd, retriesPerStage = 2, maxBeats = 100, onRollBack } = options;
   const made = options.stages.map(stageOf);
   return {
-    ...{ kind: "pipeline", maxBeats, retriesPerStage, stages: made.map(({ stage }) => stage) },
+    kind: "pipeline",
+    maxBeats,
+    retriesPerStage,
+    stages: made.map(({ stage }) => stage),
     ...(endToEnd === undefined ? {} : { endToEnd: "end-to-end" }),
     ...(onRollBack === undefined ? {} : { onRollBack }),
     functions: Object.assign(
@@ -70,7 +73,8 @@ function stageOf(options: StageOptions): {
   if (typeof gate === "function") functions[judges] = gate;
   const inner = topology ?? (maxBeats === undefined ? undefined : reactTopology({ maxBeats }));
   const stage = {
-    ...{ name, instructions },
+    name,
+    instructions,
     ...(tools === undefined ? {} : { tools }),
     ...(model === undefined ? {} : { model }),
     ...(output === undefined ? {} : { form }),

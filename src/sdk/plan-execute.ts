@@ -39,8 +39,14 @@ export function planExecute(options: {
   const ttl = wallMsSchema.safeParse(options.planTtl ?? "1h");
   if (!ttl.success) throw new AgentInvalid(`planTtl ${String(options.planTtl)}: ${ttl.error.issues[0]?.message ?? ""}`);
   return {
-    ...{ kind: "plan-execute", maxBeats: options.maxBeats ?? 100, planner, onFailedStep, stepsMax, effectsLast },
-    ...{ planTtlMs: ttl.data, replansMax: replans },
+    kind: "plan-execute",
+    maxBeats: options.maxBeats ?? 100,
+    planner,
+    onFailedStep,
+    stepsMax,
+    effectsLast,
+    planTtlMs: ttl.data,
+    replansMax: replans,
     ...(options.goneWords !== undefined && { goneWords: options.goneWords }),
     step: topology === undefined ? role : { ...role, topology },
     ...(precondition === undefined ? {} : { precondition: "precondition" }),

@@ -15,8 +15,11 @@ import { firstIssue, parsedOption } from "./issues.ts";
 const usd = z.number().nonnegative();
 
 export const PRICE = {
-  ...{ inUsd: usd, outUsd: usd },
-  ...{ cacheReadUsd: usd.exactOptional(), cacheWriteUsd: usd.exactOptional(), reasoningUsd: usd.exactOptional() },
+  inUsd: usd,
+  outUsd: usd,
+  cacheReadUsd: usd.exactOptional(),
+  cacheWriteUsd: usd.exactOptional(),
+  reasoningUsd: usd.exactOptional(),
 };
 
 /** A price in `cairn.config.ts`, with its source and the day on which it was read. */

@@ -93,18 +93,18 @@ const streamOf = <Part>(parts: AsyncGenerator<Part>): ReadableStream<Part> =>
 /** The reply word by word. The delay is spread over the words. */
 async function* said(
   { content, finishReason, usage }: LanguageModelV4GenerateResult,
-  of: { readonly delayMs: number; readonly abortSignal: AbortSignal | undefined },
+  { delayMs, abortSignal }: { readonly delayMs: number; readonly abortSignal: AbortSignal | undefined },
 ): AsyncGenerator<LanguageModelV4StreamPart> {
   const words = content.flatMap((part) => (part.type === "text" ? wordsIn(part.text) : []));
-  const wordMs = of.delayMs === 0 ? undefined : of.delayMs / Math.max(1, words.length);
-  if (words.length === 0) await pause(wordMs, of.abortSignal);
+  const wordMs = delayMs === 0 ? undefined : delayMs / Math.max(1, words.length);
+  if (words.length === 0) await pause(wordMs, abortSignal);
   yield { type: "stream-start", warnings: [] };
   for (const [index, part] of content.entries()) {
     if (part.type === "text") {
       const id = `text-${index}`;
       yield { type: "text-start", id };
       for (const delta of wordsIn(part.text)) {
-        await pause(wordMs, of.abortSignal);
+        await pause(wordMs, abortSignal);
         yield { type: "text-delta", id, delta };
       }
       yield { type: "text-end", id };

@@ -1,12 +1,53 @@
 /**
- * The rules of a tool for its calls, in addition to its effect class: business key, which error proves that a call
- * happened, retries, what to do about an unknown outcome, what its results claim, and whether calls run in parallel.
+ * The options of a tool. Its rules for calls come on top of its effect class: business key, which error proves that a
+ * call happened, retries, what to do about an unknown outcome, what its results claim, and whether calls run in parallel.
  */
+import type * as z from "zod";
 import { BOUNDS } from "../core/limits.ts";
 import { EFFECTS, EFFECT_NAMES, type Effect } from "../core/calls/effects.ts";
 import type { OnUnknown } from "../core/event.ts";
-import type { Retry, ToolRules } from "../ports/agent.ts";
+import type { Retry, Tool, ToolContext, ToolRules } from "../ports/agent.ts";
+import type { ApprovalOptions } from "./approvals.ts";
 import { SYNCHRONOUS, shown } from "./option-forms.ts";
+
+/** The options of `tool`. Each is described at `Tool` and `ToolRules` (`src/ports/agent.ts`). */
+export type ToolOptions<Schema extends z.ZodType, Output extends z.ZodType> = Pick<Tool<Schema>, "input" | "effect"> &
+  Partial<
+    Pick<Tool<Schema>, "description" | "probe" | "before" | "approval" | "timeoutMs" | "settleMs" | "externalId">
+  > &
+  Partial<ToolRules<z.output<Schema>>> & {
+    /** How long its approvals wait for a human. Default: as its agent says. */
+    readonly approvals?: ApprovalOptions;
+    /** The zod schema of the result. cairn records the parsed value. Default: any JSON. */
+    readonly output?: Output | null;
+    /** Does the work. Its result is recorded as JSON. It throws if the effect did not happen. */
+    readonly run: (context: ToolContext<z.output<Schema>>) => z.input<Output> | Promise<z.input<Output>>;
+  };
+
+export const TOOL_OPTIONS: { readonly [Option in keyof ToolOptions<z.ZodType, z.ZodType>]-?: true } = {
+  description: true,
+  input: true,
+  output: true,
+  effect: true,
+  run: true,
+  probe: true,
+  before: true,
+  approval: true,
+  timeoutMs: true,
+  settleMs: true,
+  externalId: true,
+  key: true,
+  onExists: true,
+  onUnknown: true,
+  parallel: true,
+  retry: true,
+  claims: true,
+  undo: true,
+  redact: true,
+  approvals: true,
+  loops: true,
+  onRollBack: true,
+};
 
 const POLICIES: readonly OnUnknown[] = ["ask", "tell", "fail", "compensate"];
 

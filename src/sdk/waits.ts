@@ -67,7 +67,8 @@ export function askHuman<Answer extends z.ZodType, Schema extends z.ZodType = ty
     throw new AgentInvalid(`${what} has no schema for its answer: write answer: z.object({ ... })`);
   }
   return waitingTool({
-    ...{ description, input: input as Schema },
+    description,
+    input: input as Schema,
     wait: { for: "answer", accepts: answer, ...limitOf(what, options, answer) },
   });
 }
@@ -102,7 +103,8 @@ export function sleep(options: SleepOptions = {}) {
     });
   const description = options.description ?? "Waits without doing anything: for a number of seconds, or until a time.";
   return waitingTool({
-    ...{ description, input },
+    description,
+    input,
     wait: {
       for: "time",
       accepts: null,
@@ -178,20 +180,31 @@ function endsBy(said: unknown): boolean {
   );
 }
 
-function waitingTool<Schema extends z.ZodType>(of: {
+function waitingTool<Schema extends z.ZodType>({
+  description,
+  input,
+  wait,
+}: {
   readonly description: string;
   readonly input: Schema;
   readonly wait: WaitRule;
 }): Tool<Schema> {
   return {
-    ...{ description: of.description, input: of.input, output: null, effect: "none", probe: null },
-    ...{ approval: "never", timeoutMs: null, settleMs: null, externalId: null },
+    description,
+    input,
+    output: null,
+    effect: "none",
+    probe: null,
+    approval: "never",
+    timeoutMs: null,
+    settleMs: null,
+    externalId: null,
     ...rulesOf({}),
     // The engine waits instead.
     run: () => {
       throw new Error("a tool that waits has no function of its own");
     },
-    wait: of.wait,
+    wait,
   };
 }
 

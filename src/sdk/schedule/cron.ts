@@ -23,7 +23,9 @@ const FIELDS: readonly Field[] = [
   { name: "minutes", min: 0, max: 59 },
   { name: "hours", min: 0, max: 23 },
   {
-    ...{ name: "day of month", min: 1, max: 31 },
+    name: "day of month",
+    min: 1,
+    max: 31,
     special: (part, value) => {
       if (part === "L") return part;
       const day = /^(\d+)W$/.exec(part)?.[1];
@@ -32,7 +34,11 @@ const FIELDS: readonly Field[] = [
   },
   { name: "month", min: 1, max: 12, names: MONTHS },
   {
-    ...{ name: "day of week", min: 1, max: 7, names: DAYS, steps: false },
+    name: "day of week",
+    min: 1,
+    max: 7,
+    names: DAYS,
+    steps: false,
     special: (part, value) => {
       if (part === "L") return "SAT";
       const [, text = "", last, nth] = /^(\w+?)(?:(L)|#([1-5]))$/.exec(part) ?? [];

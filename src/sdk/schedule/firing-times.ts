@@ -21,8 +21,8 @@ export interface FiringTimes {
 }
 
 /** The next times of a schedule after `now`, as many as a list shows. */
-export function nextFirings(of: Pick<Schedule, "every" | "timezone">, now: number): readonly number[] {
-  const times = firingTimes(of);
+export function nextFirings(schedule: Pick<Schedule, "every" | "timezone">, now: number): readonly number[] {
+  const times = firingTimes(schedule);
   const next: number[] = [];
   for (let at = times.next(now); at !== null && next.length < NEXT_SHOWN; at = times.next(at)) next.push(at);
   return next;
@@ -37,8 +37,8 @@ type Of = Pick<Schedule, "every" | "timezone">;
  *
  * @throws Error if `parseSchedule` would have refused it
  */
-export function firingTimes(of: Of): FiringTimes {
-  const times = parsed(of);
+export function firingTimes(schedule: Of): FiringTimes {
+  const times = parsed(schedule);
   if (typeof times === "string") throw new Error(times);
   return times;
 }

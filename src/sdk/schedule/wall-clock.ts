@@ -21,8 +21,14 @@ const DAY_MS = 24 * 3_600_000;
  */
 export function wallClock(timezone: string): WallClock {
   const format = new Intl.DateTimeFormat("en-US", {
-    ...{ timeZone: timezone, hourCycle: "h23" },
-    ...{ year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric", second: "numeric" },
+    timeZone: timezone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
   });
   const at = (moment: number): number => {
     const parts = new Map(format.formatToParts(moment).map(({ type, value }) => [type, Number(value)]));

@@ -53,7 +53,10 @@ async function choose(choosing: Choosing, view: ChoiceView): Promise<ChoiceMade>
       : (view.previous ?? (await prepared(choosing, prepareCall as Ask, view.task)));
   const initial = typeof prepareCall === "function" ? called.instructions : undefined;
   const given = {
-    ...{ steps, stepNumber: steps.length, ...messages, ...about },
+    steps,
+    stepNumber: steps.length,
+    ...messages,
+    ...about,
     instructions: view.previous?.instructions ?? initial ?? choosing.instructions,
     initialInstructions: initial ?? choosing.instructions,
   };
@@ -68,7 +71,7 @@ async function choose(choosing: Choosing, view: ChoiceView): Promise<ChoiceMade>
   return { ...called, ...carried, ...stepped, ...(Object.keys(options).length > 0 && { options }) };
 }
 
-type Ask = (of: object) => unknown;
+type Ask = (step: object) => unknown;
 
 /** What a function changed of what it was given: many return all of it. */
 const changedIn = (given: ToolLoopSettings, returned: unknown): ToolLoopSettings =>

@@ -9,7 +9,7 @@ import { AgentInvalid } from "../../ports/agent-invalid.ts";
 interface OutputLike {
   readonly name: string;
   readonly responseFormat: PromiseLike<{ readonly type: string; readonly schema?: object } | undefined>;
-  readonly parseCompleteOutput: (of: { readonly text: string }, context: object) => Promise<unknown>;
+  readonly parseCompleteOutput: (reply: { readonly text: string }, context: object) => Promise<unknown>;
 }
 
 /** Null: the result is the text. */

@@ -24,7 +24,7 @@ interface JsonSchemaLike {
 interface StandardLike {
   readonly vendor?: string;
   readonly validate: (value: unknown) => unknown;
-  readonly jsonSchema?: { readonly input: (of: { readonly target: string }) => object };
+  readonly jsonSchema?: { readonly input: (options: { readonly target: string }) => object };
 }
 
 /** Throws `AgentInvalid` with what to write instead. `what`: the schema, for humans. */

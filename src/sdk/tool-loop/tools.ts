@@ -112,7 +112,10 @@ interface Decided {
   readonly reason: string;
 }
 
-type Decide = (input: unknown, of: Pick<ToolContext<unknown>, "task"> & { readonly key?: string }) => Promise<Decided>;
+type Decide = (
+  input: unknown,
+  call: Pick<ToolContext<unknown>, "task"> & { readonly key?: string },
+) => Promise<Decided>;
 
 /** Who decides about a call: `toolApproval` of the agent, then `needsApproval` of the tool. Null: nobody has to. */
 function deciderOf(
@@ -146,7 +149,7 @@ function deciderOf(
   return async (input, { task, key = "" }) => {
     const options = optionsOf(task, key);
     const toolCall = { type: "tool-call", toolCallId: key, toolName: name, input };
-    const ask = rule as (...of: readonly unknown[]) => unknown;
+    const ask = rule as (...given: readonly unknown[]) => unknown;
     const said = rule === toolApproval ? ask({ toolCall, tools, toolsContext, ...options }) : ask(input, options);
     return statusOf(which, await said);
   };

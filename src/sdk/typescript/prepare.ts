@@ -46,7 +46,10 @@ function prepareNow(file: string, { source, type, tsconfig }: Given): Prepared {
   const why = unsupported ?? (isMixed ? { syntax: "import or export in a CommonJS file", line: 1 } : null);
   if (why !== null) {
     const code = transformed({
-      ...{ file, source, options: tsconfig.options, unsupported: why },
+      file,
+      source,
+      options: tsconfig.options,
+      unsupported: why,
       format: format === "module" ? "esm" : "cjs",
     });
     const isCompiled = { isMapped: true, source: null, keepsImports: true };
@@ -55,7 +58,11 @@ function prepareNow(file: string, { source, type, tsconfig }: Given): Prepared {
   const code = stripped.kind === "stripped" ? stripped.code : source;
   const isPlain = isNodes(file, { type, format });
   return finished(file, {
-    ...{ code, format, tokens, isMapped: false, source: isPlain ? source : null },
+    code,
+    format,
+    tokens,
+    isMapped: false,
+    source: isPlain ? source : null,
     keepsImports: keepsImports(tsconfig),
   });
 }

@@ -5,15 +5,15 @@ export type Enqueue = (message: { readonly id: string; readonly body: string }) 
 
 /** An endpoint that puts each notification into a queue. `key`: the secret that signs the webhooks. */
 export const receiver =
-  (of: { readonly enqueue: Enqueue; readonly key: string }) =>
+  ({ enqueue, key }: { readonly enqueue: Enqueue; readonly key: string }) =>
   async (request: Request): Promise<Response> => {
     const body = await request.text();
     const headers = Object.fromEntries(request.headers);
     try {
-      new Webhook(of.key).verify(body, headers);
+      new Webhook(key).verify(body, headers);
     } catch {
       return new Response("its signature does not fit", { status: 400 });
     }
-    await of.enqueue({ id: headers["webhook-id"] ?? "", body });
+    await enqueue({ id: headers["webhook-id"] ?? "", body });
     return new Response(null, { status: 204 }); // now the queue has it: any other answer is sent again
   };
