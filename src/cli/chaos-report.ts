@@ -63,7 +63,7 @@ function headline({ agent, everyEdge, seed, figures }: Report): string {
 type Row = readonly [name: string, ...cells: string[]];
 
 function rowsOf({ figures }: Report): readonly Row[] {
-  const row = (name: string, cell: (of: Figures) => string): Row => [name, ...figures.map(cell)];
+  const row = (name: string, cell: (column: Figures) => string): Row => [name, ...figures.map(cell)];
   const rows = [
     row("killed", ({ killed, tasks }) => `${killed} of ${tasks}`),
     row("runs surviving", ({ survived, tasks }) => `${survived}/${tasks}`),

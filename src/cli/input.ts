@@ -11,8 +11,10 @@ import type { Shell } from "./shell.ts";
 import { retyped, short } from "../render/words.ts";
 
 /** Reads JSON from the text itself, from a file (`@file`) or, where allowed, from stdin (`-`). */
-export async function readJson(shell: Shell, of: { readonly option: string; readonly text: string }): Promise<Json> {
-  const { option, text } = of;
+export async function readJson(
+  shell: Shell,
+  { option, text }: { readonly option: string; readonly text: string },
+): Promise<Json> {
   if (text === "-") {
     const read = readAs(shell, { source: "stdin", option, bytes: await shell.readStdin() });
     return parseJson(shell, { source: "stdin", option, text: read });
@@ -61,12 +63,12 @@ function readInput(shell: Shell, { file, option }: { readonly file: string; read
 
 function parseJson(
   shell: Shell,
-  of: { readonly source: string; readonly option: string; readonly text: string },
+  typed: { readonly source: string; readonly option: string; readonly text: string },
 ): Json {
-  const { source, option, text } = of;
+  const { source, option, text } = typed;
   const wrong = wrongJson(text);
   if (wrong === null) {
-    refuseAltered(shell, of);
+    refuseAltered(shell, typed);
     return shallow(shell, { source, option, json: JSON.parse(text) as Json });
   }
   const what = `${source} is not JSON`;
@@ -82,23 +84,25 @@ function parseJson(
  */
 function refuseAltered(
   shell: Shell,
-  of: { readonly source: string; readonly option: string; readonly text: string },
+  { text, source, option }: { readonly source: string; readonly option: string; readonly text: string },
 ): void {
-  const [altered] = alteredNumbers(of.text, 1);
+  const [altered] = alteredNumbers(text, 1);
   if (altered === undefined) return;
   const { path, message } = altered;
   throw new UserError({
     code: "NumberAltered",
     exit: EXIT.usage,
-    what: `${of.source} holds a number that cannot be kept`,
+    what: `${source} holds a number that cannot be kept`,
     why: path.length === 0 ? message : `at ${JSON.stringify(path.join("."))}: ${message}`,
-    next: retyped(shell, of.option, '{"name": "12345678901234567890"}'),
+    next: retyped(shell, option, '{"name": "12345678901234567890"}'),
   });
 }
 
 /** Refuses JSON that is nested too deeply. It would parse here, but every later step of its run would fail. */
-function shallow(shell: Shell, of: { readonly source: string; readonly option: string; readonly json: Json }): Json {
-  const { source, option, json } = of;
+function shallow(
+  shell: Shell,
+  { source, option, json }: { readonly source: string; readonly option: string; readonly json: Json },
+): Json {
   if (!isTooDeep(json)) return json;
   throw new UserError({
     code: "JsonTooDeep",

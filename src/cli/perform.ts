@@ -13,7 +13,10 @@ export const contextOf = (
   { world, operator }: Pick<Opened, "world" | "operator">,
   more: Partial<OperationContext> = {},
 ): OperationContext => ({
-  ...{ world, tenant: DEFAULT_TENANT, agentOf: async () => null, origin: { from: shell.host(), token: null } },
+  world,
+  tenant: DEFAULT_TENANT,
+  agentOf: async () => null,
+  origin: { from: shell.host(), token: null },
   ...tracedBy(shell),
   ...more,
   by: operator ?? more.by ?? shell.user(),

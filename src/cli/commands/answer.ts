@@ -19,11 +19,11 @@ const SHOWN_MAX = 200;
 /** `cairn answer RUN CALL --result JSON`: a human answers a question of the run. */
 export async function answerCall(
   shell: Shell,
-  of: { readonly run: string; readonly call: string; readonly flags: StoreFlags & { readonly result: string } },
+  typed: { readonly run: string; readonly call: string; readonly flags: StoreFlags & { readonly result: string } },
 ): Promise<number> {
-  const { call, flags } = of;
+  const { call, flags } = typed;
   const result = await readJson(shell, { option: "--result", text: flags.result });
-  const { transport, run } = await transportToRun(shell, of);
+  const { transport, run } = await transportToRun(shell, typed);
   const local = { agentOf: agentLoader(transport, run) };
   const outcome = await transport.perform("answer", { run, call, result }, local);
   if (outcome.kind !== "accepted") throw answerRefused(shell, transport, { run, call, outcome });
@@ -38,15 +38,15 @@ export async function answerCall(
 /** `cairn signal RUN EVENT --detail JSON`: an event that the run waits for, or will wait for. */
 export async function signalEvent(
   shell: Shell,
-  of: {
+  typed: {
     readonly run: string;
     readonly event: string;
     readonly flags: StoreFlags & { readonly detail?: string; readonly key?: string };
   },
 ): Promise<number> {
-  const { event, flags } = of;
+  const { event, flags } = typed;
   const detail = flags.detail === undefined ? null : await readJson(shell, { option: "--detail", text: flags.detail });
-  const { transport, run } = await transportToRun(shell, of);
+  const { transport, run } = await transportToRun(shell, typed);
   const local = { agentOf: agentLoader(transport, run) };
   const outcome = await transport.perform("signal", { run, event, detail, id: flags.key ?? null }, local);
   if (outcome.kind === "accepted" || outcome.kind === "duplicate") {
@@ -76,9 +76,12 @@ const agentLoader =
 function answerRefused(
   shell: Shell,
   transport: Transport,
-  of: { readonly run: string; readonly call: string; readonly outcome: Exclude<Answered, { kind: "accepted" }> },
+  {
+    run,
+    call,
+    outcome,
+  }: { readonly run: string; readonly call: string; readonly outcome: Exclude<Answered, { kind: "accepted" }> },
 ): UserError {
-  const { run, call, outcome } = of;
   const next = transport.command("show", run);
   const refused = (words: { what: string; why: string; next?: string }) =>
     refusedAs(OPERATIONS.answer, outcome.kind, { next, ...words });
@@ -115,13 +118,16 @@ function answerRefused(
 function signalRefused(
   shell: Shell,
   transport: Transport,
-  of: {
+  {
+    run,
+    event,
+    outcome,
+  }: {
     readonly run: string;
     readonly event: string;
     readonly outcome: Exclude<Signalled, { kind: "accepted" | "duplicate" | "interim" }>;
   },
 ): UserError {
-  const { run, event, outcome } = of;
   const next = transport.command("show", run);
   const refused = (words: { what: string; why: string; next?: string }) =>
     refusedAs(OPERATIONS.signal, outcome.kind, { next, ...words });

@@ -43,7 +43,7 @@ export interface DecisionFlags extends StoreFlags, GrantFlags {
 /** `cairn approve` and `cairn deny`: records the decision about a gate, and waits shortly for its effect. */
 export async function decideGate(
   shell: Shell,
-  of: {
+  typed: {
     readonly run: string;
     /** A gate or its call; null if the run has only one gate. */
     readonly gate: string | null;
@@ -51,13 +51,13 @@ export async function decideGate(
     readonly flags: DecisionFlags;
   },
 ): Promise<number> {
-  const { flags } = of;
+  const { flags } = typed;
   const args = flags.args === undefined ? null : await readJson(shell, { option: "--args", text: flags.args });
-  const more = of.approve ? grantOf(flags) : {};
-  const { transport, run } = await transportToRun(shell, of);
+  const more = typed.approve ? grantOf(flags) : {};
+  const { transport, run } = await transportToRun(shell, typed);
   const { shown } = unlessGone(transport, { run, outcome: await transport.perform("show", { run }) });
-  const { gate, call, tool } = gateMeant(transport, { shown, typed: of.gate });
-  const as = of.approve ? (flags.args === undefined ? "approve" : "edit") : "deny";
+  const { gate, call, tool } = gateMeant(transport, { shown, typed: typed.gate });
+  const as = typed.approve ? (flags.args === undefined ? "approve" : "edit") : "deny";
   // If a process drives the run, its next beat shows at once whether the decision took effect.
   const waitMs = (await transport.attendant()) === null ? 0 : TAKEN_IN_MS;
   const { opened } = transport;
@@ -70,7 +70,13 @@ export async function decideGate(
   if (outcome.kind !== "accepted") throw refusal(shell, transport, { run, call, outcome });
   const { stage, dropped, toolGone } = outcome;
   await report(shell, transport, {
-    ...{ run, call, tool, gate, as, args, stage },
+    run,
+    call,
+    tool,
+    gate,
+    as,
+    args,
+    stage,
     ...(dropped && { dropped: [...dropped] }),
     ...(toolGone && { toolGone }),
     ...(grantWords(more) === "" ? {} : { more }),
@@ -174,9 +180,12 @@ function gateMeant(
 function refusal(
   shell: Shell,
   transport: Transport,
-  of: { readonly run: string; readonly call: string; readonly outcome: Exclude<Decided, { kind: "accepted" }> },
+  {
+    run,
+    call,
+    outcome,
+  }: { readonly run: string; readonly call: string; readonly outcome: Exclude<Decided, { kind: "accepted" }> },
 ): UserError {
-  const { run, call, outcome } = of;
   const next = transport.command("show", run);
   const refused = (words: Partial<Parameters<typeof refusedAs>[2]> & { readonly what: string; readonly why: string }) =>
     refusedAs(OPERATIONS.decide, outcome.kind, { next, ...words });
@@ -222,7 +231,7 @@ const DONE = { approve: "approved", edit: "approved with other arguments", deny:
 async function report(
   shell: Shell,
   transport: Transport,
-  of: {
+  said: {
     readonly run: string;
     readonly call: string;
     readonly tool: string;
@@ -235,17 +244,17 @@ async function report(
     readonly more?: Grant;
   },
 ): Promise<void> {
-  const { more, ...rest } = of;
+  const { more, ...rest } = said;
   const document = more === undefined ? rest : { ...rest, more: { ...more } };
-  const what = of.call === BUDGET ? "budget" : `${of.tool} (${of.call})`;
+  const what = said.call === BUDGET ? "budget" : `${said.tool} (${said.call})`;
   const amount = more === undefined ? "" : `, ${grantWords(more)} more`;
-  await reportAccepted(shell, transport, { document, says: `${DONE[of.as]}: ${what} of ${of.run}${amount}` });
+  await reportAccepted(shell, transport, { document, says: `${DONE[said.as]}: ${what} of ${said.run}${amount}` });
   if (shell.json) return;
-  if (of.dropped !== undefined)
-    shell.terminal.err(`${of.tool} does not get ${of.dropped.join(", ")}: its schema drops that`);
-  if (of.toolGone === true)
-    shell.terminal.err(`its agent has no tool ${of.tool} any more: without it the call does not run`);
-  shell.terminal.out(STAGES[of.stage]);
+  if (said.dropped !== undefined)
+    shell.terminal.err(`${said.tool} does not get ${said.dropped.join(", ")}: its schema drops that`);
+  if (said.toolGone === true)
+    shell.terminal.err(`its agent has no tool ${said.tool} any more: without it the call does not run`);
+  shell.terminal.out(STAGES[said.stage]);
 }
 
 const STAGES = {

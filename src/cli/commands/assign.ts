@@ -8,17 +8,17 @@ import { transportToRun } from "../choose-transport.ts";
 
 export async function assignRun(
   shell: Shell,
-  of: { readonly run: string; readonly to: string; readonly flags: StoreFlags },
+  typed: { readonly run: string; readonly to: string; readonly flags: StoreFlags },
 ): Promise<number> {
-  const { transport, run } = await transportToRun(shell, of);
+  const { transport, run } = await transportToRun(shell, typed);
   const next = transport.command("show", run);
-  if (of.to.trim() === "") {
+  if (typed.to.trim() === "") {
     const [what, why] = ["the operator's name is empty", "an assignment needs the name of an operator"];
     throw new UserError({ code: "Usage", exit: EXIT.usage, what, why, next: transport.command("assign", run, "NAME") });
   }
   const outcome = unlessGone(transport, {
     run,
-    outcome: await transport.perform("assign", { run, to: of.to }),
+    outcome: await transport.perform("assign", { run, to: typed.to }),
   });
   switch (outcome.kind) {
     case "accepted":

@@ -24,15 +24,15 @@ export interface AuditFlags extends BeatFlags {
 
 export async function auditAgent(
   shell: Shell,
-  of: { readonly agent: string; readonly flags: AuditFlags },
+  typed: { readonly agent: string; readonly flags: AuditFlags },
 ): Promise<number> {
-  const { flags } = of;
+  const { flags } = typed;
   const settings = await settingsOf(shell, flags);
   const { terminal } = shell;
   terminal.waitFor("loading the agent");
   registerResolution();
   const noted = new IntrinsicsNoted();
-  const located = await locateTyped(shell, { name: of.agent, settings: suggesting(settings, "audit") });
+  const located = await locateTyped(shell, { name: typed.agent, settings: suggesting(settings, "audit") });
   const changed = changedWhileLoaded(noted.changed());
   const agent = pricedBy(located.agent, settings.prices);
   checkHere(agent, settings);

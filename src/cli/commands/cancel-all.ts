@@ -44,22 +44,28 @@ export async function cancelAllRuns(shell: Shell, flags: CancelAllFlags): Promis
 
 async function confirm(
   { ask, terminal, argv }: Shell,
-  of: {
+  {
+    agent,
+    runs,
+    more,
+    isSure,
+  }: {
     readonly agent: string;
     readonly runs: readonly RunToCancel[];
     readonly more: boolean;
     readonly isSure: boolean;
   },
 ): Promise<void> {
-  if (of.isSure) return;
-  const { agent, runs, more } = of;
+  if (isSure) return;
   const many = `${more ? "more than " : ""}${count(runs.length, "live run")} of ${agent}`;
   for (const { run, status } of runs.slice(0, NAMED)) terminal.err(`${run}  ${status}`);
   if (runs.length > NAMED || more) terminal.err(`and ${more ? "more than " : ""}${runs.length - NAMED} others`);
   const answer = ask === null ? null : await ask(`cancel ${terminal.paintErr("bold", many)}? type yes: `);
   if (answer?.trim().toLowerCase() === "yes") return;
   throw new UserError({
-    ...{ code: "NotConfirmed", exit: EXIT.usage, facts: { runs: runs.map(({ run }) => run) } },
+    code: "NotConfirmed",
+    exit: EXIT.usage,
+    facts: { runs: runs.map(({ run }) => run) },
     what: `nothing was cancelled: this cancels ${many}`,
     why: answer === null ? "there is no terminal to ask at" : "the answer was not yes",
     next: commandLine([...argv, "--yes"]),
@@ -68,7 +74,8 @@ async function confirm(
 
 function noAgent({ argv }: Shell): UserError {
   return new UserError({
-    ...{ code: "Usage", exit: EXIT.usage },
+    code: "Usage",
+    exit: EXIT.usage,
     what: "--all needs an agent",
     why: "it cancels the runs of one agent at a time",
     next: commandLine([...argv, "--agent", "AGENT"]),

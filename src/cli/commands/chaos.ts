@@ -53,8 +53,11 @@ export interface ChaosFlags extends BeatFlags {
   readonly markdown?: true;
 }
 
-export async function chaos(shell: Shell, of: { readonly agent: string; readonly flags: ChaosFlags }): Promise<number> {
-  const { flags } = of;
+export async function chaos(
+  shell: Shell,
+  asked: { readonly agent: string; readonly flags: ChaosFlags },
+): Promise<number> {
+  const { flags } = asked;
   const wanted = strategiesIn(shell, flags.strategies);
   registerResolution();
   // This check runs before the settings are read, because the stores of a world that cannot kill may not be named.
@@ -62,7 +65,7 @@ export async function chaos(shell: Shell, of: { readonly agent: string; readonly
   if (!provider.can.kill) throw notOurs(shell, await worldThatCan(shell, "kill"));
   const settings = await settingsOf(shell, flags);
   shell.terminal.waitFor("loading the agent");
-  const { agent, file } = await locateTyped(shell, { name: of.agent, settings: suggesting(settings, "chaos") });
+  const { agent, file } = await locateTyped(shell, { name: asked.agent, settings: suggesting(settings, "chaos") });
   const world = (await settingsOf(shell, flags, beatSecondsFor(agent))).limits;
   const limits = chaosLimits(world);
   checkAgent(agent, limits);
@@ -94,21 +97,19 @@ export async function chaos(shell: Shell, of: { readonly agent: string; readonly
   try {
     const { tasks, seed, everyEdge = false } = flags;
     const report = await compareAll({
-      ...{
-        dir,
-        agent,
-        file,
-        limits,
-        worldSettleMs: world.settleMs,
-        strategies,
-        tasks,
-        seed,
-        everyEdge,
-        chaos: said,
-        casting,
-        typed,
-        stop,
-      },
+      dir,
+      agent,
+      file,
+      limits,
+      worldSettleMs: world.settleMs,
+      strategies,
+      tasks,
+      seed,
+      everyEdge,
+      chaos: said,
+      casting,
+      typed,
+      stop,
       leftOut: wanted.filter((each) => !strategies.includes(each)),
       inputOf: (task) => (inputs.length > 0 ? (inputs[(task - 1) % inputs.length] ?? null) : said?.input(task)),
       starting: startingOf(shell, { prices: settings.prices, agentFiles }),
@@ -119,7 +120,7 @@ export async function chaos(shell: Shell, of: { readonly agent: string; readonly
     shell.terminal.waitFor(null);
     const isOk = report.figures.every((figures) => figures.strategy !== "cairn" || isSound(figures));
     isKept ||= !isOk;
-    const again = repeat({ agent: of.agent, flags, inputs, typed });
+    const again = repeat({ agent: asked.agent, flags, inputs, typed });
     print(shell, report, { flags, ok: isOk, dir: isKept ? dir : null, again });
     return isOk ? EXIT.done : EXIT.failed;
   } catch (error) {
@@ -185,29 +186,29 @@ function startingOf({ env }: Shell, configured: Pick<Settings, "prices" | "agent
 }
 
 /** The command that repeats the comparison, for cairn alone, and keeps its directory. */
-function repeat(of: {
+function repeat(asked: {
   readonly agent: string;
   readonly flags: ChaosFlags;
   readonly inputs: readonly Json[];
   readonly typed: TypedFlags;
 }): string {
-  const { tasks, seed, everyEdge, beatSeconds } = of.flags;
-  const inputs = of.inputs.flatMap((input) => ["--input", JSON.stringify(input)]);
+  const { tasks, seed, everyEdge, beatSeconds } = asked.flags;
+  const inputs = asked.inputs.flatMap((input) => ["--input", JSON.stringify(input)]);
   const which = everyEdge === true ? ["--every-edge"] : ["--tasks", String(tasks), "--seed", seed];
   const beat = beatSeconds === undefined ? [] : ["--beat-seconds", beatSeconds];
-  const { real, gates } = of.typed;
+  const { real, gates } = asked.typed;
   const decided = gates === null ? [] : ["--gates", gates];
   const acting = real.length === 0 ? [] : ["--with-real-effects", real.join(",")];
   const words = [...which, ...inputs, ...beat, ...decided, ...acting, "--strategies", "cairn", "--keep"];
-  return commandLine(["chaos", of.agent, ...words]);
+  return commandLine(["chaos", asked.agent, ...words]);
 }
 
 function print(
   shell: Shell,
   report: Report,
-  of: { readonly flags: ChaosFlags; readonly ok: boolean; readonly dir: string | null; readonly again: string },
+  outcome: { readonly flags: ChaosFlags; readonly ok: boolean; readonly dir: string | null; readonly again: string },
 ): void {
-  const { flags, ok, dir, again } = of;
+  const { flags, ok, dir, again } = outcome;
   if (shell.json) {
     const { agent, countedBy, casting, notDuring, figures, failures, leftOut } = report;
     const { seed, everyEdge = false } = flags;
@@ -225,7 +226,10 @@ function print(
     };
     printDocument(shell, { ...document, dir, repeat: ok ? null : again });
   } else if (flags.markdown === true) shell.terminal.out(renderMarkdown(report));
-  else shell.terminal.out(renderChaos(report, { ...of, paint: shell.terminal.paintOut, width: shell.terminal.width }));
+  else
+    shell.terminal.out(
+      renderChaos(report, { ...outcome, paint: shell.terminal.paintOut, width: shell.terminal.width }),
+    );
 }
 
 function notOurs(shell: Shell, fit: string): UserError {
@@ -246,12 +250,11 @@ function notOurs(shell: Shell, fit: string): UserError {
  */
 async function realTools(
   shell: Shell,
-  of: { readonly family: ActingFamily; readonly said: Chaos | null; readonly flags: ChaosFlags },
+  { flags, family, said }: { readonly family: ActingFamily; readonly said: Chaos | null; readonly flags: ChaosFlags },
 ): Promise<readonly string[]> {
-  const { flags } = of;
   const { withRealEffects } = flags;
   if (withRealEffects === undefined) return [];
-  const tools = undeclared(of.family, of.said);
+  const tools = undeclared(family, said);
   const names = [...new Set(tools.map(({ name }) => name))];
   const named = tools.map(({ name, effect, server }) => `${name} (${server ?? effect})`).join(", ");
   const { ask, terminal } = shell;
@@ -264,7 +267,9 @@ async function realTools(
   const isConfirmed = typed.length === names.length && names.every((name) => typed.includes(name));
   if (isConfirmed) return names;
   throw new UserError({
-    ...{ code: "NotConfirmed", exit: EXIT.usage, facts: { tools: names } },
+    code: "NotConfirmed",
+    exit: EXIT.usage,
+    facts: { tools: names },
     what: `nothing was run: these tools would act for real: ${named || "none"}`,
     why: `each task runs several times, and processes are killed meanwhile; ${typed.length === 0 ? "no name was typed" : `the typed names are ${typed.join(",")}`}`,
     next: retyped(withoutBareFlag(shell, flags), "--with-real-effects", names.join(",")),
@@ -291,17 +296,23 @@ function refuseUnmade(
   if (names.length === 0) return;
   const lines = names.map((name) => `${JSON.stringify(name)}: (input) => RESULT`).join(", ");
   throw new UserError({
-    ...{ code: "StandInMissing", exit: EXIT.usage, facts: { tools: names } },
+    code: "StandInMissing",
+    exit: EXIT.usage,
+    facts: { tools: names },
     what: `fakes replace the tools that act outside, and the fake of ${names.join(", ")} does not know what to return`,
     why: "no result could be made up that fits the output of the tool",
     next: retryAfter(shell.argv, `write standIns: { ${lines} } in chaos of ${file}`),
   });
 }
 
-function gateUndecided(shell: Shell, of: { readonly error: GateUndecided; readonly file: string }): UserError {
-  const { error, file } = of;
+function gateUndecided(
+  shell: Shell,
+  { error, file }: { readonly error: GateUndecided; readonly file: string },
+): UserError {
   return new UserError({
-    ...{ code: "GateUndecided", exit: EXIT.usage, facts: { tool: error.tool } },
+    code: "GateUndecided",
+    exit: EXIT.usage,
+    facts: { tool: error.tool },
     what: error.message,
     why: `a trial approves nothing by itself: write decide: (gate) => "approve" in chaos of ${file}, or type the decision`,
     next: retyped(shell, "--gates", "approve"),

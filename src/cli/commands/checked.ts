@@ -13,11 +13,11 @@ import { transportTo, transportToRun } from "../choose-transport.ts";
 
 export async function checkOne(
   shell: Shell,
-  of: { readonly run: string; readonly flags: ReasonFlags },
+  typed: { readonly run: string; readonly flags: ReasonFlags },
 ): Promise<number> {
-  const { transport, run } = await transportToRun(shell, of);
+  const { transport, run } = await transportToRun(shell, typed);
   const { command } = transport;
-  const { why = "" } = of.flags;
+  const { why = "" } = typed.flags;
   const outcome = await transport.perform("checked", { run, why });
   if (outcome.kind === "missing") throw transport.gone(run);
   if (outcome.kind === "unreadable") throw runUnreadable(run, command("show", run));
@@ -64,7 +64,9 @@ async function confirm(
   const answer = ask === null ? null : await ask(`${what}, and nothing will ask any more? type yes: `);
   if (answer?.trim().toLowerCase() === "yes") return;
   throw new UserError({
-    ...{ code: "NotConfirmed", exit: EXIT.usage, facts: { runs } },
+    code: "NotConfirmed",
+    exit: EXIT.usage,
+    facts: { runs },
     what: "nothing was changed: this says that all external services were checked",
     why: answer === null ? "there is no terminal to ask at" : "the answer was not yes",
     next: commandLine([...argv, "--yes"]),

@@ -103,13 +103,17 @@ function tell(shell: Shell, event: DevEvent, line: string): void {
 }
 
 /** Waits until the code changes, the server ends, or the user stops. */
-async function nextOf(of: {
+async function nextOf({
+  shell,
+  stop,
+  sources,
+  server,
+}: {
   readonly shell: Shell;
   readonly stop: AbortSignal;
   readonly sources: Sources;
   readonly server: Server | null;
 }): Promise<Happening> {
-  const { shell, stop, sources, server } = of;
   let gone: Gone | null = null;
   void server?.gone.then((end) => (gone = end));
   for (;;) {
@@ -123,9 +127,9 @@ async function nextOf(of: {
 }
 
 /** Agent files that cannot be imported. A process of its own imports them, so their code is always the newest. */
-async function brokenAgents(shell: Shell, of: { readonly flags: ServeFlags; readonly stop: AbortSignal }) {
-  const settings = await settingsOf(shell, of.flags);
-  return (await readSchedules(shell, { settings, stop: of.stop })).broken;
+async function brokenAgents(shell: Shell, { flags, stop }: { readonly flags: ServeFlags; readonly stop: AbortSignal }) {
+  const settings = await settingsOf(shell, flags);
+  return (await readSchedules(shell, { settings, stop })).broken;
 }
 
 /**
@@ -142,7 +146,9 @@ function startServer({ cwd, env, json, terminal }: Shell, flags: ServeFlags): Se
   );
   const isColoured = terminal.paintOut("bold", "x") !== "x";
   const child = spawn(process.execPath, [NO_WARNINGS, main, "serve", ...words, ...(json ? ["--json"] : [])], {
-    ...{ cwd, env: { ...env, [STARTED_BY_DEV]: "1", ...(isColoured && { FORCE_COLOR: "1" }) }, detached: true },
+    cwd,
+    env: { ...env, [STARTED_BY_DEV]: "1", ...(isColoured && { FORCE_COLOR: "1" }) },
+    detached: true,
     stdio: ["ignore", "pipe", "inherit", "ipc"],
   });
   if (child.stdout !== null) createInterface({ input: child.stdout }).on("line", terminal.out);

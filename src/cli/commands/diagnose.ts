@@ -6,8 +6,8 @@ import { type Shell, printLines } from "../shell.ts";
 import type { RunOf } from "./show.ts";
 import { transportToReadRun } from "../choose-transport.ts";
 
-export async function diagnoseRun(shell: Shell, of: RunOf): Promise<number> {
-  const { transport, run } = await transportToReadRun(shell, of);
+export async function diagnoseRun(shell: Shell, typed: RunOf): Promise<number> {
+  const { transport, run } = await transportToReadRun(shell, typed);
   const outcome = await transport.perform("diagnose", { run });
   const { findings } = unlessGone(transport, { run, outcome });
   if (shell.json) printLines(shell, findings);

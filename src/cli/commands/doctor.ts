@@ -71,7 +71,9 @@ export async function doctor(
   const checks = [...found, ...stored];
   const examined: Examined = {
     cairn: version,
-    ...{ world: settings.provider.name, production, hints },
+    world: settings.provider.name,
+    production,
+    hints,
     ok: checks.every(({ status }) => status !== "fail"),
     checks: production ? [...checks, ...judgePoints(checks)] : checks,
   };
@@ -117,8 +119,8 @@ async function checked(
 }
 
 /** Checks the stored fields of one run against the persistence boundary. */
-async function judgeStoredRun(shell: Shell, of: RunOf): Promise<readonly Judged[]> {
-  const { transport, run } = await storeWithRun(shell, of);
+async function judgeStoredRun(shell: Shell, typed: RunOf): Promise<readonly Judged[]> {
+  const { transport, run } = await storeWithRun(shell, typed);
   const { opened } = transport;
   shell.terminal.waitFor(`reading ${run}`);
   const checked = await checkBoundary(opened.world, run);

@@ -76,9 +76,12 @@ export async function writeExport(
 
 async function exported(
   shell: Shell,
-  of: { readonly transport: Transport; readonly run: string; readonly write: (chunk: string) => void | Promise<void> },
+  {
+    transport,
+    run,
+    write,
+  }: { readonly transport: Transport; readonly run: string; readonly write: (chunk: string) => void | Promise<void> },
 ): Promise<Exported> {
-  const { transport, run, write } = of;
   const onStep = tellSteps(shell, { now: transport.now, what: `reading ${run}` });
   try {
     const outcome = await transport.perform("export", { run }, { write, onStep });
@@ -137,9 +140,12 @@ export function alreadyThere(shell: Shell, file: string, instead = "ANOTHER.json
 
 export function unwritable(
   shell: Shell,
-  of: { readonly file: string; readonly cause: unknown; readonly instead?: string },
+  {
+    file,
+    cause,
+    instead = "ANOTHER.jsonl.gz",
+  }: { readonly file: string; readonly cause: unknown; readonly instead?: string },
 ): UserError {
-  const { file, cause, instead = "ANOTHER.jsonl.gz" } = of;
   const why = cause instanceof Error ? cause.message : String(cause);
   const next = retyped(shell, "--out", instead);
   const what = `${file} cannot be written`;

@@ -18,17 +18,19 @@ export interface FileFlags extends StoreFlags {
 
 export async function writeFileOf(
   shell: Shell,
-  of: { readonly run: string; readonly file: string; readonly flags: FileFlags },
+  typed: { readonly run: string; readonly file: string; readonly flags: FileFlags },
 ): Promise<number> {
-  const { transport, run } = await transportToRun(shell, of);
+  const { transport, run } = await transportToRun(shell, typed);
   const { command } = transport;
-  const given = { run, file: of.file };
+  const given = { run, file: typed.file };
   const outcome = await transport.perform("file", given);
   const found = unlessGone(transport, { run, outcome });
   if (found.kind === "fileUnknown") {
     const why = "a file is named by its digest, at least 8 characters of it, or by its name if no other file has it";
     throw refusedAs(OPERATIONS.file, "fileUnknown", {
-      ...{ what: `run ${run} has no single file ${of.file}`, why, next: command("show", run) },
+      what: `run ${run} has no single file ${typed.file}`,
+      why,
+      next: command("show", run),
       facts: { run },
     });
   }
@@ -38,7 +40,7 @@ export async function writeFileOf(
     const why = "the store lost it, or it was changed";
     throw new UserError({ code: cause.code, exit: EXIT.failed, what, why, next: command("verify", run) }, { cause });
   });
-  const { out = found.file.name } = of.flags;
+  const { out = found.file.name } = typed.flags;
   const path = resolve(shell.cwd, out);
   writeNew(shell, path, bytes);
   const { name, mediaType } = found.file;

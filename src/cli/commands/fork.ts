@@ -27,11 +27,11 @@ export interface ForkFlags extends StoreFlags {
 
 export async function forkTyped(
   shell: Shell,
-  of: { readonly run: string; readonly flags: ForkFlags },
+  typed: { readonly run: string; readonly flags: ForkFlags },
 ): Promise<number> {
-  const { at, key = null, yes = false, input: text } = of.flags;
+  const { at, key = null, yes = false, input: text } = typed.flags;
   const input = text === undefined ? undefined : await readJson(shell, { option: "--input", text });
-  const { transport, run } = await transportToRun(shell, of);
+  const { transport, run } = await transportToRun(shell, typed);
   registerResolution();
   const by = `${shell.user()}@${shell.host()}`;
   const { opened } = transport;
@@ -64,9 +64,8 @@ type Refusal = Exclude<OutcomeOf<"fork">, { readonly kind: "started" | "exists" 
 function refusal(
   shell: Shell,
   { command, gone }: Transport,
-  of: { readonly run: string; readonly at: number; readonly outcome: Refusal },
+  { run, at, outcome }: { readonly run: string; readonly at: number; readonly outcome: Refusal },
 ): UserError {
-  const { run, at, outcome } = of;
   if (outcome.kind === "missing") return gone(run);
   if (outcome.kind === "notConfirmed") {
     return refusedAs(OPERATIONS.fork, outcome.kind, {

@@ -17,7 +17,9 @@ export async function infra(shell: Shell, { dryRun }: { readonly dryRun?: true }
   const { terminal } = shell;
   if (dryRun !== true) {
     throw new UserError({
-      ...{ code: "Usage", exit: EXIT.usage, what: "cairn deploys nothing by itself" },
+      code: "Usage",
+      exit: EXIT.usage,
+      what: "cairn deploys nothing by itself",
       why: "SST deploys what the sst.config.ts of the project says; --dry-run shows what that is",
       next: "npx cairn infra --dry-run",
     });
@@ -25,7 +27,10 @@ export async function infra(shell: Shell, { dryRun }: { readonly dryRun?: true }
   terminal.waitFor("bundling the functions");
   const file = fileURLToPath(import.meta.resolve("#infra/dry-run-process"));
   const { stdout } = await promisify(execFile)(process.execPath, [NO_WARNINGS, file], {
-    ...{ cwd: shell.cwd, env: { ...shell.env }, encoding: "utf8", maxBuffer: BYTES_MAX },
+    cwd: shell.cwd,
+    env: { ...shell.env },
+    encoding: "utf8",
+    maxBuffer: BYTES_MAX,
   });
   terminal.waitFor(null);
   const told = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "") as

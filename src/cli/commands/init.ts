@@ -37,12 +37,12 @@ interface Manifest {
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
-export async function init(shell: Shell, of: { readonly dir: string; readonly flags: InitFlags }): Promise<number> {
-  const { template, aws = false } = of.flags;
-  const dir = resolve(shell.cwd, of.dir);
-  refuseUnlessFree(dir, of);
+export async function init(shell: Shell, typed: { readonly dir: string; readonly flags: InitFlags }): Promise<number> {
+  const { template, aws = false } = typed.flags;
+  const dir = resolve(shell.cwd, typed.dir);
+  refuseUnlessFree(dir, typed);
   const files = written(dir, { template, aws });
-  const next = [...(dir === shell.cwd ? [] : [`cd ${of.dir}`]), "npm install", "npm test"];
+  const next = [...(dir === shell.cwd ? [] : [`cd ${typed.dir}`]), "npm install", "npm test"];
   if (shell.json) printDocument(shell, { dir, template, files, next });
   else {
     const { terminal } = shell;
@@ -99,16 +99,16 @@ interface Source {
 }
 
 /** Writes into a folder beside the target, and moves the files when all are there. Returns their names. */
-function write(dir: string, of: Source): readonly string[] {
+function write(dir: string, source: Source): readonly string[] {
   const draft = mkdtempSync(join(dirname(dir), ".cairn-init-"));
   try {
-    for (const from of of.from) cpSync(from, draft, { recursive: true });
+    for (const from of source.from) cpSync(from, draft, { recursive: true });
     const names = readdirSync(draft, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map(({ parentPath, name }) => join(parentPath, name));
-    const values = valuesFor(dir, of.home);
+    const values = valuesFor(dir, source.home);
     for (const file of names.filter((name) => name.endsWith(FILLED))) fill(file, values);
-    if (of.aws) addClients(join(draft, "package.json"), of.home);
+    if (source.aws) addClients(join(draft, "package.json"), source.home);
     if (!existsSync(dir)) mkdirSync(dir);
     for (const name of readdirSync(draft)) renameSync(join(draft, name), join(dir, name));
     return names.map((file) => targetOf(relative(draft, file))).toSorted();

@@ -60,7 +60,8 @@ async function confirm({ ask, terminal, argv }: Shell, what: string): Promise<vo
   const answer = ask === null ? null : await ask(`forget ${terminal.paintErr("bold", what)}? type yes: `);
   if (answer?.trim().toLowerCase() === "yes") return;
   throw new UserError({
-    ...{ code: "NotConfirmed", exit: EXIT.usage },
+    code: "NotConfirmed",
+    exit: EXIT.usage,
     what: `nothing was forgotten: this removes ${what}`,
     why: answer === null ? "there is no terminal to ask at, and it cannot be taken back" : "the answer was not yes",
     next: commandLine([...argv, "--yes"]),

@@ -25,16 +25,19 @@ export interface ListFlags extends MemoryFlags {
 
 export async function listEntries(
   shell: Shell,
-  of: {
+  {
+    query,
+    flags,
+    agent,
+  }: {
     readonly agent: string | undefined;
     readonly query: string | null;
     readonly flags: ListFlags;
   },
 ): Promise<number> {
-  const { query, flags } = of;
   const { transport, scope, local } = await openMemory(transportToRead, shell, {
     ...flags,
-    ...(of.agent !== undefined && { agent: of.agent }),
+    ...(agent !== undefined && { agent }),
   });
   const { tenant } = local;
   const page = await transport.perform("memory", { scope, query, limit: flags.limit }, local);

@@ -81,14 +81,19 @@ async function exportedName({ agent, file }: Located): Promise<string> {
   return exported.find(([, value]) => value === agent)?.[0] ?? agent.name;
 }
 
-function testOf(of: {
+function testOf({
+  run,
+  located,
+  pinned,
+  folder,
+  exported,
+}: {
   readonly run: string;
   readonly located: Located;
   readonly pinned: Pinned;
   readonly folder: string;
   readonly exported: string;
 }): string {
-  const { run, located, pinned, folder, exported } = of;
   const path = relative(folder, located.file).replaceAll("\\", "/");
   const from = path.startsWith(".") ? path : `./${path}`;
   const calls = pinned.calls.map((call) => `      ${JSON.stringify(call)},\n`).join("");

@@ -89,7 +89,9 @@ async function confirm({ ask, terminal, argv }: Shell, transport: Transport, end
   if (answer?.trim().toLowerCase() === "yes") return;
   const isAsked = answer !== null;
   throw new UserError({
-    ...{ code: "NotConfirmed", exit: EXIT.usage, facts: { run } },
+    code: "NotConfirmed",
+    exit: EXIT.usage,
+    facts: { run },
     what: isAsked ? `nothing was removed: the answer was not yes` : `a purge permanently removes ${what}`,
     why: isAsked ? "a purge cannot be taken back" : "there is no terminal to ask at, and a purge cannot be taken back",
     next: commandLine([...argv, "--yes"]),

@@ -21,12 +21,12 @@ export interface ReconcileFlags extends StoreFlags {
 
 export async function reconcileCall(
   shell: Shell,
-  of: { readonly run: string; readonly call: string; readonly flags: ReconcileFlags },
+  typed: { readonly run: string; readonly call: string; readonly flags: ReconcileFlags },
 ): Promise<number> {
-  const { call, flags } = of;
+  const { call, flags } = typed;
   if (flags.result !== undefined && flags.as !== "succeeded") throw resultWithout(shell, flags.as);
   const result = flags.result === undefined ? null : await readJson(shell, { option: "--result", text: flags.result });
-  const { transport, run } = await transportToRun(shell, of);
+  const { transport, run } = await transportToRun(shell, typed);
   const { as, note = null } = flags;
   const outcome = await transport.perform("reconcile", {
     run,
@@ -43,15 +43,21 @@ export async function reconcileCall(
 
 async function report(
   shell: Shell,
-  of: { readonly transport: Transport; readonly run: string; readonly call: string; readonly as: Answer["as"] },
+  {
+    transport,
+    run,
+    call,
+    as,
+  }: { readonly transport: Transport; readonly run: string; readonly call: string; readonly as: Answer["as"] },
 ): Promise<void> {
-  const { transport, run, call, as } = of;
   const says = `accepted: ${call} of ${run} ${COMES_TO[as]}`;
   await reportAccepted(shell, transport, { document: { run, call, as }, says });
 }
 
 const COMES_TO: { readonly [A in Answer["as"]]: string } = {
-  ...{ succeeded: "succeeded", failed: "failed", retry: "will run again" },
+  succeeded: "succeeded",
+  failed: "failed",
+  retry: "will run again",
   compensate: "is to be undone, and so are all other effects of the run",
 };
 
@@ -107,9 +113,8 @@ function refusal({ transport, run, call, outcome }: Refusal): UserError {
  */
 async function stale(
   transport: Transport,
-  of: { readonly run: string; readonly call: string; readonly unknown: readonly string[] },
+  { run, call, unknown }: { readonly run: string; readonly call: string; readonly unknown: readonly string[] },
 ): Promise<UserError> {
-  const { run, call, unknown } = of;
   const calls = await readLedger(transport, run);
   const entry = calls.find((each) => each.call === call);
   const next = transport.command("ledger", run);

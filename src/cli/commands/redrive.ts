@@ -18,10 +18,10 @@ export interface RedriveFlags extends StoreFlags {
 
 export async function redriveRun(
   shell: Shell,
-  of: { readonly run: string; readonly flags: RedriveFlags },
+  asked: { readonly run: string; readonly flags: RedriveFlags },
 ): Promise<number> {
-  const { transport, run } = await transportToRun(shell, of);
-  const { by: typed, why = "" } = of.flags;
+  const { transport, run } = await transportToRun(shell, asked);
+  const { by: typed, why = "" } = asked.flags;
   const outcome = await transport.perform("redrive", { run, why }, typed === undefined ? {} : { by: typed });
   if (outcome.kind !== "redriven") throw refusal(transport, { run, outcome });
   const by = transport.opened?.operator ?? typed ?? (await transport.actor());
@@ -60,16 +60,19 @@ const cannot = (run: string, why: string, next: readonly string[]): Told => ({
   next,
 });
 
-type Words = { readonly [K in Exclude<Refusal["kind"], "missing" | "unreadable">]: (run: string, of: Refusal) => Told };
+type Words = {
+  readonly [K in Exclude<Refusal["kind"], "missing" | "unreadable">]: (run: string, refused: Refusal) => Told;
+};
 
 const WORDS: Words = {
-  NotFailed: (run, of) => ({
-    what: `run ${run} has not failed${"summary" in of ? `, it is ${of.summary.status}` : ""}`,
+  NotFailed: (run, refused) => ({
+    what: `run ${run} has not failed${"summary" in refused ? `, it is ${refused.summary.status}` : ""}`,
     why: "only a failed run can be redriven",
     next: ["show", run],
   }),
-  NotInfrastructure: (run, of) => {
-    const code = "failure" in of && of.failure !== null ? `, and this run failed with ${of.failure.code}` : "";
+  NotInfrastructure: (run, refused) => {
+    const code =
+      "failure" in refused && refused.failure !== null ? `, and this run failed with ${refused.failure.code}` : "";
     return cannot(run, `only infrastructure failures can be redriven (${INFRASTRUCTURE.join(", ")})${code}`, [
       "timeline",
       run,

@@ -103,7 +103,10 @@ function noSuchVersion(shell: Shell, { run, newest }: { readonly run: string; re
   const what = `run ${run} has no such version`;
   const why = `its newest one is ${newest}`;
   return new UserError({
-    ...{ code: "VersionUnknown", exit: EXIT.notFound, what, why },
+    code: "VersionUnknown",
+    exit: EXIT.notFound,
+    what,
+    why,
     next: retyped(shell, "--at", String(newest)),
   });
 }
@@ -115,7 +118,10 @@ function nothingToCompare(
   const what = `none of the ${replies} replies of run ${run} has a digest of its request`;
   const why = "none of them came from a request of its own, so there is nothing to compare";
   return new UserError({
-    ...{ code: "RequestsUnrecorded", exit: EXIT.refused, what, why },
+    code: "RequestsUnrecorded",
+    exit: EXIT.refused,
+    what,
+    why,
     next: commandLine(shell.argv.filter((word, index) => !isAgainst(word) && !isAgainst(shell.argv[index - 1] ?? ""))),
   });
 }

@@ -30,10 +30,10 @@ const LOOK_MS = 15_000;
 
 export async function rollout(
   shell: Shell,
-  of: { readonly version: string | null; readonly flags: RolloutFlags },
+  typed: { readonly version: string | null; readonly flags: RolloutFlags },
 ): Promise<number> {
-  const settings = await settingsOf(shell, of.flags);
-  return rollOut({ shell, settings, port: await portOf(shell, settings), lookMs: LOOK_MS }, of);
+  const settings = await settingsOf(shell, typed.flags);
+  return rollOut({ shell, settings, port: await portOf(shell, settings), lookMs: LOOK_MS }, typed);
 }
 
 interface Rolling {
@@ -129,7 +129,7 @@ function targetOf(
 
 async function stepwise(
   rolling: Rolling,
-  of: {
+  plan: {
     readonly read: Rollout;
     readonly target: string;
     readonly flags: RolloutFlags;
@@ -137,8 +137,8 @@ async function stepwise(
   },
 ): Promise<number> {
   const { shell, port, lookMs } = rolling;
-  const { target, flags, steps } = of;
-  const before = backOf(of.read);
+  const { target, flags, steps } = plan;
+  const before = backOf(plan.read);
   // A rollout that its reader could stop half-way would leave two versions at work.
   shell.outliveOutput();
   const stop = shell.stopSignal();
@@ -151,7 +151,7 @@ async function stepwise(
       why: "cairn could not distinguish it from an alarm that the new version raises",
     });
   }
-  let { read } = of;
+  let { read } = plan;
   for (const percent of steps) {
     read = await move(rolling, { read, to: shareOf(before, { target, percent }) });
     if (!shell.json) shell.terminal.out(sentenceOf(read));
@@ -170,21 +170,25 @@ async function stepwise(
 
 async function rolledBack(
   rolling: Rolling,
-  of: {
+  {
+    read,
+    before,
+    alarms,
+  }: {
     readonly read: Rollout;
     readonly before: Shares;
     readonly alarms: readonly string[];
   },
 ): Promise<UserError> {
   rolling.shell.terminal.waitFor(null);
-  const now = await move(rolling, { read: of.read, to: of.before });
+  const now = await move(rolling, { read, to: before });
   return new UserError({
     code: "RolledBack",
     exit: EXIT.failed,
-    what: `the rollout was rolled back, since an alarm went off: ${of.alarms.join(", ")}`,
+    what: `the rollout was rolled back, since an alarm went off: ${alarms.join(", ")}`,
     why: `${sentenceOf(now)}; runs that began with the other version keep it until they wait or begin their next execution`,
     next: rolling.settings.command("list", "--status", "failed"),
-    facts: { alarms: of.alarms },
+    facts: { alarms },
   });
 }
 
@@ -242,8 +246,8 @@ const about = ({ agent }: BeatFunction): readonly string[] => (agent === null ? 
 
 const refused = (
   { settings }: Rolling,
-  of: { readonly code: string; readonly what: string; readonly why: string },
-): UserError => new UserError({ ...of, exit: EXIT.refused, next: settings.command("rollout") });
+  said: { readonly code: string; readonly what: string; readonly why: string },
+): UserError => new UserError({ ...said, exit: EXIT.refused, next: settings.command("rollout") });
 
 const usage = ({ settings }: Rolling, what: string): UserError =>
   new UserError({

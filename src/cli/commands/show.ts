@@ -116,8 +116,8 @@ async function listed(
 }
 
 /** `cairn show RUN`: prints the state of a run, and what a human can do about it. */
-export async function showRun(shell: Shell, of: RunOf): Promise<number> {
-  const { transport, run } = await transportToReadRun(shell, of);
+export async function showRun(shell: Shell, typed: RunOf): Promise<number> {
+  const { transport, run } = await transportToReadRun(shell, typed);
   const outcome = await transport.perform("show", { run });
   const { shown } = unlessGone(transport, { run, outcome });
   const style = styleOf(shell, transport);
@@ -135,8 +135,8 @@ function doubtLine(doubt: ClockDoubt): string {
 }
 
 /** `cairn timeline RUN`: prints the events of a run. */
-export async function showTimeline(shell: Shell, of: RunOf): Promise<number> {
-  const { transport, run } = await transportToReadRun(shell, of);
+export async function showTimeline(shell: Shell, typed: RunOf): Promise<number> {
+  const { transport, run } = await transportToReadRun(shell, typed);
   const entries = await timelineOf(transport, run);
   if (shell.json) printLines(shell, entries);
   else if (entries.length === 0)
@@ -147,8 +147,8 @@ export async function showTimeline(shell: Shell, of: RunOf): Promise<number> {
 }
 
 /** `cairn ledger RUN`: prints every tool call of a run, with its outcome and the evidence for it. */
-export async function showLedger(shell: Shell, of: RunOf): Promise<number> {
-  const { transport, run } = await transportToReadRun(shell, of);
+export async function showLedger(shell: Shell, typed: RunOf): Promise<number> {
+  const { transport, run } = await transportToReadRun(shell, typed);
   const calls = await readLedger(transport, run);
   if (shell.json) printLines(shell, calls);
   else if (calls.length === 0) shell.terminal.out("the model has not called a tool yet");
@@ -181,8 +181,8 @@ export async function readLedger(transport: Transport, run: string): Promise<rea
 }
 
 /** `cairn cost RUN`: prints what the run spent on what. */
-export async function showCost(shell: Shell, of: RunOf): Promise<number> {
-  const { transport, run } = await transportToReadRun(shell, of);
+export async function showCost(shell: Shell, typed: RunOf): Promise<number> {
+  const { transport, run } = await transportToReadRun(shell, typed);
   const outcome = await transport.perform("cost", { run });
   const { receipt } = unlessGone(transport, { run, outcome });
   if (shell.json) printDocument(shell, receipt);
@@ -191,8 +191,8 @@ export async function showCost(shell: Shell, of: RunOf): Promise<number> {
 }
 
 /** `cairn watch` does not drive the run. If no process drives it, it says so. */
-export async function watch(shell: Shell, of: RunOf): Promise<number> {
-  const { transport, run } = await transportToReadRun(shell, of);
+export async function watch(shell: Shell, typed: RunOf): Promise<number> {
+  const { transport, run } = await transportToReadRun(shell, typed);
   const stop = shell.stopSignal();
   const live = liveView(shell, transport);
   const end = await transport.follow({

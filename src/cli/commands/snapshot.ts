@@ -9,14 +9,14 @@ import { transportToReadRun } from "../choose-transport.ts";
 
 export async function showVersion(
   shell: Shell,
-  of: { readonly run: string; readonly version: string; readonly flags: StoreFlags },
+  typed: { readonly run: string; readonly version: string; readonly flags: StoreFlags },
 ): Promise<number> {
-  if (!/^\d{1,15}$/.test(of.version)) {
-    const [what, why] = [`${of.version} is no version`, "a version is the number of commits of the run, such as 4"];
+  if (!/^\d{1,15}$/.test(typed.version)) {
+    const [what, why] = [`${typed.version} is no version`, "a version is the number of commits of the run, such as 4"];
     throw new UserError({ code: "Usage", exit: EXIT.usage, what, why, next: "npx cairn timeline RUN" });
   }
-  const { transport, run } = await transportToReadRun(shell, of);
-  const version = Number(of.version);
+  const { transport, run } = await transportToReadRun(shell, typed);
+  const version = Number(typed.version);
   const outcome = await transport.perform("snapshot", { run, version });
   const shown = unlessGone(transport, { run, outcome });
   if (shown.kind === "versionUnknown") {

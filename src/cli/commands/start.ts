@@ -40,8 +40,10 @@ export interface StartFlags extends BeatFlags {
 }
 
 /** `cairn start AGENT`. Returns the exit code; with `--wait` the code depends on how the run ended. */
-export async function start(shell: Shell, of: { readonly agent: string; readonly flags: StartFlags }): Promise<number> {
-  const { flags } = of;
+export async function start(
+  shell: Shell,
+  { flags, agent }: { readonly agent: string; readonly flags: StartFlags },
+): Promise<number> {
   checkNames(shell, flags);
   const labels = typedLabels(shell, flags.label);
   const input = flags.input === undefined ? {} : await readJson(shell, { option: "--input", text: flags.input });
@@ -52,8 +54,8 @@ export async function start(shell: Shell, of: { readonly agent: string; readonly
   try {
     const { transport, name, agentOf } =
       settings === null
-        ? await atApi(shell, flags.api ?? "", of.agent)
-        : await withAgent(shell, of.agent, { settings, known: store?.transport ?? null });
+        ? await atApi(shell, flags.api ?? "", agent)
+        : await withAgent(shell, agent, { settings, known: store?.transport ?? null });
     const started = await startOrRefuse(shell, transport, { agent: name, agentOf, input, files, labels, flags });
     warnOfDropped(shell, name, started);
     warnOfLabels(shell, labels, started);
@@ -152,7 +154,14 @@ type Accepted = Extract<OutcomeOf<"start">, { readonly kind: "started" | "exists
 async function startOrRefuse(
   shell: Shell,
   transport: Transport,
-  of: {
+  {
+    agent,
+    agentOf,
+    input,
+    files,
+    labels,
+    flags,
+  }: {
     readonly agent: string;
     readonly agentOf: Place["agentOf"];
     readonly input: Json;
@@ -161,7 +170,6 @@ async function startOrRefuse(
     readonly flags: StartFlags;
   },
 ): Promise<Accepted> {
-  const { agent, agentOf, input, files, labels, flags } = of;
   const { command } = transport;
   const { tenant = DEFAULT_TENANT, key = null } = flags;
   const by = `${shell.user()}@${shell.host()}`;

@@ -57,9 +57,8 @@ type Outcome = OutcomeOf<"runSchedule">;
 function started(
   shell: Shell,
   transport: Transport,
-  of: { readonly agent: string; readonly outcome: Outcome },
+  { agent, outcome }: { readonly agent: string; readonly outcome: Outcome },
 ): number {
-  const { agent, outcome } = of;
   const { command } = transport;
   const what = `the schedule of ${agent} starts no run now`;
   switch (outcome.kind) {

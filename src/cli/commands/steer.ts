@@ -26,13 +26,19 @@ export interface SendFlags extends StoreFlags {
 /** `cairn send RUN TEXT`: sends a message to the run's model. With `--key` a repeated command sends it once. */
 export async function sendWords(
   shell: Shell,
-  of: { readonly run: string; readonly text: string; readonly flags: SendFlags },
+  typed: { readonly run: string; readonly text: string; readonly flags: SendFlags },
 ): Promise<number> {
-  if (!hasText(of.text)) throw noText(of.run);
-  const files = readFiles(shell, of.flags.file);
-  const { transport, run } = await transportToRun(shell, of);
-  const id = of.flags.key ?? randomUUID();
-  const outcome = await transport.perform("send", { run, text: of.text, files, id, stop: of.flags.stop === true });
+  if (!hasText(typed.text)) throw noText(typed.run);
+  const files = readFiles(shell, typed.flags.file);
+  const { transport, run } = await transportToRun(shell, typed);
+  const id = typed.flags.key ?? randomUUID();
+  const outcome = await transport.perform("send", {
+    run,
+    text: typed.text,
+    files,
+    id,
+    stop: typed.flags.stop === true,
+  });
   if (outcome.kind === "fileInvalid") throw fileRefused(shell, OPERATIONS.send, outcome.why);
   if (outcome.kind === "tooLarge") throw tooLarge(outcome.bytes);
   if (outcome.kind === "conflict") throw otherWords(shell, { run, id });
@@ -64,11 +70,11 @@ export interface ReasonFlags extends StoreFlags {
 /** `cairn pause|resume|cancel RUN`: requests a change, which takes effect at the next beat. */
 export async function steerRun(
   shell: Shell,
-  of: { readonly run: string; readonly want: Request["want"]; readonly flags: ReasonFlags },
+  typed: { readonly run: string; readonly want: Request["want"]; readonly flags: ReasonFlags },
 ): Promise<number> {
-  const { want, flags } = of;
+  const { want, flags } = typed;
   const { why = "" } = flags;
-  const { transport, run } = await transportToRun(shell, of);
+  const { transport, run } = await transportToRun(shell, typed);
   const { kind: outcome } = await requested(transport, want, { run, why });
   if (outcome !== "requested") throw steeringRefused(transport, { run, outcome, what: REFUSED[want] });
   await reportRequested(shell, transport, {
@@ -90,9 +96,8 @@ const requested = (
 /** The error for an operation that the run refused. */
 export function steeringRefused(
   transport: Transport,
-  of: { readonly run: string; readonly outcome: string; readonly what: string },
+  { run, outcome, what }: { readonly run: string; readonly outcome: string; readonly what: string },
 ): UserError {
-  const { run, outcome, what } = of;
   const { command } = transport;
   if (outcome === "missing") return transport.gone(run);
   if (outcome === "unreadable") return runUnreadable(run, command("verify", run));

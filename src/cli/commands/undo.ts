@@ -23,10 +23,10 @@ export interface RestartFlags extends ReasonFlags {
 /** `cairn cancel RUN --compensate`: requests the compensation of a run, then its end. */
 export async function cancelAndUndo(
   shell: Shell,
-  of: { readonly run: string; readonly flags: ReasonFlags },
+  typed: { readonly run: string; readonly flags: ReasonFlags },
 ): Promise<number> {
-  const { transport, run } = await transportToRun(shell, of);
-  const { why = "" } = of.flags;
+  const { transport, run } = await transportToRun(shell, typed);
+  const { why = "" } = typed.flags;
   const outcome = await transport.perform("cancel", { run, compensate: true, why });
   if (outcome.kind !== "accepted") throw refusal(transport, { run, kind: outcome.kind, next: "cancel" });
   const { effects } = outcome;
@@ -41,10 +41,10 @@ export async function cancelAndUndo(
 /** `cairn restart RUN`: requests the compensation of a run, then its restart. Requires a confirmation. */
 export async function restartRun(
   shell: Shell,
-  of: { readonly run: string; readonly flags: RestartFlags },
+  typed: { readonly run: string; readonly flags: RestartFlags },
 ): Promise<number> {
-  const { transport, run } = await transportToRun(shell, of);
-  const { yes: confirmed = false, why = "" } = of.flags;
+  const { transport, run } = await transportToRun(shell, typed);
+  const { yes: confirmed = false, why = "" } = typed.flags;
   const outcome = await transport.perform("restart", { run, confirmed, why });
   if (outcome.kind === "notConfirmed") {
     throw refusedAs(OPERATIONS.restart, outcome.kind, {
@@ -68,9 +68,8 @@ const REFUSED = {
 
 function refusal(
   transport: Transport,
-  of: { readonly run: string; readonly kind: string; readonly next: "cancel" | "restart" },
+  { run, kind, next }: { readonly run: string; readonly kind: string; readonly next: "cancel" | "restart" },
 ): UserError {
-  const { run, kind, next } = of;
   const { command } = transport;
   if (kind === "notStarted") {
     const what = `run ${run} has not started, so it cannot be restarted`;
@@ -84,7 +83,10 @@ function refusal(
 }
 
 const factsOf = ({ spent, undoable, standing }: Effects) => ({
-  ...{ beats: spent.beats, microUsd: spent.microUsd, undoable, standing },
+  beats: spent.beats,
+  microUsd: spent.microUsd,
+  undoable,
+  standing,
 });
 
 const AGAIN = "they may be done twice";

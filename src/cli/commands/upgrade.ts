@@ -11,12 +11,12 @@ import type { Transport } from "../transport.ts";
 
 export async function upgradeRun(
   shell: Shell,
-  of: { readonly run: string; readonly flags: ReasonFlags },
+  typed: { readonly run: string; readonly flags: ReasonFlags },
 ): Promise<number> {
-  const { transport, run } = await transportToRun(shell, of);
+  const { transport, run } = await transportToRun(shell, typed);
   const outcome = await transport.perform("upgrade", {
     run,
-    why: of.flags.why ?? "",
+    why: typed.flags.why ?? "",
   });
   if (outcome.kind !== "accepted") throw refusal(transport, { run, outcome });
   const { from, to } = outcome;
@@ -27,9 +27,8 @@ export async function upgradeRun(
 
 function refusal(
   transport: Transport,
-  of: { readonly run: string; readonly outcome: Exclude<Upgraded, { readonly kind: "accepted" }> },
+  { run, outcome }: { readonly run: string; readonly outcome: Exclude<Upgraded, { readonly kind: "accepted" }> },
 ): UserError {
-  const { run, outcome } = of;
   const next = transport.command("show", run);
   switch (outcome.kind) {
     case "stale": {

@@ -21,12 +21,12 @@ import { type Shell, printDocument } from "../shell.ts";
 import { tellSteps } from "../progress.ts";
 import { transportToReadRun } from "../choose-transport.ts";
 
-export async function verifyTyped(shell: Shell, of: RunOf): Promise<number> {
-  return isFile(of.run) ? verifyFile(shell, of.run) : verifyRun(shell, of);
+export async function verifyTyped(shell: Shell, typed: RunOf): Promise<number> {
+  return isFile(typed.run) ? verifyFile(shell, typed.run) : verifyRun(shell, typed);
 }
 
-async function verifyRun(shell: Shell, of: RunOf): Promise<number> {
-  const { transport, run } = await transportToReadRun(shell, of);
+async function verifyRun(shell: Shell, typed: RunOf): Promise<number> {
+  const { transport, run } = await transportToReadRun(shell, typed);
   const { terminal } = shell;
   const onStep = tellSteps(shell, { now: transport.now, what: `verifying ${run}` });
   const outcome = await transport.perform("verify", { run }, { onStep });

@@ -70,7 +70,10 @@ export function supervised(
   };
   let schedules: readonly ScheduledAgent[] = [];
   const supervisor = supervise({
-    ...{ shell, settings, supervision, onEvent },
+    shell,
+    settings,
+    supervision,
+    onEvent,
     schedules: () => schedules,
     lostOutput: () => shell.lostOutput(),
   });
