@@ -41,7 +41,10 @@ export async function send(path: string, { method = "GET", body, headers, signal
   try {
     const response = await fetch(`${base()}${path}`, {
       method,
-      ...{ credentials: "same-origin", cache: "no-store", redirect: "follow", signal: signal ?? null },
+      credentials: "same-origin",
+      cache: "no-store",
+      redirect: "follow",
+      signal: signal ?? null,
       headers: {
         ...(token === null ? {} : { authorization: `Bearer ${token}` }),
         ...(body === undefined ? {} : { "content-type": "application/json" }),

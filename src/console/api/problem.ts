@@ -23,7 +23,8 @@ export const UNREACHABLE: Trouble = {
   code: "Unreachable",
   detail:
     "The server does not answer. It may have been stopped: start it again with npx cairn dev. This page keeps trying.",
-  ...{ status: null, outcome: null },
+  status: null,
+  outcome: null,
 };
 
 const UNEXPLAINED = "Unexplained";

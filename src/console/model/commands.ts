@@ -20,12 +20,12 @@ export const cliOf = ({ words }: Pick<Action, "words">, base: string): string =>
 /** The token stays a variable of the shell: a command is copied into chats and histories. */
 export function curlOf(
   { method, path, body }: Action,
-  of: { readonly base: string; readonly hasToken: boolean },
+  { base, hasToken }: { readonly base: string; readonly hasToken: boolean },
 ): string {
-  const url = `${of.base.replace(/\/$/, "")}${path}`;
+  const url = `${base.replace(/\/$/, "")}${path}`;
   return [
     `curl${method === "GET" ? "" : ` -X ${method}`} ${quoted(url)}`,
-    ...(of.hasToken ? [`-H "Authorization: Bearer $CAIRN_TOKEN"`] : []),
+    ...(hasToken ? [`-H "Authorization: Bearer $CAIRN_TOKEN"`] : []),
     ...(body === undefined ? [] : [`-H 'content-type: application/json'`, `-d ${quoted(JSON.stringify(body))}`]),
   ].join(" ");
 }

@@ -18,10 +18,9 @@ export function diff(before: unknown, after: unknown): readonly Change[] {
 }
 
 function collect(
-  of: { readonly before: unknown; readonly after: unknown; readonly path: string },
+  { before, after, path }: { readonly before: unknown; readonly after: unknown; readonly path: string },
   into: Change[],
 ): void {
-  const { before, after, path } = of;
   if (into.length >= CHANGES_MAX || Object.is(before, after)) return;
   if (!isBranch(before) || !isBranch(after) || Array.isArray(before) !== Array.isArray(after)) {
     into.push({ path, kind: "changed", before, after });

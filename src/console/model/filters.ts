@@ -33,8 +33,19 @@ export interface Filters {
 }
 
 export const NO_FILTERS: Filters = {
-  ...{ group: null, agent: null, version: null, phase: null, schedule: null, crack: null, tenant: null },
-  ...{ label: null, parent: null, text: "", hours: null, usdAbove: null, takenOver: false },
+  group: null,
+  agent: null,
+  version: null,
+  phase: null,
+  schedule: null,
+  crack: null,
+  tenant: null,
+  label: null,
+  parent: null,
+  text: "",
+  hours: null,
+  usdAbove: null,
+  takenOver: false,
 };
 
 export function filtersFrom(query: URLSearchParams): Filters {

@@ -58,7 +58,10 @@ function firstOf({ default: given, examples }: Schema): string | null {
 
 /** What a field holds that must be given. Another one is left out until the user gives it. */
 const FIRST: { readonly [K in FormField["kind"]]: (choices: readonly string[]) => string } = {
-  ...{ text: () => "", number: () => "", json: () => "", boolean: () => "false" },
+  text: () => "",
+  number: () => "",
+  json: () => "",
+  boolean: () => "false",
   choice: ([first = ""]) => first,
 };
 

@@ -150,16 +150,16 @@ export type RunDocument = Shown & {
 
 /** The arguments of a gate or a question in the document of its run; null if that leaves them out too. */
 export function argsIn(
-  of: WaitingGate | WaitingQuestion,
+  waiting: WaitingGate | WaitingQuestion,
   { gates, waits, omitted = [] }: RunDocument,
 ): { readonly args: unknown; readonly parsed: ShownParse | null } | null {
-  const isGate = "gate" in of;
+  const isGate = "gate" in waiting;
   if (omitted.includes(isGate ? "#/gates/*/args" : "#/waits/*/args")) return null;
   if (isGate) {
-    const gate = gates.find((each) => each.gate === of.gate);
+    const gate = gates.find((each) => each.gate === waiting.gate);
     return gate === undefined ? null : { args: gate.args, parsed: gate.parsed };
   }
-  const found = waits.find(({ call, asked }) => call === of.call && asked === of.asked);
+  const found = waits.find(({ call, asked }) => call === waiting.call && asked === waiting.asked);
   return found === undefined ? null : { args: found.args, parsed: null };
 }
 

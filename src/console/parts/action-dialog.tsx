@@ -12,13 +12,17 @@ import { readShown } from "../store/run.ts";
 import { Command, ShownJson } from "./basics.tsx";
 import { Dialog } from "./dialog.tsx";
 
-export function ActionDialog(of: {
+export function ActionDialog({
+  name,
+  run,
+  onClose,
+  entries,
+}: {
   readonly name: ActionName;
   readonly run: Shown;
   readonly entries: readonly TimelineEntry[];
   readonly onClose: () => void;
 }) {
-  const { name, run } = of;
   const { title, says, field, isDangerous, request } = describe(name, run);
   const text = useSignal(field?.value ?? "");
   const sent = useSignal<ActionProgress>({ kind: "no" });
@@ -39,11 +43,11 @@ export function ActionDialog(of: {
     void readShown(run.run);
     if (name === "fork") go(["run", runIn(came.outcome)]);
     if (name === "purge") go(["runs"]);
-    of.onClose();
+    onClose();
   };
   const isBusy = answer.kind === "sending";
   return (
-    <Dialog label={title} onClose={of.onClose}>
+    <Dialog label={title} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -52,7 +56,7 @@ export function ActionDialog(of: {
       >
         <h2>{title}</h2>
         <p>{says}</p>
-        {name === "undo" || name === "restart" ? <Effects entries={of.entries} /> : null}
+        {name === "undo" || name === "restart" ? <Effects entries={entries} /> : null}
         {field === null ? null : <Field {...field} text={text.value} onText={(value) => (text.value = value)} />}
         {asks === null ? null : <Confirm trouble={asks} />}
         {answer.kind === "refused" && asks === null ? <Refused trouble={answer.trouble} /> : null}
@@ -63,7 +67,7 @@ export function ActionDialog(of: {
         />
         <AsCommand action={action} />
         <div class="foot">
-          <button type="button" onClick={of.onClose}>
+          <button type="button" onClick={onClose}>
             Close
           </button>
           <button
@@ -83,17 +87,21 @@ const asksToConfirm = (sent: ActionProgress): Trouble | null =>
   sent.kind === "refused" && sent.trouble.code === "NotConfirmed" ? sent.trouble : null;
 
 /** Values that the API named in its refusal. A click types one of them. */
-function Choices(of: {
+function Choices({
+  values,
+  label,
+  onChoice,
+}: {
   readonly label: string;
   readonly values: readonly string[];
   readonly onChoice: (value: string) => void;
 }) {
-  if (of.values.length === 0) return null;
+  if (values.length === 0) return null;
   return (
-    <div class="line" role="group" aria-label={of.label}>
-      <span class="quiet">{of.label}</span>
-      {of.values.map((value) => (
-        <button key={value} type="button" onClick={() => of.onChoice(value)}>
+    <div class="line" role="group" aria-label={label}>
+      <span class="quiet">{label}</span>
+      {values.map((value) => (
+        <button key={value} type="button" onClick={() => onChoice(value)}>
           {value}
         </button>
       ))}
@@ -101,7 +109,13 @@ function Choices(of: {
   );
 }
 
-export const Field = (of: {
+export const Field = ({
+  label,
+  lines,
+  text,
+  charactersMax,
+  onText,
+}: {
   readonly label: string;
   readonly lines: 1 | 3;
   readonly charactersMax?: number;
@@ -109,17 +123,17 @@ export const Field = (of: {
   readonly onText: (text: string) => void;
 }) => (
   <label class="field">
-    <span>{of.label}</span>
-    {of.lines === 1 ? (
+    <span>{label}</span>
+    {lines === 1 ? (
       <input
-        value={of.text}
-        maxLength={of.charactersMax}
+        value={text}
+        maxLength={charactersMax}
         autocomplete="off"
         autofocus
-        onInput={(event) => of.onText(event.currentTarget.value)}
+        onInput={(event) => onText(event.currentTarget.value)}
       />
     ) : (
-      <textarea rows={4} value={of.text} autofocus onInput={(event) => of.onText(event.currentTarget.value)} />
+      <textarea rows={4} value={text} autofocus onInput={(event) => onText(event.currentTarget.value)} />
     )}
   </label>
 );
@@ -163,14 +177,14 @@ export const Refused = ({ trouble: { code, detail } }: { readonly trouble: Troub
 );
 
 /** The same on the command line and by HTTP: of one action, or of each of several. */
-export const AsCommand = (of: {
+export const AsCommand = (props: {
   readonly action: Action | readonly Action[];
   readonly children?: ComponentChildren;
 }) => (
   <details>
     <summary>As a command</summary>
-    {of.children}
-    {[of.action].flat().map((action) => (
+    {props.children}
+    {[props.action].flat().map((action) => (
       <Fragment key={action.words.join(" ")}>
         <Command text={cliOf(action, base())} />
         <Command text={curlOf(action, { base: base(), hasToken: token !== null })} />

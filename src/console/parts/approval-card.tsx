@@ -19,9 +19,8 @@ type As = "approve" | "deny" | "edit";
 
 function actionOf(
   { run, gate, call }: WaitingGate,
-  of: { readonly as: As; readonly note: string; readonly changed?: Json | undefined },
+  { as, note, changed }: { readonly as: As; readonly note: string; readonly changed?: Json | undefined },
 ): Action {
-  const { as, note, changed } = of;
   const words = [as === "deny" ? "deny" : "approve", run, call, ...(note === "" ? [] : ["--note", note])];
   return {
     words: [...words, ...(as === "edit" ? ["--args", JSON.stringify(changed)] : [])],
@@ -90,13 +89,17 @@ export function ApprovalCard({ gate: of }: { readonly gate: WaitingGate }) {
 }
 
 /** Nothing is approved while its arguments are read, and nothing is changed that is not shown. */
-const Answers = (of: {
+const Answers = ({
+  read,
+  isBudget,
+  onDecide,
+  onEdit,
+}: {
   readonly read: ArgsRead;
   readonly isBudget: boolean;
   readonly onDecide: (as: "approve" | "deny") => void;
   readonly onEdit: (text: string) => void;
 }) => {
-  const { read, isBudget, onDecide, onEdit } = of;
   return (
     <div class="line">
       <button
@@ -123,8 +126,15 @@ const Answers = (of: {
 type Typed = { readonly text: string } & ReturnType<typeof jsonIn>;
 
 /** The changed arguments, and what differs from the model's. The server checks them against the schema of the tool. */
-function Edit(of: { readonly args: unknown; readonly typed: Typed; readonly onEdit: (text: string) => void }) {
-  const { typed } = of;
+function Edit({
+  typed,
+  onEdit,
+  args,
+}: {
+  readonly args: unknown;
+  readonly typed: Typed;
+  readonly onEdit: (text: string) => void;
+}) {
   return (
     <>
       <label class="field">
@@ -133,12 +143,12 @@ function Edit(of: { readonly args: unknown; readonly typed: Typed; readonly onEd
           rows={8}
           value={typed.text}
           spellcheck={false}
-          onInput={(event) => of.onEdit(event.currentTarget.value)}
+          onInput={(event) => onEdit(event.currentTarget.value)}
         />
       </label>
       {typed.ok ? (
         <ul class="diff small">
-          {diff(of.args, typed.json).map(({ path, before, after }) => (
+          {diff(args, typed.json).map(({ path, before, after }) => (
             <li key={path}>
               <code>
                 {path}: <span class="removed">− {oneLine(before)}</span> <span class="added">+ {oneLine(after)}</span>
@@ -155,14 +165,21 @@ function Edit(of: { readonly args: unknown; readonly typed: Typed; readonly onEd
 
 const oneLine = (value: unknown): string => (value === undefined ? "absent" : visible(JSON.stringify(value)));
 
-function SendEdit(of: { readonly typed: Typed; readonly onBack: () => void; readonly onSend: (json: Json) => void }) {
-  const { typed } = of;
+function SendEdit({
+  typed,
+  onSend,
+  onBack,
+}: {
+  readonly typed: Typed;
+  readonly onBack: () => void;
+  readonly onSend: (json: Json) => void;
+}) {
   return (
     <div class="line">
-      <button type="button" class="primary" disabled={!typed.ok} onClick={() => typed.ok && of.onSend(typed.json)}>
+      <button type="button" class="primary" disabled={!typed.ok} onClick={() => typed.ok && onSend(typed.json)}>
         Approve with these arguments
       </button>
-      <button type="button" onClick={of.onBack}>
+      <button type="button" onClick={onBack}>
         Back to the model's arguments
       </button>
     </div>

@@ -41,27 +41,33 @@ export function BeatBars({ beat, isFull }: { readonly beat: Beat; readonly isFul
 
 const labelled = ({ call, tool, outcome, spans }: Lane) => ({ label: `${tool} (${call})`, tone: outcome, spans });
 
-const Bars = (of: {
+const Bars = ({
+  extent,
+  spans,
+  tone,
+  top,
+  height,
+}: {
   readonly tone: string;
   readonly spans: readonly Span[];
   readonly extent: { readonly from: number; readonly to: number };
   readonly top: number;
   readonly height: number;
 }) => {
-  const scale = WIDTH / (of.extent.to - of.extent.from);
+  const scale = WIDTH / (extent.to - extent.from);
   return (
     <>
-      {of.spans.map(({ kind, from, to }) => {
-        const x = (from - of.extent.from) * scale;
-        const width = Math.max(BAR_MIN, ((to ?? of.extent.to) - from) * scale);
+      {spans.map(({ kind, from, to }) => {
+        const x = (from - extent.from) * scale;
+        const width = Math.max(BAR_MIN, ((to ?? extent.to) - from) * scale);
         return (
           <rect
             key={`${kind} ${from}`}
-            class={`bar ${kind} ${of.tone} ${to === null ? "open" : ""}`}
+            class={`bar ${kind} ${tone} ${to === null ? "open" : ""}`}
             x={Math.min(x, WIDTH - BAR_MIN)}
             width={Math.min(width, WIDTH - Math.min(x, WIDTH - BAR_MIN))}
-            y={of.top}
-            height={of.height}
+            y={top}
+            height={height}
           />
         );
       })}

@@ -57,25 +57,38 @@ const Title = ({ of, isPage = false }: { readonly of: string; readonly isPage?: 
   isPage ? <h1>{of}</h1> : <h2>{of}</h2>;
 
 /** Nothing is there: what would be here, and the command that makes it. */
-export const Empty = (of: {
+export const Empty = ({
+  title,
+  isPage,
+  children,
+  command,
+}: {
   readonly title: string;
   readonly children?: ComponentChildren;
   readonly command?: string;
   readonly isPage?: true;
 }) => (
   <div class="notice">
-    <Title of={of.title} isPage={of.isPage} />
-    <div class="quiet">{of.children}</div>
-    {of.command === undefined ? null : <Command text={of.command} />}
+    <Title of={title} isPage={isPage} />
+    <div class="quiet">{children}</div>
+    {command === undefined ? null : <Command text={command} />}
   </div>
 );
 
-export const Problem = (of: { readonly trouble: Trouble; readonly title: string; readonly isPage?: true }) => (
+export const Problem = ({
+  title,
+  isPage,
+  trouble,
+}: {
+  readonly trouble: Trouble;
+  readonly title: string;
+  readonly isPage?: true;
+}) => (
   <div class="notice error" role="alert">
-    <Title of={of.title} isPage={of.isPage} />
-    <p>{of.trouble.detail}</p>
+    <Title of={title} isPage={isPage} />
+    <p>{trouble.detail}</p>
     <p class="quiet small">
-      <code>{of.trouble.code}</code>
+      <code>{trouble.code}</code>
     </p>
   </div>
 );

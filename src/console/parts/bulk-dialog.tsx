@@ -10,8 +10,8 @@ import { Field } from "./action-dialog.tsx";
 import { Dialog } from "./dialog.tsx";
 
 /** `runs` stays as it is while the dialog is open, so that a click means the runs that the operator has read. */
-export function BulkDialog(of: { readonly runs: readonly Summary[]; readonly onClose: () => void }) {
-  const runs = of.runs.slice(0, BULK_MAX);
+export function BulkDialog(props: { readonly runs: readonly Summary[]; readonly onClose: () => void }) {
+  const runs = props.runs.slice(0, BULK_MAX);
   const offers = BULK_ACTIONS.filter(mayDo);
   const name = useSignal<BulkAction>(offers[0] ?? "pause");
   const why = useSignal("");
@@ -23,7 +23,7 @@ export function BulkDialog(of: { readonly runs: readonly Summary[]; readonly onC
   const done = [...(fates?.values() ?? [])].filter(({ kind }) => kind !== "sending");
   const refused = done.filter(({ kind }) => kind === "refused").length;
   return (
-    <Dialog label="Act on runs" onClose={of.onClose}>
+    <Dialog label="Act on runs" onClose={props.onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -45,9 +45,9 @@ export function BulkDialog(of: { readonly runs: readonly Summary[]; readonly onC
         </select>
         <p>{says}</p>
         {field === null ? null : <Field {...field} text={why.value} onText={(value) => (why.value = value)} />}
-        {of.runs.length > BULK_MAX ? (
+        {props.runs.length > BULK_MAX ? (
           <p class="warn">
-            These are the newest {BULK_MAX} of {of.runs.length}.
+            These are the newest {BULK_MAX} of {props.runs.length}.
           </p>
         ) : null}
         <Choice
@@ -58,7 +58,7 @@ export function BulkDialog(of: { readonly runs: readonly Summary[]; readonly onC
           <span role="status">
             {fates === null ? "" : `${done.length} of ${asked.length} answered, ${refused} refused`}
           </span>
-          <button type="button" onClick={of.onClose}>
+          <button type="button" onClick={props.onClose}>
             {fates !== null && done.length < asked.length ? "Stop" : "Close"}
           </button>
           {fates !== null ? null : (
@@ -96,7 +96,13 @@ function useSending() {
 }
 
 /** The runs, each with a box, and why the action leaves it as it is or what came of it. */
-const Choice = (of: {
+const Choice = ({
+  runs,
+  name,
+  asked,
+  fates,
+  onToggle,
+}: {
   readonly runs: readonly Summary[];
   readonly asked: readonly Summary[];
   readonly fates: ReadonlyMap<string, ActionProgress> | null;
@@ -104,20 +110,20 @@ const Choice = (of: {
   readonly onToggle: (run: string) => void;
 }) => (
   <ul class="bulk">
-    {of.runs.map((run) => {
-      const why = whyNot(of.name, run);
+    {runs.map((run) => {
+      const why = whyNot(name, run);
       return (
         <li key={run.run}>
           <label>
             <input
               type="checkbox"
-              checked={of.asked.includes(run)}
-              disabled={of.fates !== null || why !== null}
-              onChange={() => of.onToggle(run.run)}
+              checked={asked.includes(run)}
+              disabled={fates !== null || why !== null}
+              onChange={() => onToggle(run.run)}
             />
             <code>{run.run}</code> {run.agent}
           </label>{" "}
-          <Fate why={why} sent={of.fates?.get(run.run)} />
+          <Fate why={why} sent={fates?.get(run.run)} />
         </li>
       );
     })}

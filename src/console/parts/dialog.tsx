@@ -3,7 +3,11 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 /** `onClose` absent: it stays until the page takes it away. */
-export function Dialog(of: {
+export function Dialog({
+  onClose,
+  label,
+  children,
+}: {
   readonly label: string;
   readonly onClose?: () => void;
   readonly children: ComponentChildren;
@@ -23,22 +27,22 @@ export function Dialog(of: {
   }, []);
   const closed = (): void => {
     if (dialog.current?.isConnected !== true) return;
-    if (of.onClose === undefined) dialog.current.showModal();
-    else of.onClose();
+    if (onClose === undefined) dialog.current.showModal();
+    else onClose();
   };
   return (
     <dialog
       ref={dialog}
-      aria-label={of.label}
+      aria-label={label}
       // `close` comes a frame later: a click in that frame may open another dialog, which it would take away.
-      onCancel={() => of.onClose?.()}
+      onCancel={() => onClose?.()}
       onClose={closed}
       onClick={(event) => {
         // The backdrop belongs to the dialog itself; its content lies in children.
-        if (event.target === dialog.current) of.onClose?.();
+        if (event.target === dialog.current) onClose?.();
       }}
     >
-      {of.children}
+      {children}
     </dialog>
   );
 }

@@ -3,7 +3,14 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useRows } from "./virtual.ts";
 
-export function MeasuredList<Item>(of: {
+export function MeasuredList<Item>({
+  items,
+  height,
+  keyOf,
+  at,
+  label,
+  draw,
+}: {
   readonly label: string;
   readonly items: readonly Item[];
   readonly keyOf: (item: Item) => string;
@@ -14,19 +21,18 @@ export function MeasuredList<Item>(of: {
   readonly at: number;
 }) {
   const scroller = useRef<HTMLDivElement>(null);
-  const { items } = of;
   const rows = useRows({
     scroller,
     items: [items],
     count: items.length,
-    heightOf: () => of.height,
-    keyOf: (index) => (items[index] === undefined ? String(index) : of.keyOf(items[index])),
+    heightOf: () => height,
+    keyOf: (index) => (items[index] === undefined ? String(index) : keyOf(items[index])),
   });
   useEffect(() => {
-    if (of.at >= 0) rows.scrollToIndex(of.at, { align: "auto" });
-  }, [of.at]);
+    if (at >= 0) rows.scrollToIndex(at, { align: "auto" });
+  }, [at]);
   return (
-    <div class="measured" ref={scroller} tabIndex={0} role="region" aria-label={of.label}>
+    <div class="measured" ref={scroller} tabIndex={0} role="region" aria-label={label}>
       <div role="list" style={{ height: `${rows.getTotalSize()}px`, position: "relative" }}>
         {rows.getVirtualItems().map(({ index, key, start }) => {
           const item = items[index];
@@ -40,7 +46,7 @@ export function MeasuredList<Item>(of: {
               class="measured-row"
               style={{ transform: `translateY(${start}px)` }}
             >
-              {of.draw(item)}
+              {draw(item)}
             </div>
           );
         })}

@@ -5,11 +5,10 @@ import type { Row } from "../model/beats.ts";
 const WIDTH = 1_000;
 const HEIGHT = 32;
 
-export function Minimap(of: { readonly rows: readonly Row[]; readonly onPick: (index: number) => void }) {
-  const { rows } = of;
+export function Minimap({ rows, onPick }: { readonly rows: readonly Row[]; readonly onPick: (index: number) => void }) {
   const pick = (event: MouseEvent): void => {
     const box = (event.currentTarget as SVGElement).getBoundingClientRect();
-    of.onPick(Math.min(rows.length - 1, Math.floor(((event.clientX - box.left) / box.width) * rows.length)));
+    onPick(Math.min(rows.length - 1, Math.floor(((event.clientX - box.left) / box.width) * rows.length)));
   };
   const breaks = rows.filter((row) => row.kind === "mark" && row.tone === "break").length;
   return (

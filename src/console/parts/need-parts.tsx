@@ -13,29 +13,37 @@ import { mayDo } from "../store/caller.ts";
 import { Refused } from "./action-dialog.tsx";
 import { Command, ShownJson, NotAllowed } from "./basics.tsx";
 
-export const CardHead = (of: {
+export const CardHead = ({
+  title,
+  children,
+  about,
+}: {
   readonly title: ComponentChildren;
   readonly about: Pick<Shown, "run" | "agent" | "title" | "startKey">;
   readonly children?: ComponentChildren;
 }) => (
   <div class="line">
-    <h2 class="grow">{of.title}</h2>
-    <span class="small quiet">{of.children}</span>
-    <span class="small">{titleWords(of.about)}</span>
-    <a class="small" href={hrefOf(["run", of.about.run])}>
-      {of.about.agent} <code>{shortRun(of.about.run)}</code>
+    <h2 class="grow">{title}</h2>
+    <span class="small quiet">{children}</span>
+    <span class="small">{titleWords(about)}</span>
+    <a class="small" href={hrefOf(["run", about.run])}>
+      {about.agent} <code>{shortRun(about.run)}</code>
     </a>
   </div>
 );
 
 /** Where the decision stands; the buttons while there is none. `needs`: the operation that decides. */
-export function Deciding(of: {
+export function Deciding({
+  id,
+  needs,
+  title,
+  children,
+}: {
   readonly id: string;
   readonly needs: Offerable;
   readonly title: string;
   readonly children: ComponentChildren;
 }) {
-  const { id, needs, title, children } = of;
   const fate = fates.value.get(id);
   if (!mayDo(needs)) return <NotAllowed titles={[title]} />;
   if (fate?.kind === "accepted") {

@@ -6,12 +6,15 @@ import { useKeys } from "./keys.ts";
 import type { Rows } from "./virtual.ts";
 
 /** Returns a function that begins at the top again. The first link of a row takes the focus. */
-export function useRowKeys(of: {
+export function useRowKeys({
+  scroller,
+  rows,
+  total,
+}: {
   readonly scroller: RefObject<HTMLElement | null>;
   readonly rows: Rows;
   readonly total: number;
 }): () => void {
-  const { scroller, rows, total } = of;
   const selected = useSignal(-1);
   /** The selected row is not drawn yet, so it has no focus. */
   const isComing = useRef(false);

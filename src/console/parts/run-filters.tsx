@@ -134,22 +134,27 @@ const namesOf = (all: readonly Summary[], field: "agent" | "agentVersion"): read
   [...new Set(all.map((run) => run[field]))].toSorted();
 
 /** A value of the address that the list does not hold is offered too: it is what the list is filtered by. */
-function Choice(of: {
+function Choice({
+  value,
+  options,
+  label,
+  onPick,
+  any,
+}: {
   readonly label: string;
   readonly any: string;
   readonly value: string | null;
   readonly options: readonly (readonly [value: string, words: string])[];
   readonly onPick: (value: string | null) => void;
 }) {
-  const { value, options } = of;
   const isKnown = value === null || options.some(([each]) => each === value);
   return (
     <select
-      aria-label={of.label}
+      aria-label={label}
       value={value ?? ""}
-      onChange={(event) => of.onPick(event.currentTarget.value === "" ? null : event.currentTarget.value)}
+      onChange={(event) => onPick(event.currentTarget.value === "" ? null : event.currentTarget.value)}
     >
-      <option value="">{of.any}</option>
+      <option value="">{any}</option>
       {[...options, ...(isKnown ? [] : [[value, value] as const])].map(([each, words]) => (
         <option key={each} value={each}>
           {words}

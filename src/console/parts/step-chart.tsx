@@ -6,7 +6,14 @@ import { narrow } from "./media.ts";
 const ROWS = 4;
 
 /** `words`: what the readout says of a value. `rests`: what it says while none is picked. */
-export function StepChart(of: {
+export function StepChart({
+  values,
+  format,
+  label,
+  rests,
+  words,
+  unit,
+}: {
   readonly label: string;
   readonly unit: string;
   readonly values: readonly number[];
@@ -14,7 +21,6 @@ export function StepChart(of: {
   readonly words: (index: number) => string;
   readonly rests: string;
 }) {
-  const { values, format } = of;
   const picked = useSignal<number | null>(null);
   const ticks = ticksTo(Math.max(0, ...values), ROWS);
   const top = ticks.at(-1) ?? 0;
@@ -43,11 +49,11 @@ export function StepChart(of: {
         class="chart-plot"
         role="slider"
         tabIndex={0}
-        aria-label={of.label}
+        aria-label={label}
         aria-valuemin={1}
         aria-valuemax={values.length}
         aria-valuenow={(at ?? 0) + 1}
-        aria-valuetext={at === null ? of.rests : of.words(at)}
+        aria-valuetext={at === null ? rests : words(at)}
         onKeyDown={turn}
         onPointerMove={follow}
         onPointerDown={follow}
@@ -63,30 +69,35 @@ export function StepChart(of: {
         ))}
       </div>
       <figcaption class="small">
-        <span class="quiet">{of.unit}</span> {at === null ? of.rests : of.words(at)}
+        <span class="quiet">{unit}</span> {at === null ? rests : words(at)}
       </figcaption>
     </figure>
   );
 }
 
 /** The shapes only: the words beside them keep their size when the plot is stretched to its place. */
-const Plot = (of: {
+const Plot = ({
+  values,
+  ticks,
+  top,
+  at,
+}: {
   readonly values: readonly number[];
   readonly ticks: readonly number[];
   readonly top: number;
   readonly at: number | null;
 }) => {
-  const width = of.values.length;
+  const width = values.length;
   return (
     <svg viewBox={`0 0 ${width} ${PLOT_HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-      {of.ticks.map((tick) => (
-        <line key={tick} class="rule" x1="0" x2={width} {...across(PLOT_HEIGHT - percent(tick, of.top))} />
+      {ticks.map((tick) => (
+        <line key={tick} class="rule" x1="0" x2={width} {...across(PLOT_HEIGHT - percent(tick, top))} />
       ))}
-      <path class="steps" d={outlineOf(of.values, of.top)} />
-      {of.at === null ? null : (
+      <path class="steps" d={outlineOf(values, top)} />
+      {at === null ? null : (
         <>
-          <rect class="picked-step" x={of.at} width="1" y="0" height={PLOT_HEIGHT} />
-          <line class="picked-line" x1={of.at + 0.5} x2={of.at + 0.5} y1="0" y2={PLOT_HEIGHT} />
+          <rect class="picked-step" x={at} width="1" y="0" height={PLOT_HEIGHT} />
+          <line class="picked-line" x1={at + 0.5} x2={at + 0.5} y1="0" y2={PLOT_HEIGHT} />
         </>
       )}
     </svg>

@@ -34,9 +34,8 @@ type Answer = keyof typeof ANSWERS;
 
 function actionOf(
   { run, call }: { readonly run: string; readonly call: string },
-  of: { readonly as: Answer; readonly note: string; readonly returned: { readonly result?: Json } },
+  { as, note, returned }: { readonly as: Answer; readonly note: string; readonly returned: { readonly result?: Json } },
 ): Action {
-  const { as, note, returned } = of;
   return {
     words: [
       ...["reconcile", run, call, "--as", as],
@@ -115,7 +114,12 @@ export function UnknownCard({ run: shown, call: of }: { readonly run: Shown; rea
   );
 }
 
-const Answers = (of: {
+const Answers = ({
+  undo,
+  chosen,
+  id,
+  onChoose,
+}: {
   readonly id: string;
   readonly undo: boolean;
   readonly chosen: Answer;
@@ -124,10 +128,10 @@ const Answers = (of: {
   <fieldset class="answers">
     <legend>Your answer</legend>
     {(Object.keys(ANSWERS) as readonly Answer[])
-      .filter((each) => each !== "compensate" || of.undo)
+      .filter((each) => each !== "compensate" || undo)
       .map((each) => (
-        <label key={each} class={of.chosen === each ? "chosen" : ""}>
-          <input type="radio" name={of.id} checked={of.chosen === each} onChange={() => of.onChoose(each)} />
+        <label key={each} class={chosen === each ? "chosen" : ""}>
+          <input type="radio" name={id} checked={chosen === each} onChange={() => onChoose(each)} />
           <span>
             <b>{ANSWERS[each].word}</b> {ANSWERS[each].does}
           </span>

@@ -11,7 +11,7 @@ import { useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
 
 export type Rows = Virtualizer<HTMLElement, HTMLElement>;
 
-export function useRows(of: {
+export function useRows(list: {
   readonly scroller: RefObject<HTMLElement | null>;
   /** What the rows are made of. While it is the same, the places of all rows stay as they are computed. */
   readonly items: readonly unknown[];
@@ -20,11 +20,11 @@ export function useRows(of: {
   readonly keyOf: (index: number) => string;
 }): Rows {
   const [, redraw] = useReducer((count: number) => count + 1, 0);
-  const keyOf = useMemo(() => of.keyOf, of.items);
+  const keyOf = useMemo(() => list.keyOf, list.items);
   const options: VirtualizerOptions<HTMLElement, HTMLElement> = {
-    count: of.count,
-    getScrollElement: () => of.scroller.current,
-    estimateSize: of.heightOf,
+    count: list.count,
+    getScrollElement: () => list.scroller.current,
+    estimateSize: list.heightOf,
     getItemKey: keyOf,
     overscan: 8,
     scrollToFn: elementScroll,

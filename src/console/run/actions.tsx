@@ -7,13 +7,16 @@ import { caller } from "../store/caller.ts";
 import type { Shown } from "../../operations/views.ts";
 import { Export } from "./export.tsx";
 
-export function Actions(of: {
+export function Actions({
+  run,
+  primary,
+  onAction,
+}: {
   readonly run: Shown;
   /** The action that the head of the page shows already; null: none. */
   readonly primary: string | null;
   readonly onAction: (name: ActionName) => void;
 }) {
-  const { run, primary, onAction } = of;
   const names = actionsOf(run);
   const without = (why: "server" | "caller"): readonly ActionName[] =>
     names.filter((name) => offered(name, caller.value) === why);

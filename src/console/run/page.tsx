@@ -145,17 +145,21 @@ function Head({ run, entries }: { readonly run: Shown; readonly entries: readonl
 }
 
 /** The one action that unblocks the run. */
-function Primary(of: {
+function Primary({
+  verdict,
+  run,
+  onAction,
+}: {
   readonly run: Shown;
   readonly verdict: Verdict;
   readonly onAction: (name: ActionName) => void;
 }) {
-  const { action } = of.verdict;
+  const { action } = verdict;
   if (action === null) return null;
   if (action === "review" || action === "answer" || action === "reconcile") {
     const words = { review: "Review and decide", answer: "Answer", reconcile: "Reconcile" }[action];
     return (
-      <button type="button" class="primary" onClick={() => go(["needs"], { run: of.run.run })}>
+      <button type="button" class="primary" onClick={() => go(["needs"], { run: run.run })}>
         {words}
       </button>
     );
@@ -165,9 +169,9 @@ function Primary(of: {
       type="button"
       class="primary"
       disabled={offered(action, caller.value) !== "yes"}
-      onClick={() => of.onAction(action)}
+      onClick={() => onAction(action)}
     >
-      {describe(action, of.run).title}
+      {describe(action, run).title}
     </button>
   );
 }

@@ -78,7 +78,12 @@ function numberOf(name: string): number | null {
   return /^\d{1,9}$/.test(text) ? Number(text) : null;
 }
 
-const Version = (of: {
+const Version = ({
+  label,
+  max,
+  value,
+  name,
+}: {
   readonly name: string;
   readonly label: string;
   readonly value: number;
@@ -86,16 +91,16 @@ const Version = (of: {
 }) => (
   <label class="field">
     <span>
-      {of.label}, 1 to {of.max}
+      {label}, 1 to {max}
     </span>
     <input
       type="number"
       min={1}
-      max={of.max}
-      value={of.value}
+      max={max}
+      value={value}
       onChange={(event) => {
         const query = new URLSearchParams(route.peek().query);
-        query.set(of.name, event.currentTarget.value);
+        query.set(name, event.currentTarget.value);
         setQuery(query);
       }}
     />

@@ -135,11 +135,11 @@ function BeatRow({ beat, isFull, run }: { readonly beat: Beat; readonly isFull: 
 }
 
 /** What was said of one event. What a rule or a human decided leads to the reason. */
-const Line = (of: { readonly run: Shown; readonly line: Told; readonly class: string }) => {
-  const { version, at, kind, says, about } = of.line;
+const Line = (props: { readonly run: Shown; readonly line: Told; readonly class: string }) => {
+  const { version, at, kind, says, about } = props.line;
   return (
-    <p class={`event ${of.class}`} title={`${exact(at)}\n${says}`}>
-      <Version run={of.run} version={version} />
+    <p class={`event ${props.class}`} title={`${exact(at)}\n${says}`}>
+      <Version run={props.run} version={version} />
       <time class="at" dateTime={new Date(at).toISOString()}>
         {timeOfDay(at, at)}
       </time>
@@ -150,7 +150,7 @@ const Line = (of: { readonly run: Shown; readonly line: Told; readonly class: st
         </a>
       )}
       {DECISIONS.has(kind) ? (
-        <a class="why" href={hrefOf(["run", of.run.run], { tab: "why", v: String(version) })}>
+        <a class="why" href={hrefOf(["run", props.run.run], { tab: "why", v: String(version) })}>
           why
         </a>
       ) : null}

@@ -118,8 +118,14 @@ const shown = (value: Value): unknown =>
   value.kind === "inline" ? value.json : `${value.head}\n… ${count(value.bytes, "byte")} in all …\n${value.tail}`;
 
 const TONES: { readonly [S in LedgerEntry["status"]]: string } = {
-  ...{ proposed: "quiet", intended: "quiet", started: "busy", succeeded: "good", failed: "bad", unknown: "warn" },
-  ...{ reconciled: "good", compensated: "quiet" },
+  proposed: "quiet",
+  intended: "quiet",
+  started: "busy",
+  succeeded: "good",
+  failed: "bad",
+  unknown: "warn",
+  reconciled: "good",
+  compensated: "quiet",
 };
 
 function Ledger({ entries, picked }: { readonly entries: readonly TimelineEntry[]; readonly picked: string | null }) {

@@ -14,13 +14,13 @@ export type ArgsRead =
 
 export const TOO_LONG: ArgsRead = { kind: "unread", why: "they are too long for an answer of the API." };
 
-export function useArgs(of: WaitingGate | WaitingQuestion): ArgsRead {
-  const { run, args, omitted } = of;
+export function useArgs(waiting: WaitingGate | WaitingQuestion): ArgsRead {
+  const { run, args, omitted } = waiting;
   const isOmitted = omitted !== undefined;
   const read = (signal: AbortSignal) => ask<RunDocument>(pathOf("show", { run }), { signal });
   const { value, trouble } = useRead(isOmitted ? read : null, [run, isOmitted]);
-  if (!isOmitted) return { kind: "known", args, parsed: "parsed" in of ? of.parsed : null };
+  if (!isOmitted) return { kind: "known", args, parsed: "parsed" in waiting ? waiting.parsed : null };
   if (value === null) return trouble === null ? { kind: "reading" } : { kind: "unread", why: trouble.detail };
-  const found = argsIn(of, value);
+  const found = argsIn(waiting, value);
   return found === null ? TOO_LONG : { kind: "known", ...found };
 }

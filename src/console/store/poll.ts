@@ -93,20 +93,20 @@ const retryMs = (failures: number): number => Math.min(RETRY_MS_MAX, 500 * 2 ** 
 /** Reads something once. It is asked again, while the page is visible, until an answer comes; a refusal is one. */
 export async function readOnce<Read>(
   read: (signal: AbortSignal) => Promise<Read>,
-  of: { readonly stop: AbortSignal; readonly value: Signal<Read | null>; readonly trouble: Signal<Trouble | null> },
+  target: { readonly stop: AbortSignal; readonly value: Signal<Read | null>; readonly trouble: Signal<Trouble | null> },
 ): Promise<void> {
   const done = new AbortController();
-  await whileVisible(AbortSignal.any([of.stop, done.signal]), async (signal) => {
+  await whileVisible(AbortSignal.any([target.stop, done.signal]), async (signal) => {
     for (let failures = 1; !signal.aborted; failures += 1) {
       try {
-        const came = await read(of.stop);
-        if (of.stop.aborted) return;
-        [of.value.value, of.trouble.value] = [came, null];
+        const came = await read(target.stop);
+        if (target.stop.aborted) return;
+        [target.value.value, target.trouble.value] = [came, null];
         return done.abort();
       } catch (error) {
-        if (of.stop.aborted) return;
+        if (target.stop.aborted) return;
         const trouble = troubleOf(error);
-        of.trouble.value = trouble;
+        target.trouble.value = trouble;
         if (trouble.status !== null && trouble.status < 500) return done.abort();
         await elapse(retryMs(failures), signal);
       }
@@ -117,23 +117,23 @@ export async function readOnce<Read>(
 /** Calls `read` while the page is visible, until `signal` fires. `trouble` has its last failure, or null. */
 export async function poll(
   read: () => Promise<unknown>,
-  of: { readonly everyMs: number; readonly signal: AbortSignal; readonly trouble: Signal<Trouble | null> },
+  options: { readonly everyMs: number; readonly signal: AbortSignal; readonly trouble: Signal<Trouble | null> },
 ): Promise<void> {
-  await whileVisible(of.signal, async (signal) => {
+  await whileVisible(options.signal, async (signal) => {
     for (let failures = 0; !signal.aborted;) {
       try {
         await read();
         answered();
-        of.trouble.value = null;
+        options.trouble.value = null;
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
         const trouble = troubleOf(error);
         failed(trouble);
-        of.trouble.value = trouble;
+        options.trouble.value = trouble;
         failures += 1;
       }
-      await elapse(failures === 0 ? of.everyMs : retryMs(failures), signal);
+      await elapse(failures === 0 ? options.everyMs : retryMs(failures), signal);
     }
   });
 }

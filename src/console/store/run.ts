@@ -82,8 +82,8 @@ interface Reading {
   readonly gathered: Gatherer;
 }
 
-async function readEvents(run: string, of: Reading): Promise<Part> {
-  const { after, stop, gathered } = of;
+async function readEvents(run: string, from: Reading): Promise<Part> {
+  const { after, stop, gathered } = from;
   const response = await send(
     `${pathOf("timeline", { run })}?deltas=true&cursor=${after}${after === "0" ? "" : "&wait=15"}`,
     {
@@ -92,7 +92,7 @@ async function readEvents(run: string, of: Reading): Promise<Part> {
     },
   );
   const isStream = response.ok && (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
-  if (isStream && response.body !== null) return readStream(run, { ...of, body: response.body });
+  if (isStream && response.body !== null) return readStream(run, { ...from, body: response.body });
   const { entries, next, live, inProgress, more } = await documentOf<EventPage>(response);
   if (live !== undefined && live.reset !== null) lose(run, live.reset);
   gathered.add(entries);
@@ -101,12 +101,12 @@ async function readEvents(run: string, of: Reading): Promise<Part> {
   return { next: live?.cursor ?? String(next), isOver: !inProgress && !more };
 }
 
-async function readStream(run: string, of: Reading & { readonly body: ReadableStream<Uint8Array> }): Promise<Part> {
-  const { gathered } = of;
+async function readStream(run: string, from: Reading & { readonly body: ReadableStream<Uint8Array> }): Promise<Part> {
+  const { gathered } = from;
   const read = eventReader();
   const decoder = new TextDecoder();
-  const reader = of.body.getReader();
-  let next = of.after;
+  const reader = from.body.getReader();
+  let next = from.after;
   try {
     for (;;) {
       const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }));
