@@ -42,11 +42,16 @@ export function renderAudit(
 /** The table of tools as Markdown, for a documentation page. */
 export function renderAuditMarkdown({ tools }: Audit): string {
   const head = ["tool", "effect", "idempotent", "key", "probe", "undo", "when its process dies during the call"];
-  const rows = tools.map((of) => {
-    const flags = [of.idempotent, of.key ?? false, of.probe, of.undo].map((is) =>
+  const rows = tools.map((tool) => {
+    const flags = [tool.idempotent, tool.key ?? false, tool.probe, tool.undo].map((is) =>
       typeof is === "string" ? is : is ? "yes" : "no",
     );
-    return [of.tool, of.effect, ...flags, `${of.recovery.inWords}${of.decisionPoint ? " (decision point)" : ""}`];
+    return [
+      tool.tool,
+      tool.effect,
+      ...flags,
+      `${tool.recovery.inWords}${tool.decisionPoint ? " (decision point)" : ""}`,
+    ];
   });
   return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
@@ -59,14 +64,14 @@ const COLUMNS = [
   { title: "" },
 ];
 
-function rowOf(of: ToolAudit): readonly Cell[] {
-  const ink: Ink = of.decisionPoint ? "red" : of.idempotent ? "green" : "yellow";
+function rowOf(tool: ToolAudit): readonly Cell[] {
+  const ink: Ink = tool.decisionPoint ? "red" : tool.idempotent ? "green" : "yellow";
   return [
-    ...[of.tool, { text: of.effect, ink }, yes(of.idempotent)],
-    of.key === null ? yes(false) : `Y ${of.key}`,
-    ...[yes(of.probe), yes(of.undo), of.approval, duration(of.timeoutMs)],
-    of.settleMs === null ? { text: "-", ink: "dim" } : duration(of.settleMs),
-    of.decisionPoint ? { text: "← a crash needs you", ink: "red" } : "",
+    ...[tool.tool, { text: tool.effect, ink }, yes(tool.idempotent)],
+    tool.key === null ? yes(false) : `Y ${tool.key}`,
+    ...[yes(tool.probe), yes(tool.undo), tool.approval, duration(tool.timeoutMs)],
+    tool.settleMs === null ? { text: "-", ink: "dim" } : duration(tool.settleMs),
+    tool.decisionPoint ? { text: "← a crash needs you", ink: "red" } : "",
   ];
 }
 

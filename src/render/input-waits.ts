@@ -44,8 +44,8 @@ const AT_LIMIT = {
 } as const;
 
 /** Shows a call that waits, and the command that ends its wait. */
-export function renderWait(run: string, wait: OpenWait, of: Style & { readonly command: Command }): string {
-  const { now, paint, command } = of;
+export function renderWait(run: string, wait: OpenWait, style: Style & { readonly command: Command }): string {
+  const { now, paint, command } = style;
   const { call, tool, until } = wait;
   const does = WAITS_FOR[wait.for](wait.event ?? undefined);
   const facts: (readonly [string, string])[] = [["arguments", shortJson(wait.args, WORDS_MAX)]];

@@ -12,7 +12,11 @@ const AMOUNT: { readonly [M in BudgetMeter["meter"]]: (amount: number) => string
 };
 
 const UNIT: { readonly [M in BudgetMeter["meter"]]: string } = {
-  ...{ beats: " beats", usd: "", tokens: " tokens", seconds: " at work", toolCalls: " tool calls" },
+  beats: " beats",
+  usd: "",
+  tokens: " tokens",
+  seconds: " at work",
+  toolCalls: " tool calls",
 };
 
 const amountWords = (meter: BudgetMeter["meter"], amount: number): string => `${AMOUNT[meter](amount)}${UNIT[meter]}`;

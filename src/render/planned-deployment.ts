@@ -4,8 +4,15 @@ import { type Paint, fittedTable } from "./paint.ts";
 import { count } from "./words.ts";
 
 const KINDS: Readonly<Record<PlannedDeployment["resources"][number]["kind"], string>> = {
-  ...{ table: "table", bucket: "bucket", stateMachine: "state machine", api: "HTTP API", schedule: "schedule" },
-  ...{ queue: "dead letters", alarms: "alarms", dashboard: "dashboard", topic: "topic" },
+  table: "table",
+  bucket: "bucket",
+  stateMachine: "state machine",
+  api: "HTTP API",
+  schedule: "schedule",
+  queue: "dead letters",
+  alarms: "alarms",
+  dashboard: "dashboard",
+  topic: "topic",
 };
 
 export function renderPlanned(

@@ -4,31 +4,32 @@ import { type Paint, pairs } from "./paint.ts";
 import { inked, spentOf } from "./run.ts";
 import { count, grouped, shortJson } from "./words.ts";
 
-export function renderReplay(of: ReplayShown, { paint }: { readonly paint: Paint }): string {
-  const { spent, version, phase, status, replayed } = of;
-  const done = [count(of.beats, "beat"), count(of.calls, "call"), count(of.messages, "message")];
-  const at = version === of.of ? `version ${grouped(version)}` : `version ${grouped(version)} of ${grouped(of.of)}`;
+export function renderReplay(replay: ReplayShown, { paint }: { readonly paint: Paint }): string {
+  const { spent, version, phase, status, replayed } = replay;
+  const done = [count(replay.beats, "beat"), count(replay.calls, "call"), count(replay.messages, "message")];
+  const at =
+    version === replay.of ? `version ${grouped(version)}` : `version ${grouped(version)} of ${grouped(replay.of)}`;
   const counts = [
     count(replayed.commits, "commit"),
     count(replayed.events, "event"),
     `compared with ${count(replayed.snapshots, "snapshot")}`,
   ];
   return [
-    `${paint("bold", of.run)}  ${of.agent}, version ${of.agentVersion}`,
+    `${paint("bold", replay.run)}  ${replay.agent}, version ${replay.agentVersion}`,
     ...pairs(
       [
         ["status", `${inked(status, paint)}${paint("dim", `, ${phase}`)}`],
-        ["done", [...done, at, `epoch ${of.epoch}`].join(", ")],
-        ["spent", `${spentOf(of)}, ${grouped(spent.tokensIn)} tokens in, ${grouped(spent.tokensOut)} out`],
-        ["task", shortJson(of.task, 200)],
+        ["done", [...done, at, `epoch ${replay.epoch}`].join(", ")],
+        ["spent", `${spentOf(replay)}, ${grouped(spent.tokensIn)} tokens in, ${grouped(spent.tokensOut)} out`],
+        ["task", shortJson(replay.task, 200)],
       ],
       paint,
     ),
-    ...outcome(of, paint),
+    ...outcome(replay, paint),
     "",
     paint("dim", `folded ${counts.join(", ")}; no model and no tool was called`),
-    verdict(of, paint),
-    ...(of.against === null ? [] : against(of.against, paint)),
+    verdict(replay, paint),
+    ...(replay.against === null ? [] : against(replay.against, paint)),
   ].join("\n");
 }
 
@@ -43,13 +44,15 @@ function verdict({ differs }: ReplayShown, paint: Paint): string {
   return `${paint("red", "✖")} version ${differs.version} is the first that differs: ${differs.what}`;
 }
 
-function against(of: NonNullable<ReplayShown["against"]>, paint: Paint): readonly string[] {
-  const { first, compared, unrecorded, differing, listed } = of;
-  const then = of.models.join(", ");
-  const model = of.models.includes(of.model) ? [] : [`recorded with model ${then}, and the agent now uses ${of.model}`];
+function against(comparison: NonNullable<ReplayShown["against"]>, paint: Paint): readonly string[] {
+  const { first, compared, unrecorded, differing, listed } = comparison;
+  const then = comparison.models.join(", ");
+  const model = comparison.models.includes(comparison.model)
+    ? []
+    : [`recorded with model ${then}, and the agent now uses ${comparison.model}`];
   const unknown =
     unrecorded === 0 ? [] : [`${count(unrecorded, "more reply has", "more replies have")} no recorded request`];
-  const heading = `against ${of.agent}, version ${of.agentVersion}: ${count(compared, "request")} rebuilt`;
+  const heading = `against ${comparison.agent}, version ${comparison.agentVersion}: ${count(compared, "request")} rebuilt`;
   const about = ["", paint("dim", [heading, ...unknown, ...model].join("; ")), ...notCompared(listed, paint)];
   if (first === null) return [...about, paint("green", "every request is the same")];
   return [

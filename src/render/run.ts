@@ -45,22 +45,22 @@ export const inked = (status: Status, paint: Paint): string => paint(INKS[status
 /** The line of a run whose row cannot be decoded. Nothing else of the row is known. */
 export const renderDamaged = (
   { run, why }: Damaged,
-  of: Pick<Style, "paint"> & { readonly command: Command },
+  style: Pick<Style, "paint"> & { readonly command: Command },
 ): string =>
-  `${of.paint("bold", run)}  ${of.paint("red", "damaged")}: ${why}; see ${of.paint("bold", of.command("verify", run))}`;
+  `${style.paint("bold", run)}  ${style.paint("red", "damaged")}: ${why}; see ${style.paint("bold", style.command("verify", run))}`;
 
-export function renderRun(run: Shown, of: Style & { readonly command: Command }): string {
-  const calls = run.unknown.map((call) => renderUnknown(run.run, call, of));
-  const gates = run.gates.map((gate) => renderGate(run.run, gate, of));
+export function renderRun(run: Shown, style: Style & { readonly command: Command }): string {
+  const calls = run.unknown.map((call) => renderUnknown(run.run, call, style));
+  const gates = run.gates.map((gate) => renderGate(run.run, gate, style));
   return [
-    ...head(run, of),
-    ...renderChildren(run, of),
+    ...head(run, style),
+    ...renderChildren(run, style),
     ...gates,
-    ...run.waits.map((wait) => renderWait(run.run, wait, of)),
+    ...run.waits.map((wait) => renderWait(run.run, wait, style)),
     ...calls,
-    ...waits(run, of),
-    ...paused(run, of),
-    ...end(run, of),
+    ...waits(run, style),
+    ...paused(run, style),
+    ...end(run, style),
   ].join("\n");
 }
 
@@ -228,9 +228,9 @@ const untilOf = ({ expiresAt, asksAgain }: OpenGate, now: number): string =>
   `${timeOfDay(expiresAt, now)} (${relative(expiresAt, now)}), then ${asksAgain ? "it is asked again" : "it is denied"}`;
 
 /** Shows a gate: the frozen call, and the decisions that an operator can make. */
-export function renderGate(run: string, gate: OpenGate, of: Style & { readonly command: Command }): string {
-  const { now, paint, command } = of;
-  if (gate.call === BUDGET) return renderBudget(run, gate, of);
+export function renderGate(run: string, gate: OpenGate, style: Style & { readonly command: Command }): string {
+  const { now, paint, command } = style;
+  if (gate.call === BUDGET) return renderBudget(run, gate, style);
   const title = `${paint("yellow", "?")} may ${paint("bold", gate.tool)} (${gate.call}) run? ${gate.reason}`;
   const until = untilOf(gate, now);
   const facts = [["arguments", shortJson(gate.args, 300)] as const, ...parsedFacts(gate), ["gate", gate.gate] as const];
@@ -259,8 +259,11 @@ function parsedFacts({ parsed }: OpenGate): (readonly [string, string])[] {
 }
 
 /** Shows an exhausted budget, and how to grant more. */
-function renderBudget(run: string, gate: OpenGate, of: Style & { readonly command: Command }): string {
-  const { now, paint, command } = of;
+function renderBudget(
+  run: string,
+  gate: OpenGate,
+  { now, paint, command }: Style & { readonly command: Command },
+): string {
   const title = `${paint("yellow", "?")} may the run spend more than its ${paint("bold", "budget")}? ${gate.reason}`;
   if (gate.decided)
     return ["", title, ...pairs([["decision", "recorded; the next beat applies it"]], paint)].join("\n");
@@ -288,8 +291,11 @@ function renderBudget(run: string, gate: OpenGate, of: Style & { readonly comman
 }
 
 /** Shows a call with an unknown outcome: its arguments, and how an operator can reconcile it. */
-export function renderUnknown(run: string, call: UnknownCall, of: Style & { readonly command: Command }): string {
-  const { now, paint, command } = of;
+export function renderUnknown(
+  run: string,
+  call: UnknownCall,
+  { now, paint, command }: Style & { readonly command: Command },
+): string {
   const name = `${paint("bold", call.tool)} (${call.call})`;
   const title =
     call.undoes !== undefined
@@ -331,7 +337,8 @@ export function renderUnknown(run: string, call: UnknownCall, of: Style & { read
 }
 
 const FOLLOWS = {
-  ...{ tell: "the model is told that the outcome is unknown", fail: "the run fails" },
+  tell: "the model is told that the outcome is unknown",
+  fail: "the run fails",
   compensate: "all effects are undone",
 } as const;
 

@@ -25,8 +25,15 @@ export interface Story extends KnownCalls {
 
 /** The state of the fold before the first event. */
 export const UNTOLD: Story = {
-  ...{ startedAt: null, beats: 0, microUsd: 0, stops: false, tools: new Map(), asked: 0 },
-  ...{ releases: new Map(), unprobed: new Set(), edited: new Map() },
+  startedAt: null,
+  beats: 0,
+  microUsd: 0,
+  stops: false,
+  tools: new Map(),
+  asked: 0,
+  releases: new Map(),
+  unprobed: new Set(),
+  edited: new Map(),
 };
 
 /** A story that one fold owns. */

@@ -68,10 +68,10 @@ function stamp({ startedAt }: Story, { at, epoch, version }: TimelineEntry, { pa
 }
 
 /** Cuts a shown value at the end of the line. The sentence before it is never cut. */
-function fitted(says: string, of: { readonly shows: Value | undefined; readonly page: Page }): string {
-  if (of.shows === undefined) return says;
-  const room = of.page.width - stripVTControlCharacters(says).length - 1;
-  return `${says} ${shortValue(of.shows, Math.max(VALUE_MIN, room))}`;
+function fitted(says: string, { shows, page }: { readonly shows: Value | undefined; readonly page: Page }): string {
+  if (shows === undefined) return says;
+  const room = page.width - stripVTControlCharacters(says).length - 1;
+  return `${says} ${shortValue(shows, Math.max(VALUE_MIN, room))}`;
 }
 
 const VALUE_MIN = 30;
@@ -274,6 +274,8 @@ function callLine({ story, entry, page }: Context<CallEntry>): Line | null {
 }
 
 const AFTER = {
-  ...{ ask: "an operator can reconcile it", tell: "the model is told", fail: "the run fails" },
+  ask: "an operator can reconcile it",
+  tell: "the model is told",
+  fail: "the run fails",
   compensate: "all effects are undone",
 } as const;

@@ -6,8 +6,7 @@ import type { Command } from "./words.ts";
 import { relative } from "./words.ts";
 
 /** Says what the run waits for, and what lets it go on. */
-export function waits(run: Shown, of: Style & { readonly command: Command }): string[] {
-  const { paint, command, now } = of;
+export function waits(run: Shown, { paint, command, now }: Style & { readonly command: Command }): string[] {
   const { waitsFor } = run;
   if (waitsFor === null) return [];
   const means = waitsFor.kind === "operator" ? "go on, once that is mended" : lookMeans(run, now);
