@@ -107,7 +107,10 @@ export async function agentInFile(cwd: string, text: string): Promise<Located> {
   if (!existsSync(file)) {
     const why = `the path is resolved from ${cwd}, and no file is there`;
     throw new UserError({
-      ...{ code: "AgentFileMissing", exit: EXIT.notFound, what: `there is no agent file ${file}`, why },
+      code: "AgentFileMissing",
+      exit: EXIT.notFound,
+      what: `there is no agent file ${file}`,
+      why,
       next: commandLine(["start", "./FILE.ts"]),
     });
   }
@@ -142,13 +145,17 @@ async function agentAt(
 }
 
 /** The error for an unknown agent name. It lists the known names. `instead`: the command with another name. */
-export function agentUnknown(of: {
+export function agentUnknown({
+  name,
+  catalogue,
+  hasConfig,
+  instead,
+}: {
   readonly name: string;
   readonly catalogue: Catalogue;
   readonly hasConfig: boolean;
   readonly instead: (agent: string) => string;
 }): UserError {
-  const { name, catalogue, hasConfig, instead } = of;
   // The agent may be in the file that cannot be loaded.
   const missing = catalogue.broken.map(({ cause }) => transformerMissing(cause)).find((each) => each !== null);
   if (missing) return missing;
@@ -169,13 +176,17 @@ export function agentUnknown(of: {
 }
 
 /** The error for two files that use one agent name. */
-export function agentClash(of: {
+export function agentClash({
+  name,
+  file,
+  other,
+  next,
+}: {
   readonly name: string;
   readonly file: string;
   readonly other: string;
   readonly next: string;
 }): UserError {
-  const { name, file, other, next } = of;
   return new UserError({
     code: "AgentClash",
     exit: EXIT.refused,

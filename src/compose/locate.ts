@@ -50,9 +50,12 @@ export async function locateTyped(
 
 async function foundAs(
   shell: Surroundings,
-  of: { readonly name: string; readonly settings: Settings; readonly configured: Catalogue },
+  {
+    name,
+    settings,
+    configured,
+  }: { readonly name: string; readonly settings: Settings; readonly configured: Catalogue },
 ): Promise<Located> {
-  const { name, settings, configured } = of;
   if (!isFileName(name)) {
     const catalogue = await readCatalogue([...settings.agentFiles, ...settings.exampleFiles]);
     const found =
@@ -126,8 +129,13 @@ async function withChildren(located: Located, { agentFiles }: Settings): Promise
   return [...all.values()];
 }
 
-const clash = ({ agent, file }: Located, of: { readonly file: string; readonly settings: Settings }) =>
-  agentClash({ name: agent.name, file: of.file, other: file, next: of.settings.command("start", agent.name) });
+const clash = ({ agent, file }: Located, clashing: { readonly file: string; readonly settings: Settings }) =>
+  agentClash({
+    name: agent.name,
+    file: clashing.file,
+    other: file,
+    next: clashing.settings.command("start", agent.name),
+  });
 
 /** Every agent file could be loaded, and none exports an agent of that name. */
 export class AgentUnknown extends Error {}
@@ -138,9 +146,8 @@ export class AgentUnknown extends Error {}
  */
 export async function locateNamed(
   name: string,
-  of: { readonly agentFiles: readonly string[]; readonly remembered: string | null },
+  { agentFiles, remembered }: { readonly agentFiles: readonly string[]; readonly remembered: string | null },
 ): Promise<Located> {
-  const { agentFiles, remembered } = of;
   const isConfigured = remembered !== null && agentFiles.includes(remembered) && existsSync(remembered);
   const configured = await readCatalogue(isConfigured ? [remembered] : agentFiles);
   const outside = await readCatalogue(remembered === null || agentFiles.includes(remembered) ? [] : [remembered]);

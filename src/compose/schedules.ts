@@ -90,6 +90,7 @@ export async function readSchedules(
 
 /** Converts a schedule to the form that the supervisor takes. */
 export const toFire = ({ agent, every, timezone }: Scheduled): ScheduledAgent => ({
-  ...{ agent, tenant: DEFAULT_TENANT },
+  agent,
+  tenant: DEFAULT_TENANT,
   ...firingTimes({ every, timezone }),
 });

@@ -113,17 +113,21 @@ const typed = (option: string, value: string | undefined): readonly string[] =>
 
 function limitsOf(
   shell: Surroundings,
-  of: { readonly flags: BeatFlags; readonly config: Config | null; readonly beatSeconds: number },
+  {
+    flags,
+    config,
+    beatSeconds,
+  }: { readonly flags: BeatFlags; readonly config: Config | null; readonly beatSeconds: number },
 ): Limits {
   const { env } = shell;
-  const said = of.flags.beatSeconds ?? (env["CAIRN_BEAT_SECONDS"] || of.config?.beatSeconds) ?? of.beatSeconds;
+  const said = flags.beatSeconds ?? (env["CAIRN_BEAT_SECONDS"] || config?.beatSeconds) ?? beatSeconds;
   const seconds = Number(said);
   if (!(seconds >= 0.5 && seconds <= 900)) {
     const next = retyped(shell, "--beat-seconds", String(BEAT_SECONDS));
     throw usage({ what: `a beat cannot last ${said} seconds`, why: "it lasts 0.5 to 900 seconds", next });
   }
   try {
-    return limitsFor(Math.round(seconds * 1_000), { ...limitsIn(of.config ?? {}), ...changesOf(shell) });
+    return limitsFor(Math.round(seconds * 1_000), { ...limitsIn(config ?? {}), ...changesOf(shell) });
   } catch (error) {
     if (!(error instanceof InvariantViolated)) throw error;
     throw usage({

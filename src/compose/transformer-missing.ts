@@ -9,7 +9,9 @@ export function transformerMissing(error: unknown): UserError | null {
     const { code, place, syntax, next } = each;
     return new UserError(
       {
-        ...{ code, exit: EXIT.usage, next },
+        code,
+        exit: EXIT.usage,
+        next,
         what: `${place} has ${syntax}, which Node cannot run as it is`,
         why: "cairn transforms such files with esbuild, and it is not installed; nothing was started",
       },

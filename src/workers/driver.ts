@@ -14,7 +14,7 @@ import type { TenantShares } from "../protocol/fair-share.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { Clock } from "../ports/world.ts";
 import { type AgentCaps, type Concurrency, createAgentCaps } from "./agent-caps.ts";
-import { type Backlog, createBacklog } from "./backlog.ts";
+import { type Backlog, createBacklog, heldTold } from "./backlog.ts";
 import type { Children, DrivenStore, Executions } from "../ports/driven-store.ts";
 import { type AttemptFailure, type Execution, applyAnswer, applyFailure, taskOf } from "../protocol/execution.ts";
 import type { BeatsEnded, BeatsHere, DrainPace, ScheduledAgent, SupervisorLoad } from "../ports/supervision.ts";
@@ -150,7 +150,7 @@ export function createDriver(options: DriverOptions): Driver {
  * not hold up those of other agents. Once a kind of attempt finds no worker, no other one of that kind is tried: `full`
  * gets its agent, whose beats the next pass leaves out. So a long queue of one agent hides no other agent.
  */
-function sendReady(of: {
+function sendReady(pass: {
   readonly executions: Executions;
   readonly pool: Pool<Taken>;
   readonly caps: AgentCaps;
@@ -159,7 +159,7 @@ function sendReady(of: {
   readonly attempts: ReturnType<typeof attemptsOf>;
   readonly full: Set<string>;
 }): boolean {
-  const { executions, pool, caps, shares, clock, attempts, full } = of;
+  const { executions, pool, caps, shares, clock, attempts, full } = pass;
   const isFull = new Set<string>();
   const fullBefore = full.size;
   const ready = executions.ready(clock.now(), READY_MAX, [...caps.full(), ...full], shares);
@@ -235,13 +235,17 @@ function attemptsOf(
   return {
     hadOutage: (name: string): boolean => outages.has(name),
     /** `onOver` is called when the attempt is over, and its process cannot act for it any more. */
-    start: (of: {
+    start: ({
+      worker,
+      execution,
+      mayGoOn,
+      onOver,
+    }: {
       readonly worker: Taken;
       readonly execution: Execution;
       readonly mayGoOn: boolean;
       readonly onOver: () => void;
     }): void => {
-      const { worker, execution, mayGoOn, onOver } = of;
       const { name, payload, state, retry, attempt } = execution;
       const attempted = { execution: name, run: payload.run, state, retry, pid: worker.identity.pid };
       const onNext = (): void => {
@@ -324,7 +328,11 @@ function poolOf(
   }
   const poolOptions: PoolOptions = {
     provenCode: store.provenCode(backlog.keep),
-    ...{ worker, workers, beatsPerWorker, clock, counted: counted ?? (() => clock.now()) },
+    worker,
+    workers,
+    beatsPerWorker,
+    clock,
+    counted: counted ?? (() => clock.now()),
     beatMs: limits.beatMs,
     onSpawned: (child) => {
       children.add(child);
@@ -342,20 +350,6 @@ function poolOf(
   };
   return createPool(poolOptions, spawnProcess);
 }
-
-/** Reports that commits wait for the store, which each of them says again and again. */
-function heldTold({ clock, onEvent }: DriverOptions): (why: string) => void {
-  let silentUntil = 0;
-  return (why) => {
-    if (clock.now() < silentUntil) return;
-    silentUntil = clock.now() + HELD_TOLD_MS;
-    onEvent({ kind: "waitingForStore", why, retryInMs: HELD_RETRY_MS });
-  };
-}
-
-/** How often it is reported, and how soon a commit is sent again at the latest. */
-const HELD_TOLD_MS = 5_000;
-const HELD_RETRY_MS = 2_000;
 
 /**
  * Stops the supervisor when a worker finds that the store is damaged or replaced. Nothing more is written to that

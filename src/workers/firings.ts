@@ -96,7 +96,11 @@ function follow(plan: Plan, now: number, at: number): void {
 }
 
 const planOf = (schedule: ScheduledAgent): Plan => ({
-  ...{ schedule, at: null, dueAt: 0, isWatched: false, isOut: false },
+  schedule,
+  at: null,
+  dueAt: 0,
+  isWatched: false,
+  isOut: false,
 });
 
 function lookAgain(plan: Plan, now: number): void {

@@ -21,20 +21,20 @@ export interface GoneWorker {
 }
 
 /** Reports a worker that is gone, and the ends of its tasks. */
-export function bury(worker: Worker, of: GoneWorker & WithProcessOptions): void {
+export function bury(worker: Worker, gone: GoneWorker & WithProcessOptions): void {
   const { tasks, leaving, identity, isReady } = worker;
-  const end = leaving ?? { how: of.how };
+  const end = leaving ?? { how: gone.how };
   const code = worker.atWork?.end() ?? [];
-  const how = of.left.length === 0 ? end.how : `${end.how}; killed, and still there: ${of.left.join(", ")}`;
+  const how = gone.left.length === 0 ? end.how : `${end.how}; killed, and still there: ${gone.left.join(", ")}`;
   worker.spare();
   worker.leaving = end;
-  of.options.onGone(identity, how);
+  gone.options.onGone(identity, how);
   const lost = [...tasks.values()];
   tasks.clear();
   // Schedule 141: no task of several is to blame for the end of their process. Schedule 241: none is for the machine's.
   // A supervisor that was stopped at the deadline cannot know what else was.
-  const isOverslept = end === OVERSLEPT || of.isUnseen;
-  const hasDied = end !== DRAINED && isReady && lost.length === 1 && !isOverslept && !of.isOfMachine;
+  const isOverslept = end === OVERSLEPT || gone.isUnseen;
+  const hasDied = end !== DRAINED && isReady && lost.length === 1 && !isOverslept && !gone.isOfMachine;
   for (const { task, held, spare, onEnd } of lost) {
     spare();
     const run = "payload" in task ? task.payload.run : null;

@@ -143,8 +143,11 @@ export function freeIn({ tasks, waiting, most, isClosing, isNew = false }: Place
  * Whether an idle process of an agent takes up a place that is kept for tasks that cannot share one. A process that only
  * kept house keeps its place, for the next time.
  */
-export const isSurplus = (place: Place, of: { readonly places: readonly Place[]; readonly workers: number }): boolean =>
-  place.tasks === 0 && place.agent !== null && of.places.filter(({ agent }) => agent !== null).length > of.workers;
+export const isSurplus = (
+  place: Place,
+  pool: { readonly places: readonly Place[]; readonly workers: number },
+): boolean =>
+  place.tasks === 0 && place.agent !== null && pool.places.filter(({ agent }) => agent !== null).length > pool.workers;
 
 /** The most processes at once. With one beat per process each of them becomes idle soon, so no spare ones are needed. */
 export const placesMax = ({ workers, beatsPerWorker }: Bounds): number =>
@@ -153,9 +156,9 @@ export const placesMax = ({ workers, beatsPerWorker }: Bounds): number =>
 /** An idle process without an agent, which any agent may take unless its place is a spare one. */
 function unused<P extends Place>(
   open: readonly P[],
-  of: { readonly places: readonly P[]; readonly bounds: Bounds },
+  pool: { readonly places: readonly P[]; readonly bounds: Bounds },
 ): P | undefined {
-  if (of.places.length > of.bounds.workers) return undefined;
+  if (pool.places.length > pool.bounds.workers) return undefined;
   return open.find(({ agent, tasks }) => agent === null && tasks === 0);
 }
 

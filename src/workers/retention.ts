@@ -42,7 +42,7 @@ export function retentionOf(
     readonly onEvent: (event: SupervisorEvent) => void;
     readonly onProgress: () => void;
   },
-  of: { readonly pool: Pick<Pool<Taken>, "run">; readonly backlog: Backlog },
+  { backlog, pool }: { readonly pool: Pick<Pool<Taken>, "run">; readonly backlog: Backlog },
 ): Retention {
   const { store, clock, onEvent, onProgress } = options;
   const removals = store.removals();
@@ -93,14 +93,14 @@ export function retentionOf(
       isOut = true;
       const onEnd = (end: TaskEnd): void => {
         for (const event of eventsOf(task, end)) onEvent(event);
-        of.backlog.keep(() => {
+        backlog.keep(() => {
           settle(end);
           lookAt = clock.now() + BREATH_MS;
           isOut = false;
         });
         onProgress();
       };
-      of.pool.run(worker, { task, onEnd });
+      pool.run(worker, { task, onEnd });
     },
   };
 }

@@ -41,7 +41,11 @@ export interface ServeOptions {
 
 export interface GoOn {
   /** Stores that the attempt goes on with the next beat, and returns that beat; null if the supervisor decides. */
-  readonly next: (of: { readonly execution: string; readonly attempt: number; readonly reply: Reply }) => Task | null;
+  readonly next: (answered: {
+    readonly execution: string;
+    readonly attempt: number;
+    readonly reply: Reply;
+  }) => Task | null;
   /** How long a beat may take. */
   readonly beatMs: number;
 }
@@ -135,12 +139,12 @@ type Channel = (message: FromChild, then?: () => void) => void;
  */
 function takeChannel(onMessage: (message: ToChild) => void): Channel {
   const send: unknown = Reflect.get(process, "send");
-  const emit = process.emit.bind(process) as (name: string, ...of: unknown[]) => boolean;
+  const emit = process.emit.bind(process) as (name: string, ...given: unknown[]) => boolean;
   // Node holds messages back until there is a listener.
   process.on("message", () => {});
-  process.emit = ((name: string, ...of: unknown[]): boolean => {
-    if (name !== "message") return emit(name, ...of);
-    onMessage(of[0] as ToChild);
+  process.emit = ((name: string, ...given: unknown[]): boolean => {
+    if (name !== "message") return emit(name, ...given);
+    onMessage(given[0] as ToChild);
     return true;
   }) as typeof process.emit;
   Reflect.deleteProperty(process, "send");
@@ -178,8 +182,8 @@ interface Serving {
   readonly goOn: GoOn | null;
 }
 
-async function serve(run: RunTask, of: Extract<ToChild, { readonly kind: "task" }> & Serving): Promise<void> {
-  const { secret, task, deadline, clean, channel, clock, taken } = of;
+async function serve(run: RunTask, serving: Extract<ToChild, { readonly kind: "task" }> & Serving): Promise<void> {
+  const { secret, task, deadline, clean, channel, clock, taken } = serving;
   const held: Held = { secret, run: "payload" in task ? task.payload.run : null, mustReturn: false };
   // Its own deadline waits for nothing: what a late process reads would make the code of a run go on.
   let spare = punctually(deadline - clock.now(), end);
@@ -207,10 +211,10 @@ async function serve(run: RunTask, of: Extract<ToChild, { readonly kind: "task" 
   };
   try {
     inHand.add(held);
-    taken.allow(of.places);
+    taken.allow(serving.places);
     taken.take();
     const mustEnd = (): void => void (mayAct = true);
-    const done = await runBeats(run, { ...of, held, task, deadline, goOnUntil, holdOn, mustEnd });
+    const done = await runBeats(run, { ...serving, held, task, deadline, goOnUntil, holdOn, mustEnd });
     const result: TaskResult = isSpent && done.kind === "beat" ? { kind: "exit", reply: done.reply } : done;
     inHand.delete(held);
     if (result.kind !== "exit") spare();
@@ -240,13 +244,13 @@ type Going = Extract<ToChild, { readonly kind: "task" }> &
   };
 
 /** Runs the task, and the beats of its run that follow, as long as this process goes on with them. */
-async function runBeats(run: RunTask, of: Going): Promise<TaskResult> {
-  const { drain, clock, goOn, goOnUntil, holdOn, mustEnd } = of;
+async function runBeats(run: RunTask, going: Going): Promise<TaskResult> {
+  const { drain, clock, goOn, goOnUntil, holdOn, mustEnd } = going;
   const returnsFrom = clock.now() + SHARE_MS;
-  const stepAside = asideOf(of);
-  let result = await run(of.task, { deadline: of.deadline, drain, stepAside, holdOn, mustEnd });
+  const stepAside = asideOf(going);
+  let result = await run(going.task, { deadline: going.deadline, drain, stepAside, holdOn, mustEnd });
   for (;;) {
-    const next = await nextBeat(result, { ...of, returnsFrom });
+    const next = await nextBeat(result, { ...going, returnsFrom });
     if (next === null || goOn === null) return result;
     const deadline = clock.now() + goOn.beatMs;
     goOnUntil(deadline);
@@ -280,8 +284,8 @@ const MOMENT_MS = 10;
 /** How long a run keeps its place in any case, so that a fast model does not make each beat pass through two processes. */
 const SHARE_MS = 100;
 
-async function nextBeat(result: TaskResult, of: Going & { readonly returnsFrom: number }): Promise<Task | null> {
-  const { task, attempt, goOn, held, drain, clock, returnsFrom } = of;
+async function nextBeat(result: TaskResult, going: Going & { readonly returnsFrom: number }): Promise<Task | null> {
+  const { task, attempt, goOn, held, drain, clock, returnsFrom } = going;
   const isOffered = result.kind === "beat" && result.reply.route === "beat" && task.kind === "beat";
   if (!isOffered || attempt === null || goOn === null) return null;
   // Messages and timers get their turn, also if all these beats wait for nothing.

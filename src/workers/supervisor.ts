@@ -114,7 +114,13 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   };
   const { driver, keepLost } = orRelease(store, self, () => ({
     driver: createDriver({
-      ...{ ...options, clock, workers, beatsPerWorker, concurrency, tenants, schedules },
+      ...options,
+      clock,
+      workers,
+      beatsPerWorker,
+      concurrency,
+      tenants,
+      schedules,
       onProgress: () => looks?.soon(),
       counted: () => ofStore.uptime(),
       followClock: clockWatch(ofStore, onEvent),

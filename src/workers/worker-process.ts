@@ -163,10 +163,13 @@ export const newWorker = (
 });
 
 /** Gives the worker a task. Its time begins when the worker is ready. */
-export function give(worker: Worker, of: { readonly work: Work; readonly secret: string } & WithProcessOptions): void {
+export function give(
+  worker: Worker,
+  given: { readonly work: Work; readonly secret: string } & WithProcessOptions,
+): void {
   const sent: Sent = {
-    ...of.work,
-    secret: of.secret,
+    ...given.work,
+    secret: given.secret,
     held: null,
     isAskedBack: false,
     isWaiting: false,
@@ -175,9 +178,9 @@ export function give(worker: Worker, of: { readonly work: Work; readonly secret:
     isHeldOn: false,
     spare: () => {},
   };
-  worker.tasks.set(of.secret, sent);
+  worker.tasks.set(given.secret, sent);
   worker.isIdle = false;
-  if (worker.isReady) send(worker, { sent, options: of.options });
+  if (worker.isReady) send(worker, { sent, options: given.options });
 }
 
 export interface WithProcessOptions {
@@ -185,8 +188,7 @@ export interface WithProcessOptions {
 }
 
 /** Sends the task. Its time begins now. */
-function send(worker: Worker, of: { readonly sent: Sent } & WithProcessOptions): void {
-  const { sent, options } = of;
+function send(worker: Worker, { sent, options }: { readonly sent: Sent } & WithProcessOptions): void {
   const { clock, beatMs } = options;
   killLate(worker, { sent, options, ms: beatMs });
   const { secret, task, goesOn } = sent;
@@ -267,9 +269,8 @@ export function askBack(worker: Worker): void {
 /** Takes a message of the worker. */
 export function hear(
   worker: Worker,
-  of: { readonly message: Exclude<FromChild, LoadedCode> } & WithProcessOptions,
+  { message, options }: { readonly message: Exclude<FromChild, LoadedCode> } & WithProcessOptions,
 ): void {
-  const { message, options } = of;
   worker.heard += 1;
   if (message.kind === "ready") {
     // Only the first such message comes from `serveTasks`; later ones come from an agent's code. One that was on its way when
@@ -320,8 +321,7 @@ function holdOn(worker: Worker, holding: { readonly sent: Sent; readonly why: st
   options.onHeld(why);
 }
 
-function conclude(worker: Worker, of: { readonly sent: Sent; readonly result: TaskResult }): void {
-  const { sent, result } = of;
+function conclude(worker: Worker, { sent, result }: { readonly sent: Sent; readonly result: TaskResult }): void {
   if (result.kind === "exit") {
     const answer = { kind: "beat", reply: result.reply } as const;
     return hold(worker, { sent, held: { kind: "answered", answer } });
@@ -348,8 +348,7 @@ function end(worker: Worker, over: { readonly sent: Sent; readonly end: TaskEnd 
 }
 
 /** Keeps what the task came to until its process is gone, and closes the process. Its deadline stays. */
-function hold(worker: Worker, of: { readonly sent: Sent; readonly held: Held }): void {
-  const { sent, held } = of;
+function hold(worker: Worker, { sent, held }: { readonly sent: Sent; readonly held: Held }): void {
   sent.held = held;
   close(worker, { how: held.kind === "failed" ? held.how : "its process had to be replaced" });
   if (worker.leaving === null) tell(worker, { kind: "drain" });

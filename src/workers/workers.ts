@@ -186,13 +186,17 @@ export function createPool(options: PoolOptions, spawnProcess: typeof spawnWorke
  */
 function drainAll(
   pool: ReadonlySet<Worker>,
-  of: Pick<PoolOptions, "clock"> & {
+  {
+    clock,
+    graceMs,
+    pace,
+    onStuck,
+  }: Pick<PoolOptions, "clock"> & {
     readonly graceMs: number;
     readonly pace: DrainPace;
     readonly onStuck: () => void;
   },
 ): () => void {
-  const { clock, graceMs, pace, onStuck } = of;
   for (const worker of pool) {
     // One that is still starting has begun nothing, and its tasks count as not sent: who is in a hurry does not wait for it.
     if (worker.tasks.size === 0 || (!worker.isReady && pace !== "finish")) leave(worker, DRAINED);
@@ -216,7 +220,10 @@ const occupying = (pool: ReadonlySet<Worker>): readonly Worker[] =>
 
 /** What placement knows of a worker at the time `now`, and the worker. */
 const placeOf = (worker: Worker, now: number) => ({
-  ...{ worker, agent: worker.agent, tasks: worker.tasks.size + worker.kept, most: worker.most },
+  worker,
+  agent: worker.agent,
+  tasks: worker.tasks.size + worker.kept,
+  most: worker.most,
   wasIdle: worker.wasIdle,
   servedMs: worker.servesSince === null ? 0 : now - worker.servesSince,
   waiting: [...worker.tasks.values()].filter(({ isWaiting }) => isWaiting).length,

@@ -116,9 +116,9 @@ export function startWorker({ settings, env, inject, given }: WorkerStart): void
   const executions = executionsOf(store);
   const goOn: GoOn = {
     beatMs: limits.beatMs,
-    next: (of) => {
+    next: (answered) => {
       intrinsics.check();
-      const next = executions.goOn(of);
+      const next = executions.goOn(answered);
       return next === null ? null : taskOf(next);
     },
   };
@@ -142,28 +142,36 @@ function announcing(env: WorkerStart["env"]): Pick<World, "announce"> {
 }
 
 /** Loads each agent once, when a run needs it. */
-function agentsOf(of: {
+function agentsOf({
+  settings,
+  intrinsics,
+  given,
+  store,
+  onLoaded,
+  faults,
+  world,
+}: {
   readonly settings: WorkerSettings;
   readonly given?: GivenAgents;
   readonly store: Store;
   readonly world: World;
   readonly faults: Faults;
   readonly intrinsics: WatchedIntrinsics;
-  onLoaded(code: Parameters<Served["loaded"]>[0]): void;
+  readonly onLoaded: Served["loaded"];
 }): Runner["agentOf"] {
-  const { agentFiles, limits, prices, modelRates } = of.settings;
+  const { agentFiles, limits, prices, modelRates } = settings;
   const loaded = new Map<string, Promise<LoadedAgent>>();
   const load = async (name: string): Promise<LoadedAgent> => {
-    const located = await of.intrinsics.loading(async () =>
-      of.given === undefined
-        ? locateNamed(name, { agentFiles, remembered: agentFileOf(of.store, name) })
-        : givenNamed(name, of.given),
+    const located = await intrinsics.loading(async () =>
+      given === undefined
+        ? locateNamed(name, { agentFiles, remembered: agentFileOf(store, name) })
+        : givenNamed(name, given),
     );
     const agent = pricedBy(located.agent, prices);
     checkAgent(agent, limits);
     setImmediate(keepCompiled);
-    of.onLoaded({ agent: name, code: codeOf(located) });
-    return { kind: "agent", ...of.faults.agent({ agent, ...modelsOf(agent, readerIn(of.world), modelRates) }) };
+    onLoaded({ agent: name, code: codeOf(located) });
+    return { kind: "agent", ...faults.agent({ agent, ...modelsOf(agent, readerIn(world), modelRates) }) };
   };
   return async (name): Promise<Found> => {
     try {
@@ -172,7 +180,7 @@ function agentsOf(of: {
       loaded.set(name, agent);
       return await agent;
     } catch (error) {
-      of.onLoaded(null);
+      onLoaded(null);
       const why = sentenceOf(error);
       return error instanceof AgentUnknown ? { kind: "absent", why } : { kind: "absent", why, isBroken: true };
     }

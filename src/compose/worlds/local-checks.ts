@@ -65,8 +65,8 @@ export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
     id: "store-writable",
     says: "it accepts a write",
     needs: ["store"],
-    judge: (of) =>
-      judgeStore(of, ({ refuses, dir }) => {
+    judge: (local) =>
+      judgeStore(local, ({ refuses, dir }) => {
         const mend = `make ${dir} writable for this user, or find the process that keeps it busy`;
         return refuses === null ? ok("a write was started, and rolled back") : fail(refuses, mend);
       }),
@@ -75,8 +75,8 @@ export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
     id: "store-secrets",
     says: "an input can be searched for each secret that it may hold",
     needs: ["store"],
-    judge: (of) =>
-      judgeStore(of, ({ unread: { names, file } }) => {
+    judge: (local) =>
+      judgeStore(local, ({ unread: { names, file } }) => {
         if (names.length === 0) return ok("each secret that processes of this store have is known here");
         const list = names.join(", ");
         const why = `a process of this store has ${list}, which is neither in the environment here nor in ${file}`;
@@ -87,12 +87,12 @@ export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
     id: "store-whole",
     says: "its file is undamaged",
     needs: ["store"],
-    judge: (of) =>
-      judgeStore(of, ({ faults, dir, isWhole, checkedAt }) => {
+    judge: (local) =>
+      judgeStore(local, ({ faults, dir, isWhole, checkedAt }) => {
         const mend = `stop every process that uses it, then restore ${dir}/cairn.sqlite from a backup`;
         if (faults.length > 0) return fail(faults.join("; "), mend);
         if (isWhole) return ok("SQLite's integrity check found nothing");
-        const now = of.command("doctor", "--whole-store");
+        const now = local.command("doctor", "--whole-store");
         if (checkedAt === 0) return unknown("it is large, and no supervisor has checked all of it yet", now);
         return ok(`a supervisor checked all of it at ${new Date(checkedAt).toISOString()}; ${now} checks it now`);
       }),
@@ -101,14 +101,14 @@ export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
     id: "rows",
     says: "the row of every run can be decoded",
     needs: ["store"],
-    judge: (of) => judgeStore(of, (seen) => judgeRows(seen, of)),
+    judge: (local) => judgeStore(local, (seen) => judgeRows(seen, local)),
   },
   {
     id: "disk",
     says: "there is room on its disk",
     needs: ["store"],
-    judge: (of) =>
-      judgeStore(of, ({ freeBytes }) => {
+    judge: (local) =>
+      judgeStore(local, ({ freeBytes }) => {
         const why = `${(freeBytes / 1024 ** 3).toFixed(1)} GiB are free`;
         const mend = "free some space; ended runs are removed after a day, or with cairn purge RUN";
         if (freeBytes < FREE_LEAST) return fail(why, mend);
@@ -119,13 +119,13 @@ export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
     id: "memory",
     says: "each memory has room for what runs learn",
     needs: ["store"],
-    judge: (of) => judgeStore(of, (store) => judgeMemories(store, of)),
+    judge: (local) => judgeStore(local, (store) => judgeMemories(store, local)),
   },
   {
     id: "clock",
     says: "the clock did not jump, and is not behind the newest entry",
     needs: ["store"],
-    judge: (of) => judgeStore(of, (store) => judgeClock(store, of)),
+    judge: (local) => judgeStore(local, (store) => judgeClock(store, local)),
   },
   {
     id: "orphans",
@@ -141,13 +141,13 @@ export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
     id: "work",
     says: "a process works on its runs",
     needs: ["store"],
-    judge: (of) => judgeStore(of, (store) => judgeWork(store, of)),
+    judge: (local) => judgeStore(local, (store) => judgeWork(store, local)),
   },
   {
     id: "output",
     says: "what that process prints is written",
     needs: ["store"],
-    judge: (of) => judgeStore(of, judgeOutput),
+    judge: (local) => judgeStore(local, judgeOutput),
   },
 ];
 

@@ -120,9 +120,8 @@ function openedStore({ dir, ...at }: Located, { create, check, ...options }: Ope
 
 function openedWorld(
   { env, cwd }: Places,
-  of: Omit<OpenWorldOptions, "create" | "check"> & { readonly store: Store },
+  { store, limits, sealKeys }: Omit<OpenWorldOptions, "create" | "check"> & { readonly store: Store },
 ): OpenedWorld {
-  const { store, limits, sealKeys } = of;
   const secrets = localSecrets({ store, env, file: join(cwd, ".env") });
   const current = (): number | null => supervisorOf(store)?.pid ?? null;
   let started: Supervisor | null = null;
@@ -136,7 +135,7 @@ function openedWorld(
     supervision: { current, start, load: () => started?.load() ?? null },
     agentFiles: {
       find: (agent) => agentFileOf(store, agent),
-      remember: (of) => rememberAgentFile(store, of),
+      remember: (located) => rememberAgentFile(store, located),
     },
     // A supervisor would delete it too, but possibly none is running.
     finishRemoval: (removed) => removalsOf(store).finish([removed]),
@@ -172,7 +171,7 @@ const LARGE_BYTES = 256 * 1024 ** 2;
 
 function lookAt(
   { dir, ...places }: Located,
-  of: { readonly now: number; readonly limits: Limits; readonly whole: boolean },
+  { now, limits, whole }: { readonly now: number; readonly limits: Limits; readonly whole: boolean },
 ): StoreLook {
   if (!isThere(dir)) return { kind: "missing", dir };
   // Throws if the seal keys are invalid, as opening the store would.
@@ -180,7 +179,7 @@ function lookAt(
   let store: Store | null = null;
   try {
     store = openStore({ dir, create: false, check: "none" });
-    const seen = inspectStore(store, { overdueBefore: of.now - of.limits.overdueMs, whole: of.whole });
+    const seen = inspectStore(store, { overdueBefore: now - limits.overdueMs, whole });
     const supervisor = supervisorOf(store);
     const lostOutput = supervisor === null ? null : lostOutputOf(store, supervisor);
     const file = join(places.cwd, ".env");
