@@ -40,27 +40,27 @@ export interface ClientOptions {
   readonly requestMs?: number;
 }
 
-export const awsClients = (of: ClientOptions = {}): AwsClients => ({
-  table: tableClients(of),
-  bucket: bucketClients(of),
-  machine: machineClient(of),
+export const awsClients = (options: ClientOptions = {}): AwsClients => ({
+  table: tableClients(options),
+  bucket: bucketClients(options),
+  machine: machineClient(options),
 });
 
 /**
  * The clients of the table alone. A function that imports only this loads no other client; so for the other two stores.
  */
-export function tableClients(of: ClientOptions = {}): Pair<DynamoDBClient> {
-  const repeating = new DynamoDBClient(configOf(of, ROW_MS));
-  return { repeating, once: new DynamoDBClient({ ...configOf(of, ROW_MS), ...onceLike(repeating) }) };
+export function tableClients(options: ClientOptions = {}): Pair<DynamoDBClient> {
+  const repeating = new DynamoDBClient(configOf(options, ROW_MS));
+  return { repeating, once: new DynamoDBClient({ ...configOf(options, ROW_MS), ...onceLike(repeating) }) };
 }
 
-export function bucketClients(of: ClientOptions = {}): Pair<S3Client> {
-  const config = { ...configOf(of, OBJECT_MS), ...CHECKSUMS };
+export function bucketClients(options: ClientOptions = {}): Pair<S3Client> {
+  const config = { ...configOf(options, OBJECT_MS), ...CHECKSUMS };
   const repeating = new S3Client(config);
   return { repeating, once: new S3Client({ ...config, ...onceLike(repeating) }) };
 }
 
-export const machineClient = (of: ClientOptions = {}): SFNClient => new SFNClient(configOf(of, CHAIN_MS));
+export const machineClient = (options: ClientOptions = {}): SFNClient => new SFNClient(configOf(options, CHAIN_MS));
 
 /** The timeouts and retries of every client of cairn. */
 export const configOf = ({ endpoint, requestMs }: ClientOptions, usualMs: number) => ({

@@ -20,7 +20,8 @@ export function meter(clients: AwsClients, onCall: (call: MeteredCall) => void):
   for (const client of [table.once, table.repeating]) {
     const stack = client.middlewareStack as unknown as Stack;
     stack.add((next) => (args) => next({ ...args, input: { ...args.input, ReturnConsumedCapacity: "TOTAL" } }), {
-      ...{ name: "cairnCapacity", step: "initialize" },
+      name: "cairnCapacity",
+      step: "initialize",
     });
     tell(stack, "table", onCall);
   }

@@ -10,19 +10,24 @@ import { ROW_ITEM, deploymentOf, objectsOf } from "./table/keys.ts";
 const LOGGING = ["beat", "start", "sweep", "api"] as const;
 
 /** `machine`: the ARN of the state machine, after which the deployment and its functions are named. */
-export function placesIn(of: {
+export function placesIn({
+  table,
+  bucket,
+  machine,
+}: {
   readonly table: string;
   readonly bucket: string;
   readonly machine: string;
 }): (row: Row) => RunPlaces {
-  const { table, bucket, machine } = of;
   const deployment = deploymentOf(machine);
   return (row) => {
     const arn = executionArn(machine, executionName(row.run, row.born, row.chain));
     return {
-      ...{ executionArn: arn, executionUrl: pageOf(arn) },
+      executionArn: arn,
+      executionUrl: pageOf(arn),
       objects: `s3://${bucket}/${objectsOf(row)}/`,
-      ...{ table, rowKey: JSON.stringify(keyOf(row.run, ROW_ITEM)) },
+      table,
+      rowKey: JSON.stringify(keyOf(row.run, ROW_ITEM)),
       logsQuery: logsQueryOf(row.run),
       logGroups: LOGGING.map((name) => `/aws/lambda/${deployment}-${name}`),
     };

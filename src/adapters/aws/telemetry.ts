@@ -10,9 +10,15 @@ import type { Telemetry } from "../../ports/world.ts";
 import { NAMESPACE, countsOf, measuresOf } from "./metrics.ts";
 
 /** `service` distinguishes the functions of a deployment in the log. */
-export function lambdaTelemetry(of: { readonly deployment: string; readonly service: string }): Telemetry {
-  const logger = new Logger({ serviceName: of.service, logLevel: "INFO" });
-  const metrics = new Metrics({ namespace: NAMESPACE, serviceName: of.deployment });
+export function lambdaTelemetry({
+  service,
+  deployment,
+}: {
+  readonly deployment: string;
+  readonly service: string;
+}): Telemetry {
+  const logger = new Logger({ serviceName: service, logLevel: "INFO" });
+  const metrics = new Metrics({ namespace: NAMESPACE, serviceName: deployment });
   return {
     record: (record) => {
       const { at, run, level, what, detail } = record;

@@ -24,7 +24,7 @@ import { StatusShards } from "./table/status-shards.ts";
 import { dynamoMutexLeases } from "./table/mutex-leases.ts";
 
 /** The ports of a deployment. Creates clients for AWS unless the caller passes some. */
-export function awsWorld(of: {
+export function awsWorld(given: {
   readonly table: string;
   readonly bucket: string;
   /** The ARN of the state machine. */
@@ -42,11 +42,11 @@ export function awsWorld(of: {
   readonly clock?: Clock;
   readonly random?: Random;
 }): Stores {
-  const { table, bucket, machine, limits, telemetry, clients = awsClients() } = of;
-  const clock = of.clock ?? clockBesideAws([clients.table.once, clients.table.repeating]);
+  const { table, bucket, machine, limits, telemetry, clients = awsClients() } = given;
+  const clock = given.clock ?? clockBesideAws([clients.table.once, clients.table.repeating]);
   const dynamo = new Dynamo({ clients: clients.table, table, clock });
   return {
-    table: dynamoRunTable({ dynamo, table, shards: new StatusShards(dynamo, of.statusShards) }),
+    table: dynamoRunTable({ dynamo, table, shards: new StatusShards(dynamo, given.statusShards) }),
     inbox: dynamoInbox(dynamo),
     leases: dynamoMutexLeases(dynamo),
     records: dynamoRecords(dynamo),
@@ -55,12 +55,12 @@ export function awsWorld(of: {
     links: s3ObjectLinks({ client: clients.bucket.repeating, bucket }),
     chain: stepFunctionsChain({ client: clients.machine, machine }),
     clock,
-    random: of.random ?? { hex: () => randomBytes(32).toString("hex") },
+    random: given.random ?? { hex: () => randomBytes(32).toString("hex") },
     telemetry,
-    secrets: of.secrets ?? NO_SECRETS,
-    sealKeys: of.sealKeys ?? NO_SEAL_KEYS,
+    secrets: given.secrets ?? NO_SECRETS,
+    sealKeys: given.sealKeys ?? NO_SEAL_KEYS,
     limits,
-    ...(of.places !== undefined && { placesOf: of.places({ table, bucket, machine }) }),
+    ...(given.places !== undefined && { placesOf: given.places({ table, bucket, machine }) }),
     sizes: FEW_REQUESTS,
     hash: (text) => createHash("sha256").update(text, "utf8").digest("hex"),
   };

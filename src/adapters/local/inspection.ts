@@ -47,12 +47,13 @@ export interface StoreSeen {
  */
 export function inspectStore(
   store: Store,
-  of: { readonly overdueBefore: number; readonly whole?: boolean },
+  { whole, overdueBefore }: { readonly overdueBefore: number; readonly whole?: boolean },
 ): StoreSeen {
   const { dir, id } = store;
-  const isWhole = of.whole === true || !isLarge(store.rows, WHOLE_BYTES);
+  const isWhole = whole === true || !isLarge(store.rows, WHOLE_BYTES);
   return {
-    ...{ dir, id },
+    dir,
+    id,
     journalMode: String(one(store, "PRAGMA journal_mode")),
     refuses: refusalOf(store),
     faults: [...(isWhole ? faultsOf(store) : []), ...lossOf(store)],
@@ -62,7 +63,7 @@ export function inspectStore(
     freeBytes: freeBytes(dir),
     runs: {
       live: Number(one(store, "SELECT COUNT(*) FROM runs WHERE alive = 1")),
-      overdue: Number(one(store, "SELECT COUNT(*) FROM executions WHERE readyAt < ?", of.overdueBefore)),
+      overdue: Number(one(store, "SELECT COUNT(*) FROM executions WHERE readyAt < ?", overdueBefore)),
     },
     memories: fullMemories(store),
     latestAt: Number(one(store, isWhole ? LATEST : LATEST_OF_LIVE)),

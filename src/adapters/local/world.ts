@@ -21,7 +21,14 @@ import { sqliteRecords } from "./store/records.ts";
 import { sqliteInbox, sqliteMutexLeases, sqliteRunTable } from "./store/run-table.ts";
 
 /** The ports over an open store. `clock`: by default the one that all processes of the store share. */
-export function localWorld(of: {
+export function localWorld({
+  store,
+  limits,
+  telemetry,
+  secrets = NO_SECRETS,
+  sealKeys = NO_SEAL_KEYS,
+  clock = storeClock(store),
+}: {
   readonly store: Store;
   readonly clock?: Clock;
   readonly limits: Limits;
@@ -29,8 +36,6 @@ export function localWorld(of: {
   readonly secrets?: Secrets;
   readonly sealKeys?: SealKeys;
 }): Stores {
-  const { store, limits, telemetry, secrets = NO_SECRETS, sealKeys = NO_SEAL_KEYS } = of;
-  const { clock = storeClock(store) } = of;
   return {
     table: sqliteRunTable(store),
     inbox: sqliteInbox(store),
@@ -42,7 +47,8 @@ export function localWorld(of: {
     clock,
     random: { hex: () => randomHex(32) },
     telemetry,
-    ...{ secrets, sealKeys },
+    secrets,
+    sealKeys,
     limits,
     sizes: FEW_BYTES,
     hash: (text) => createHash("sha256").update(text, "utf8").digest("hex"),

@@ -22,19 +22,19 @@ export function memoryDeltaLog({ deltas, readers }: MemoryDeltas): DeltaLog {
       const until = readers.get(run) ?? 0;
       return until > now ? until : null;
     },
-    append: async (of, delta) => {
-      const stored = deltas.get(keyOf(of)) ?? [];
+    append: async (incarnation, delta) => {
+      const stored = deltas.get(keyOf(incarnation)) ?? [];
       if (stored.some((each) => !isBehind(delta, each))) return;
       const same = stored.filter(({ epoch, version }) => epoch === delta.epoch && version === delta.version);
-      deltas.set(keyOf(of), [...same, structuredClone(delta)]);
+      deltas.set(keyOf(incarnation), [...same, structuredClone(delta)]);
     },
     read: async ({ after, limit, now, ...of }) => {
       const found = (deltas.get(keyOf(of)) ?? []).filter((each) => isBehind(each, after) && !isDeltaExpired(each, now));
       return structuredClone(found.slice(0, limit));
     },
-    forget: async (of) => {
-      deltas.delete(keyOf(of));
-      readers.delete(of.run);
+    forget: async (incarnation) => {
+      deltas.delete(keyOf(incarnation));
+      readers.delete(incarnation.run);
     },
   };
 }

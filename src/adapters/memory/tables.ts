@@ -107,13 +107,13 @@ function findIn(rows: ReadonlyMap<string, Row>, run: string): Found | null {
 const decider =
   ({ rows }: MemoryStore) =>
   <O extends Refused | { readonly kind: string; readonly row: Row }>(
-    of: RunRef,
+    ref: RunRef,
     decision: (row: Row) => O,
   ): O | Refused => {
-    const before = presentIn(findIn(rows, of.run), of);
+    const before = presentIn(findIn(rows, ref.run), ref);
     if ("kind" in before) return before;
     const outcome = decision(before);
-    if ("row" in outcome) rows.set(of.run, outcome.row);
+    if ("row" in outcome) rows.set(ref.run, outcome.row);
     return structuredClone(outcome);
   };
 
@@ -161,19 +161,19 @@ export function memoryRunTable(store: MemoryStore): RunTable {
   };
 }
 
-function createChildren(store: MemoryStore, of: ChildrenCreation): ChildrenOutcome {
+function createChildren(store: MemoryStore, creating: ChildrenCreation): ChildrenOutcome {
   const { rows, messages } = store;
-  const parent = presentIn(findIn(rows, of.run), of);
+  const parent = presentIn(findIn(rows, creating.run), creating);
   if ("kind" in parent) return parent;
-  if (!mayMakeChildren(parent, of)) return { kind: "fenced", row: structuredClone(parent) };
-  const children = of.children.map(({ creation, reportId, isLeft }): ChildAnswer => {
+  if (!mayMakeChildren(parent, creating)) return { kind: "fenced", row: structuredClone(parent) };
+  const children = creating.children.map(({ creation, reportId, isLeft }): ChildAnswer => {
     const found = findIn(rows, creation.run);
     if (found instanceof RowUnreadable) return { kind: "unreadable", why: found.message };
-    const id = idOf(of, reportId);
+    const id = idOf(creating, reportId);
     const answer = decideChild(found, { isSeen: messages.has(id), creation });
     if (answer.kind === "created") {
       rows.set(creation.run, structuredClone(answer.row));
-      if (isLeft) messages.set(id, { of: { run: of.run, born: of.born }, message: null, digest: null });
+      if (isLeft) messages.set(id, { of: { run: creating.run, born: creating.born }, message: null, digest: null });
     }
     return structuredClone(answer);
   });
@@ -236,21 +236,21 @@ export function memoryInbox(store: MemoryStore): Inbox {
         messages.set(id, { of: { run, born }, message: structuredClone(message), digest });
         return { kind: "delivered" as const, row: wokenRow(row, deadline) };
       }),
-    unread: async (of) => {
-      if ("kind" in presentIn(findIn(rows, of.run), of)) return [];
-      const mine = [...messages.values()].filter((each) => sameIncarnation(each.of, of));
+    unread: async (query) => {
+      if ("kind" in presentIn(findIn(rows, query.run), query)) return [];
+      const mine = [...messages.values()].filter((each) => sameIncarnation(each.of, query));
       const found = mine.flatMap(({ message }) => (message === null ? [] : [message]));
       const sorted = found.toSorted((one, other) => one.sentAt - other.sentAt || byBytes(one.id, other.id));
-      return structuredClone(sorted.slice(0, of.limit));
+      return structuredClone(sorted.slice(0, query.limit));
     },
-    clear: async (of) => {
-      for (const id of of.ids) {
-        const found = messages.get(idOf(of, id));
+    clear: async (read) => {
+      for (const id of read.ids) {
+        const found = messages.get(idOf(read, id));
         if (found !== undefined) found.message = null;
       }
     },
-    forget: async (of) => {
-      for (const [id, item] of messages) if (sameIncarnation(item.of, of)) messages.delete(id);
+    forget: async (incarnation) => {
+      for (const [id, item] of messages) if (sameIncarnation(item.of, incarnation)) messages.delete(id);
     },
   };
 }

@@ -56,7 +56,7 @@ export interface MemoryStores extends Stores {
 export type MemoryWorld = MemoryStores & World;
 
 /** An in-memory world. Worlds that share a `store` see the same runs. */
-export function memoryWorld(of: {
+export function memoryWorld(given: {
   readonly limits: Limits;
   readonly clock: Clock;
   readonly random?: Random;
@@ -67,8 +67,8 @@ export function memoryWorld(of: {
   /** The default keeps the state of each beat as an object. */
   readonly sizes?: StoredSizes;
 }): MemoryStores {
-  const { limits, clock, store = memoryStore() } = of;
-  const random = of.random ?? { hex: () => randomBytes(32).toString("hex") };
+  const { limits, clock, store = memoryStore() } = given;
+  const random = given.random ?? { hex: () => randomBytes(32).toString("hex") };
   return {
     store,
     table: memoryRunTable(store),
@@ -80,17 +80,24 @@ export function memoryWorld(of: {
     chain: memoryChain({ clock, random, limits }),
     clock,
     random,
-    telemetry: of.telemetry ?? { record: () => undefined },
-    secrets: of.secrets ?? NO_SECRETS,
-    sealKeys: of.sealKeys ?? NO_SEAL_KEYS,
+    telemetry: given.telemetry ?? { record: () => undefined },
+    secrets: given.secrets ?? NO_SECRETS,
+    sealKeys: given.sealKeys ?? NO_SEAL_KEYS,
     limits,
-    sizes: of.sizes ?? EACH_BEAT,
+    sizes: given.sizes ?? EACH_BEAT,
     hash: (text) => createHash("sha256").update(text, "utf8").digest("hex"),
   };
 }
 
-function memoryChain(of: { readonly clock: Clock; readonly random: Random; readonly limits: Limits }): MemoryChain {
-  const { clock, random, limits } = of;
+function memoryChain({
+  clock,
+  random,
+  limits,
+}: {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly limits: Limits;
+}): MemoryChain {
   const executions = new Map<string, Execution>();
   const found = (name: string): Execution => {
     const execution = executions.get(name);

@@ -70,7 +70,11 @@ async function processorFor(env: Variables): Promise<Sender> {
   const shared = {
     resource: resourceFromAttributes(resourceIn(env)),
     instrumentationScope: { name: "cairn-run" },
-    ...{ events: [], ended: true, droppedAttributesCount: 0, droppedEventsCount: 0, droppedLinksCount: 0 },
+    events: [],
+    ended: true,
+    droppedAttributesCount: 0,
+    droppedEventsCount: 0,
+    droppedLinksCount: 0,
   };
   const readable = (span: Span): ReadableSpan => ({
     ...shared,

@@ -4,7 +4,10 @@ import type { Posted, WebhookPost } from "../../ports/webhooks.ts";
 export async function postWebhook({ url, headers, body, timeoutMs }: WebhookPost): Promise<Posted> {
   try {
     const answer = await fetch(url, {
-      ...{ method: "POST", headers, body, redirect: "manual" },
+      method: "POST",
+      headers,
+      body,
+      redirect: "manual",
       signal: AbortSignal.timeout(timeoutMs),
     });
     // An answer may be endless, and its text may be anything.

@@ -27,12 +27,11 @@ type Statement = z.output<typeof statement>;
 /** Null: it is no policy that can be read. */
 export function guaranteesOf(
   document: string,
-  of: { readonly bucket: string; readonly prefixes: readonly string[] },
+  { bucket, prefixes }: { readonly bucket: string; readonly prefixes: readonly string[] },
 ): Guarantees | null {
   const parsed = policy.safeParse(jsonIn(document));
   if (!parsed.success) return null;
   const denials = parsed.data.Statement.filter(({ Effect, Principal }) => Effect === "Deny" && isEverybody(Principal));
-  const { bucket, prefixes } = of;
   const once = denials.filter((each) => covers(each.Action, "s3:PutObject") && hasOnly(each, PUT_ONCE));
   const plain = denials.filter((each) => covers(each.Action, "s3:*") && hasOnly(each, PLAIN));
   const isIn = (among: readonly Statement[], resource: string): boolean =>

@@ -14,7 +14,9 @@ export const s3ObjectLinks = ({
     // Only the function of the API needs it, and only for a file or a large export.
     const { getSignedUrl } = await import("@aws-sdk/s3-request-presigner");
     const command = new GetObjectCommand({
-      ...{ Bucket: bucket, Key: key, ResponseContentDisposition: savedAs(fileName) },
+      Bucket: bucket,
+      Key: key,
+      ResponseContentDisposition: savedAs(fileName),
       ...(contentType !== undefined && { ResponseContentType: contentType }),
     });
     return getSignedUrl(client, command, { expiresIn: seconds });

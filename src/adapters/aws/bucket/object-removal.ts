@@ -21,11 +21,11 @@ const PAGE_MAX = 1_000;
  * The first keys after `after`. The request uses no encoding: an emulator may compare encoded keys, and then finds
  * nothing after a key that is not ASCII. S3 may answer with no key although more follow, behind many deleted ones.
  */
-export async function keysAfter(of: Bucket, after: string, limit: number): Promise<readonly FoundKey[]> {
+export async function keysAfter(bucket: Bucket, after: string, limit: number): Promise<readonly FoundKey[]> {
   const which = { StartAfter: after, MaxKeys: Math.min(limit, PAGE_MAX) };
-  let page = await listed(of, which);
+  let page = await listed(bucket, which);
   while (page.keys.length === 0 && page.next !== undefined)
-    page = await listed(of, { ...which, ContinuationToken: page.next });
+    page = await listed(bucket, { ...which, ContinuationToken: page.next });
   return page.keys;
 }
 
@@ -33,27 +33,27 @@ export async function keysAfter(of: Bucket, after: string, limit: number): Promi
  * Deletes page after page, each time from the start, since deleted objects are not listed again. The keys are encoded,
  * since XML cannot carry every character of a key. Otherwise an object with such a key would stay for ever.
  */
-export async function removeUnder(of: Bucket, prefix: string): Promise<void> {
+export async function removeUnder(bucket: Bucket, prefix: string): Promise<void> {
   for (;;) {
-    const { keys: found } = await listed(of, { Prefix: prefix, MaxKeys: PAGE_MAX, EncodingType: "url" });
+    const { keys: found } = await listed(bucket, { Prefix: prefix, MaxKeys: PAGE_MAX, EncodingType: "url" });
     if (found.length === 0) return;
     const Delete = { Objects: found.map(({ key }) => ({ Key: decoded(key) })), Quiet: true };
-    const { Errors = [] } = await reaching(nameOf(of), () =>
-      of.client.send(new DeleteObjectsCommand({ Bucket: of.bucket, Delete })),
+    const { Errors = [] } = await reaching(nameOf(bucket), () =>
+      bucket.client.send(new DeleteObjectsCommand({ Bucket: bucket.bucket, Delete })),
     );
     const [first] = Errors;
     if (first === undefined) continue;
     const why = `${Errors.length} of ${found.length} objects were not deleted (${first.Code}: ${first.Message})`;
-    throw new StoreUnreachable(`${nameOf(of)} cannot be used: ${why}; check the permission s3:DeleteObject`);
+    throw new StoreUnreachable(`${nameOf(bucket)} cannot be used: ${why}; check the permission s3:DeleteObject`);
   }
 }
 
 async function listed(
-  of: Bucket,
+  bucket: Bucket,
   which: Omit<ListObjectsV2CommandInput, "Bucket">,
 ): Promise<{ readonly keys: readonly FoundKey[]; readonly next: string | undefined }> {
-  const command = new ListObjectsV2Command({ Bucket: of.bucket, ...which });
-  const { Contents = [], NextContinuationToken } = await reaching(nameOf(of), () => of.client.send(command));
+  const command = new ListObjectsV2Command({ Bucket: bucket.bucket, ...which });
+  const { Contents = [], NextContinuationToken } = await reaching(nameOf(bucket), () => bucket.client.send(command));
   const keys = Contents.map(({ Key = "", LastModified }) => ({ key: Key, putAt: LastModified?.getTime() ?? 0 }));
   return { keys, next: NextContinuationToken };
 }

@@ -46,12 +46,15 @@ export type PutOnce =
   /** No policy refused it, so its own condition did. */
   | "let";
 
-export async function inspectBucket(of: {
+export async function inspectBucket({
+  clients,
+  name: Bucket,
+  probe,
+}: {
   readonly clients: Pair<S3Client>;
   readonly name: string;
   readonly probe: boolean;
 }): Promise<BucketLooks> {
-  const { clients, name: Bucket } = of;
   const client = clients.repeating;
   const [bucket, bucketStore, publicAccess, encryption, policy, lifecycle, putOnce] = await Promise.all([
     look("s3:ListBucket", async () => {
@@ -86,7 +89,7 @@ export async function inspectBucket(of: {
       }));
       return { rules };
     }),
-    of.probe ? look("s3:PutObject", () => probePutOnce(client, Bucket)) : untried("the probe of --production"),
+    probe ? look("s3:PutObject", () => probePutOnce(client, Bucket)) : untried("the probe of --production"),
   ]);
   return { bucket, bucketStore, publicAccess, encryption, policy, lifecycle, putOnce };
 }

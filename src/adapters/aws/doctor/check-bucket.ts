@@ -82,8 +82,8 @@ export const BUCKET_CHECKS: readonly Check<AwsCase>[] = [
     says: "its policy lets no object of a run be overwritten",
     needs: ["bucket"],
     strict: true,
-    judge: (of) =>
-      judgePolicy(of, ({ putOnce }) => {
+    judge: (deployed) =>
+      judgePolicy(deployed, ({ putOnce }) => {
         const open = PREFIXES.filter((prefix) => !putOnce.includes(prefix));
         if (open.length === 0) return ok(`s3:PutObject without If-None-Match is denied on ${PREFIXES.join("* and ")}*`);
         const why = `it does not deny s3:PutObject without If-None-Match to everybody on ${open.map((each) => `${each}*`).join(" and ")}`;
@@ -95,8 +95,8 @@ export const BUCKET_CHECKS: readonly Check<AwsCase>[] = [
     says: "it accepts only TLS",
     needs: ["bucket"],
     strict: true,
-    judge: (of) =>
-      judgePolicy(of, ({ tlsOnly }) =>
+    judge: (deployed) =>
+      judgePolicy(deployed, ({ tlsOnly }) =>
         tlsOnly ? ok("requests without TLS are denied") : warn("it does not deny requests without TLS", AGAIN),
       ),
   },

@@ -5,26 +5,26 @@ import type { AwsCase } from "./check-account.ts";
 import { type Check, type Verdict, fail, judgeDamaged, ok, warn } from "../../../ports/diagnosis.ts";
 import { judgeLook, judgeSeen } from "./judge-probe.ts";
 
-const gone = (of: AwsCase): Verdict =>
-  fail(`there is no table ${of.aws.names.table} in this account and region`, "deploy, or check CAIRN_TABLE");
+const gone = ({ aws }: AwsCase): Verdict =>
+  fail(`there is no table ${aws.names.table} in this account and region`, "deploy, or check CAIRN_TABLE");
 
 const AGAIN =
   "deploy again: the deployment sets the layout of its table; change a table of your own by hand (docs/deploy.md)";
 
-const about = (of: AwsCase, words: string): string => `aws dynamodb ${words.replace("TABLE", of.aws.names.table)}`;
+const about = ({ aws }: AwsCase, words: string): string => `aws dynamodb ${words.replace("TABLE", aws.names.table)}`;
 
 export const TABLE_CHECKS: readonly Check<AwsCase>[] = [
   {
     id: "table",
     says: "the table is there",
-    judge: (of) =>
-      judgeLook(of.aws.table, {
-        missing: gone(of),
+    judge: (deployed) =>
+      judgeLook(deployed.aws.table, {
+        missing: gone(deployed),
         unreachable: true,
         seen: ({ status }) => {
-          const { table } = of.aws.names;
+          const { table } = deployed.aws.names;
           if (status === "ACTIVE") return ok(`${table} is ACTIVE`);
-          const mend = about(of, "wait table-exists --table-name TABLE");
+          const mend = about(deployed, "wait table-exists --table-name TABLE");
           return (status === "UPDATING" ? warn : fail)(`${table} is ${status}`, mend);
         },
       }),
@@ -33,8 +33,8 @@ export const TABLE_CHECKS: readonly Check<AwsCase>[] = [
     id: "table-keys",
     says: "its keys are those of this version of cairn",
     needs: ["table"],
-    judge: (of) =>
-      judgeSeen(of.aws.table, ({ partition, sort, types }) => {
+    judge: ({ aws }) =>
+      judgeSeen(aws.table, ({ partition, sort, types }) => {
         const { keys } = TABLE;
         const isSame = partition === keys.partition && sort === keys.sort && types[partition] === types[sort];
         const why = `partition ${partition}, sort ${sort}`;
@@ -48,8 +48,8 @@ export const TABLE_CHECKS: readonly Check<AwsCase>[] = [
     id: "table-indexes",
     says: "its indexes are those of this version of cairn",
     needs: ["table"],
-    judge: (of) =>
-      judgeSeen(of.aws.table, ({ indexes, types }) => {
+    judge: ({ aws }) =>
+      judgeSeen(aws.table, ({ indexes, types }) => {
         const wrong = TABLE.indexes.flatMap((wanted) =>
           faultOf(wanted, { found: indexes.find(({ name }) => name === wanted.name), types }),
         );
@@ -62,10 +62,10 @@ export const TABLE_CHECKS: readonly Check<AwsCase>[] = [
     id: "table-ttl",
     says: "ended runs are removed when their retention expires",
     needs: ["table"],
-    judge: (of) =>
-      judgeSeen(of.aws.timeToLive, ({ status, attribute }) => {
+    judge: (deployed) =>
+      judgeSeen(deployed.aws.timeToLive, ({ status, attribute }) => {
         const on = `Enabled=true,AttributeName=${TABLE.timeToLive}`;
-        const mend = about(of, `update-time-to-live --table-name TABLE --time-to-live-specification ${on}`);
+        const mend = about(deployed, `update-time-to-live --table-name TABLE --time-to-live-specification ${on}`);
         const isOn = status === "ENABLED" || status === "ENABLING";
         if (!isOn) return fail(`time to live is ${status}: ended runs stay for ever`, mend);
         return attribute === TABLE.timeToLive
@@ -80,10 +80,10 @@ export const TABLE_CHECKS: readonly Check<AwsCase>[] = [
     id: "table-stream",
     says: "its stream shows which rows were removed",
     needs: ["table"],
-    judge: (of) =>
-      judgeSeen(of.aws.table, ({ stream }) => {
+    judge: (deployed) =>
+      judgeSeen(deployed.aws.table, ({ stream }) => {
         const on = `StreamEnabled=true,StreamViewType=${TABLE.stream.view}`;
-        const mend = about(of, `update-table --table-name TABLE --stream-specification ${on}; then deploy again`);
+        const mend = about(deployed, `update-table --table-name TABLE --stream-specification ${on}; then deploy again`);
         if (stream === null || !stream.isEnabled)
           return fail("it has no stream: the objects of removed runs stay", mend);
         return [TABLE.stream.view, "NEW_AND_OLD_IMAGES"].includes(stream.view)
@@ -96,10 +96,10 @@ export const TABLE_CHECKS: readonly Check<AwsCase>[] = [
     says: "the table can be restored to any second of the last weeks",
     needs: ["table"],
     strict: true,
-    judge: (of) =>
-      judgeSeen(of.aws.backups, ({ isEnabled }) => {
+    judge: (deployed) =>
+      judgeSeen(deployed.aws.backups, ({ isEnabled }) => {
         const on = "--point-in-time-recovery-specification PointInTimeRecoveryEnabled=true";
-        const mend = about(of, `update-continuous-backups --table-name TABLE ${on}`);
+        const mend = about(deployed, `update-continuous-backups --table-name TABLE ${on}`);
         return isEnabled ? ok("point-in-time recovery is on") : warn("point-in-time recovery is off", mend);
       }),
   },
@@ -108,9 +108,9 @@ export const TABLE_CHECKS: readonly Check<AwsCase>[] = [
     says: "the table cannot be deleted by mistake",
     needs: ["table"],
     strict: true,
-    judge: (of) =>
-      judgeSeen(of.aws.table, ({ isProtected }) => {
-        const mend = about(of, "update-table --table-name TABLE --deletion-protection-enabled");
+    judge: (deployed) =>
+      judgeSeen(deployed.aws.table, ({ isProtected }) => {
+        const mend = about(deployed, "update-table --table-name TABLE --deletion-protection-enabled");
         return isProtected ? ok("deletion protection is on") : warn("deletion protection is off", mend);
       }),
   },
@@ -118,8 +118,8 @@ export const TABLE_CHECKS: readonly Check<AwsCase>[] = [
     id: "table-rows",
     says: "the rows of live runs can be decoded",
     needs: ["table"],
-    judge: (of) =>
-      judgeSeen(of.aws.liveRows, ({ looked, damaged, isAll }) => {
+    judge: ({ aws }) =>
+      judgeSeen(aws.liveRows, ({ looked, damaged, isAll }) => {
         const seen = isAll
           ? "every row was decoded"
           : `the first ${looked} were decoded; the sweeper checks all of them`;
@@ -130,9 +130,9 @@ export const TABLE_CHECKS: readonly Check<AwsCase>[] = [
     id: "table-billing",
     says: "the table is billed per request",
     needs: ["table"],
-    judge: (of) =>
-      judgeSeen(of.aws.table, ({ billing }) => {
-        const mend = about(of, "update-table --table-name TABLE --billing-mode PAY_PER_REQUEST");
+    judge: (deployed) =>
+      judgeSeen(deployed.aws.table, ({ billing }) => {
+        const mend = about(deployed, "update-table --table-name TABLE --billing-mode PAY_PER_REQUEST");
         return billing === "PAY_PER_REQUEST"
           ? ok(billing)
           : warn(`${billing}: runs come in bursts, and would be throttled`, mend);
@@ -144,9 +144,8 @@ type Wanted = (typeof TABLE.indexes)[number];
 
 function faultOf(
   wanted: Wanted,
-  of: { readonly found: IndexSeen | undefined; readonly types: Readonly<Record<string, string>> },
+  { found, types }: { readonly found: IndexSeen | undefined; readonly types: Readonly<Record<string, string>> },
 ): readonly string[] {
-  const { found, types } = of;
   const { name, partition, sort } = wanted;
   if (found === undefined) return [`${name} is missing`];
   if (found.status !== "ACTIVE") return [`${name} is ${found.status}`];

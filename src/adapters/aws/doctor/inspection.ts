@@ -24,7 +24,13 @@ export interface AwsSeen extends TableLooks, BucketLooks, MachineLooks {
 }
 
 /** Makes all looks. A look that fails is a value, which says why. */
-export async function inspectAws(of: {
+export async function inspectAws({
+  names,
+  probe,
+  onLook,
+  agents = [],
+  clients = readingClients(),
+}: {
   readonly names: Names;
   /** Whether to send the put that the bucket must refuse. */
   readonly probe: boolean;
@@ -33,7 +39,6 @@ export async function inspectAws(of: {
   readonly agents?: readonly string[];
   readonly clients?: ReadingClients;
 }): Promise<AwsSeen> {
-  const { names, probe, onLook, agents = [], clients = readingClients() } = of;
   let dated: Dated | null = null;
   tellDates(clients.caller, (each) => (dated = each));
   onLook("asking AWS for the identity of the caller");
@@ -61,22 +66,25 @@ export async function inspectAws(of: {
 const unasked = untried("credentials");
 
 const NOTHING: TableLooks & BucketLooks & MachineLooks = {
-  ...{
-    table: unasked,
-    timeToLive: unasked,
-    backups: unasked,
-    tableStore: unasked,
-    sweepTurn: unasked,
-    orphansSearched: unasked,
-    liveRows: unasked,
-  },
-  ...{ bucket: unasked, bucketStore: unasked, publicAccess: unasked, encryption: unasked, policy: unasked },
-  ...{ lifecycle: unasked, putOnce: unasked },
-  ...{
-    machine: unasked,
-    functions: { beat: unasked, park: unasked, sweep: unasked, cleanup: unasked },
-    agents: {},
-    cleanUp: unasked,
-  },
-  ...{ sweeper: unasked, alarms: unasked, account: unasked },
+  table: unasked,
+  timeToLive: unasked,
+  backups: unasked,
+  tableStore: unasked,
+  sweepTurn: unasked,
+  orphansSearched: unasked,
+  liveRows: unasked,
+  bucket: unasked,
+  bucketStore: unasked,
+  publicAccess: unasked,
+  encryption: unasked,
+  policy: unasked,
+  lifecycle: unasked,
+  putOnce: unasked,
+  machine: unasked,
+  functions: { beat: unasked, park: unasked, sweep: unasked, cleanup: unasked },
+  agents: {},
+  cleanUp: unasked,
+  sweeper: unasked,
+  alarms: unasked,
+  account: unasked,
 };

@@ -8,20 +8,20 @@ import { type Verdict, fail, needing, unknown } from "../../../ports/diagnosis.t
  */
 export function judgeLook<Seen>(
   look: Look<Seen>,
-  of: { readonly missing: Verdict; readonly unreachable?: true; readonly seen: (seen: Seen) => Verdict },
+  verdicts: { readonly missing: Verdict; readonly unreachable?: true; readonly seen: (seen: Seen) => Verdict },
 ): Verdict {
   switch (look.kind) {
     case "seen":
-      return of.seen(look.seen);
+      return verdicts.seen(look.seen);
     case "missing":
-      return of.missing;
+      return verdicts.missing;
     case "denied":
       return unknown(
         `this identity may not check this: it needs ${look.action}`,
         `allow ${look.action} to this identity`,
       );
     case "failed":
-      return of.unreachable === true ? fail(look.why, look.next) : unknown(look.why, look.next);
+      return verdicts.unreachable === true ? fail(look.why, look.next) : unknown(look.why, look.next);
     case "untried":
       return needing(look.needs);
   }

@@ -38,8 +38,8 @@ export async function look<Seen>(action: string, see: () => Promise<Seen | null>
 /** Inspects what another inspection found; `untried` if that found nothing. */
 export const lookOn = <From, Seen>(
   from: Look<From>,
-  of: { readonly needs: string; readonly see: (seen: From) => Promise<Look<Seen>> },
-): Promise<Look<Seen>> => (from.kind === "seen" ? of.see(from.seen) : Promise.resolve(untried(of.needs)));
+  { see, needs }: { readonly needs: string; readonly see: (seen: From) => Promise<Look<Seen>> },
+): Promise<Look<Seen>> => (from.kind === "seen" ? see(from.seen) : Promise.resolve(untried(needs)));
 
 /** A HEAD request to S3 gives no more than 403. */
 const DENIED = ["AccessDenied", "AccessDeniedException", "Forbidden", "403", "UnauthorizedOperation"];

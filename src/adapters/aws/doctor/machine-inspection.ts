@@ -86,14 +86,14 @@ export interface MachineLooks {
   readonly account: Look<{ readonly concurrency: number; readonly unreserved: number }>;
 }
 
-export async function inspectMachine(of: {
+export async function inspectMachine(deployment: {
   readonly clients: ReadingClients;
   readonly names: Names;
   readonly table: Look<TableSeen>;
   /** The agents that should have a function of their own. */
   readonly agents: readonly string[];
 }): Promise<MachineLooks> {
-  const { clients, names } = of;
+  const { clients, names } = deployment;
   const client = clients.functions;
   const machine = await look("states:DescribeStateMachine", async () => {
     const found = await clients.machine.send(new DescribeStateMachineCommand({ stateMachineArn: names.machine }));
@@ -107,7 +107,7 @@ export async function inspectMachine(of: {
     });
   const [beat, park, sweep, cleanUp, account] = await Promise.all([
     ...([called("beat"), called("park"), called("sweep")] as const),
-    lookOn(of.table, { needs: "table", see: ({ stream }) => lookAtStream(client, stream?.arn ?? null) }),
+    lookOn(deployment.table, { needs: "table", see: ({ stream }) => lookAtStream(client, stream?.arn ?? null) }),
     look("lambda:GetAccountSettings", async () => {
       const { AccountLimit: limit } = await client.send(new GetAccountSettingsCommand());
       const { ConcurrentExecutions: concurrency = 0, UnreservedConcurrentExecutions: unreserved = 0 } = limit ?? {};
@@ -121,7 +121,7 @@ export async function inspectMachine(of: {
   });
   const functions = { beat, park, sweep, cleanup };
   const pattern = machine.kind === "seen" ? machine.seen.calls.agents : null;
-  const looks = (pattern === null ? [] : of.agents).map(
+  const looks = (pattern === null ? [] : deployment.agents).map(
     async (agent) => [agent, await lookAtFunction(client, ofAgent(pattern ?? "", agent))] as const,
   );
   const agents = Object.fromEntries(await Promise.all(looks));
@@ -194,12 +194,12 @@ async function lookAtStream(client: LambdaClient, stream: string | null): Promis
   });
 }
 
-const mappingOf = (of: EventSourceMappingConfiguration): MappingSeen => ({
-  function: of.FunctionArn ?? "",
-  state: of.State ?? "unknown",
-  filters: (of.FilterCriteria?.Filters ?? []).flatMap(({ Pattern }) => Pattern ?? []),
-  onFailure: of.DestinationConfig?.OnFailure?.Destination ?? null,
-  reportsFailures: (of.FunctionResponseTypes ?? []).includes("ReportBatchItemFailures"),
+const mappingOf = (found: EventSourceMappingConfiguration): MappingSeen => ({
+  function: found.FunctionArn ?? "",
+  state: found.State ?? "unknown",
+  filters: (found.FilterCriteria?.Filters ?? []).flatMap(({ Pattern }) => Pattern ?? []),
+  onFailure: found.DestinationConfig?.OnFailure?.Destination ?? null,
+  reportsFailures: (found.FunctionResponseTypes ?? []).includes("ReportBatchItemFailures"),
 });
 
 /** Every schedule whose target is that function. */
@@ -217,15 +217,17 @@ const lookAtSchedules = ({ schedules: client }: ReadingClients, arn: string): Pr
 /** The alarms of this deployment. They match by name, by a metric of cairn, or by a metric of one of its resources. */
 const lookAtAlarms = (
   { alarms: client }: ReadingClients,
-  of: { readonly names: Names; readonly functions: readonly Look<FunctionSeen>[] },
+  deployment: { readonly names: Names; readonly functions: readonly Look<FunctionSeen>[] },
 ): Promise<MachineLooks["alarms"]> =>
   look("cloudwatch:DescribeAlarms", async () => {
     const found: MetricAlarm[] = [];
     for await (const { MetricAlarms = [] } of paginateDescribeAlarms({ client }, { AlarmTypes: ["MetricAlarm"] })) {
       found.push(...MetricAlarms);
     }
-    const { names } = of;
-    const functions = of.functions.flatMap((each) => (each.kind === "seen" ? [each.seen.arn.split(":")[6] ?? ""] : []));
+    const { names } = deployment;
+    const functions = deployment.functions.flatMap((each) =>
+      each.kind === "seen" ? [each.seen.arn.split(":")[6] ?? ""] : [],
+    );
     const ours = new Set([names.table, names.bucket, names.machine, ...functions]);
     const prefix = `${names.machine.split(":").at(-1) ?? ""}.`;
     const isOurs = ({ AlarmName, Namespace, Dimensions = [] }: MetricAlarm): boolean =>

@@ -14,10 +14,10 @@ export interface ReadingClients extends AwsClients {
 
 const READ_MS = 5_000;
 
-export function readingClients(of: ClientOptions = {}): ReadingClients {
-  const config = configOf(of, READ_MS);
+export function readingClients(options: ClientOptions = {}): ReadingClients {
+  const config = configOf(options, READ_MS);
   return {
-    ...awsClients(of),
+    ...awsClients(options),
     caller: new STSClient(config),
     functions: new LambdaClient(config),
     alarms: new CloudWatchClient(config),

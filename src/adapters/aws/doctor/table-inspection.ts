@@ -74,11 +74,13 @@ export interface LiveRowsSeen {
 const ROWS_PAGE = 100;
 const ROWS_MAX = 500;
 
-export async function inspectTable(of: {
+export async function inspectTable({
+  clients,
+  name: TableName,
+}: {
   readonly clients: Pair<DynamoDBClient>;
   readonly name: string;
 }): Promise<TableLooks> {
-  const { clients, name: TableName } = of;
   const client = clients.repeating;
   const dynamo = new Dynamo({ clients, table: TableName, clock: systemClock });
   const [table, timeToLive, backups, tableStore, sweepTurn, orphansSearched, liveRows] = await Promise.all([

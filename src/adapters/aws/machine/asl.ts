@@ -76,8 +76,13 @@ function beatsOf(options: MachineOptions): Pick<MachineDefinition["States"], "Be
   const { functions, beatSeconds } = options;
   const payload = payloadOf(options);
   const task = {
-    ...{ Type: "Task" as const, Resource: INVOKE, TimeoutSeconds: beatSeconds + TASK_MARGIN_SECONDS },
-    ...{ OutputPath: "$.Payload", Retry: [TURNED_AWAY], Catch: BEAT_CATCH, Next: "Beat" as const },
+    Type: "Task" as const,
+    Resource: INVOKE,
+    TimeoutSeconds: beatSeconds + TASK_MARGIN_SECONDS,
+    OutputPath: "$.Payload",
+    Retry: [TURNED_AWAY],
+    Catch: BEAT_CATCH,
+    Next: "Beat" as const,
   };
   const beat = { kind: "beat", payload, attempt: ATTEMPT };
   const byVersion = { "Qualifier.$": "$.code", Payload: beat };
@@ -89,7 +94,8 @@ function beatsOf(options: MachineOptions): Pick<MachineDefinition["States"], "Be
     Shared: {
       ...task,
       Parameters: {
-        ...{ FunctionName: functions.beat, Qualifier: LIVE },
+        FunctionName: functions.beat,
+        Qualifier: LIVE,
         Payload: { ...beat, attempt: SHARED_ATTEMPT, shared: true },
       },
     },

@@ -14,8 +14,13 @@ import { isNamed, reaching } from "../errors.ts";
 import { firstInput } from "./machine-input.ts";
 
 /** The chain on the state machine with the ARN `machine`. Both operations reject only with `StoreUnreachable`. */
-export function stepFunctionsChain(of: { readonly client: SFNClient; readonly machine: string }): Chain {
-  const { client, machine } = of;
+export function stepFunctionsChain({
+  client,
+  machine,
+}: {
+  readonly client: SFNClient;
+  readonly machine: string;
+}): Chain {
   const service = `the state machine ${machine}`;
   /** An execution that exists but cannot be described yet has just begun. */
   const isRunning = async (name: string): Promise<boolean> => {

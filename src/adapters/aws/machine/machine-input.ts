@@ -31,8 +31,16 @@ export const LIVE = "live";
 
 /** The input of an entry of Beat that no attempt was made of. The definition reads every field of it. */
 export const firstInput = ({ run, born, chain, epoch, agent }: Payload, code = LIVE): MachineInput => ({
-  ...{ run, born, chain, epoch, agent },
-  ...{ tries: 0, died: null, changed: null, backoff: 1, code },
+  run,
+  born,
+  chain,
+  epoch,
+  agent,
+  tries: 0,
+  died: null,
+  changed: null,
+  backoff: 1,
+  code,
 });
 
 /** The prefix of every route's error name. No other error has it. */

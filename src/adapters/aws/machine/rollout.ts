@@ -60,7 +60,8 @@ export const readRollout = (clients: Pick<Clients, "functions">, { agent, beat }
     }
     const [weight] = Object.entries(alias.RoutingConfig?.AdditionalVersionWeights ?? {});
     return {
-      ...{ agent, beat },
+      agent,
+      beat,
       version: alias.FunctionVersion ?? "",
       next: weight === undefined ? null : { version: weight[0], percent: Math.round(weight[1] * 100) },
       published: published.toSorted((one, other) => Number(one) - Number(other)),
@@ -79,7 +80,10 @@ export const moveRollout = (
     try {
       await functions.send(
         new UpdateAliasCommand({
-          ...{ FunctionName: read.beat, Name: LIVE, FunctionVersion: to.version, RevisionId: read.revision },
+          FunctionName: read.beat,
+          Name: LIVE,
+          FunctionVersion: to.version,
+          RevisionId: read.revision,
           RoutingConfig: { AdditionalVersionWeights: weights },
         }),
       );

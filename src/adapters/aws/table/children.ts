@@ -33,12 +33,12 @@ const ACTIONS_MAX = 100;
 
 export async function createChildren(
   { dynamo, shards }: { readonly dynamo: Dynamo; readonly shards: StatusShards },
-  of: ChildrenCreation,
+  creating: ChildrenCreation,
 ): Promise<ChildrenOutcome | Ambiguous> {
-  if (!isRunId(of.run)) return { kind: "missing" };
-  const actions = 1 + 2 * of.children.length;
+  if (!isRunId(creating.run)) return { kind: "missing" };
+  const actions = 1 + 2 * creating.children.length;
   ensure(actions <= ACTIONS_MAX, `${actions} actions do not fit into one transaction, ${ACTIONS_MAX} do`);
-  for (const { creation } of of.children) {
+  for (const { creation } of creating.children) {
     const { run, tenant } = creation;
     ensure(isRunId(run) && tenantOf(run) === tenant, `${run} is no run of the tenant ${tenant}`);
   }
@@ -46,16 +46,19 @@ export async function createChildren(
   const answers = new Map<ChildCreation, ChildAnswer>();
   // Each refusal answers for at least one child, or names the parent.
   for (let writes = 0; writes < WRITES_MAX; writes += 1) {
-    const left = of.children.filter((child) => !answers.has(child));
-    const sent = await dynamo.transact([parentCheck(of), ...left.flatMap((child) => partsOf(of, child, written))]);
+    const left = creating.children.filter((child) => !answers.has(child));
+    const sent = await dynamo.transact([
+      parentCheck(creating),
+      ...left.flatMap((child) => partsOf(creating, child, written)),
+    ]);
     if (sent.kind === "ambiguous") return sent;
     if (sent.kind === "written") {
       for (const child of left) answers.set(child, { kind: "created", row: newRow(child.creation) });
-      return { kind: "made", children: of.children.map((child) => answers.get(child) as ChildAnswer) };
+      return { kind: "made", children: creating.children.map((child) => answers.get(child) as ChildAnswer) };
     }
     const [parent, ...items] = sent.items;
     if (parent !== undefined) {
-      const refused = await refusedParent(dynamo, of, parent);
+      const refused = await refusedParent(dynamo, creating, parent);
       if (refused !== null) return refused;
       continue;
     }
@@ -64,24 +67,24 @@ export async function createChildren(
       if (answer !== null) answers.set(child, answer);
     }
   }
-  return changedTooOften(of.run, "its children were created");
+  return changedTooOften(creating.run, "its children were created");
 }
 
 /** The parent has not ended, and the named epoch holds it. */
-export const parentCheck = (of: RunRef & { readonly epoch: number }): TransactionPart => ({
+export const parentCheck = (ref: RunRef & { readonly epoch: number }): TransactionPart => ({
   kind: "check",
-  key: keyOf(of.run, ROW_ITEM),
-  condition: all(is.present(of), is.epochIs(of.epoch), is.notTerminal(of)),
+  key: keyOf(ref.run, ROW_ITEM),
+  condition: all(is.present(ref), is.epochIs(ref.epoch), is.notTerminal(ref)),
 });
 
 function partsOf(
-  of: ChildrenCreation,
+  creating: ChildrenCreation,
   { creation, reportId, isLeft }: ChildCreation,
   shards: number,
 ): readonly TransactionPart[] {
-  const key = keyOf(of.run, seenItem(of, reportId));
+  const key = keyOf(creating.run, seenItem(creating, reportId));
   const seen: TransactionPart = isLeft
-    ? { kind: "put", item: { ...key, ...itemOf({ sentAt: number(of.now) }) }, condition: is.absent }
+    ? { kind: "put", item: { ...key, ...itemOf({ sentAt: number(creating.now) }) }, condition: is.absent }
     : { kind: "check", key, condition: is.absent };
   return [seen, { kind: "put", item: rowItem(newRow(creation), { shards }), condition: is.absent }];
 }
@@ -89,13 +92,13 @@ function partsOf(
 /** Null: the parent may make children, so another part was the reason. */
 async function refusedParent(
   dynamo: Dynamo,
-  of: ChildrenCreation,
+  creating: ChildrenCreation,
   item: Item | null,
 ): Promise<Refused | { readonly kind: "fenced"; readonly row: Row } | null> {
-  const stored = item ?? (await dynamo.get(keyOf(of.run, ROW_ITEM)));
-  const row = presentIn(stored === null ? null : rowOf(stored), of);
+  const stored = item ?? (await dynamo.get(keyOf(creating.run, ROW_ITEM)));
+  const row = presentIn(stored === null ? null : rowOf(stored), creating);
   if ("kind" in row) return row;
-  return mayMakeChildren(row, of) ? null : { kind: "fenced", row };
+  return mayMakeChildren(row, creating) ? null : { kind: "fenced", row };
 }
 
 /** What the refused parts of a child say; null: none of them was refused. */

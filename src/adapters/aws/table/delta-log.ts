@@ -28,8 +28,8 @@ export const dynamoDeltaLog = (dynamo: Dynamo): DeltaLog => ({
     const until = Number(item?.[ATTRIBUTES.leaseUntil]?.N ?? 0);
     return until > now ? until : null;
   },
-  append: async (of, delta) => {
-    if (isRunId(of.run)) decided(await dynamo.put(itemOfDelta(of, delta), is.absent));
+  append: async (incarnation, delta) => {
+    if (isRunId(incarnation.run)) decided(await dynamo.put(itemOfDelta(incarnation, delta), is.absent));
   },
   read: async ({ after, limit, now, ...of }) => {
     if (!isRunId(of.run)) return [];
@@ -37,28 +37,30 @@ export const dynamoDeltaLog = (dynamo: Dynamo): DeltaLog => ({
     const found = await query(dynamo, of, { from: deltaItem(of, { epoch, version, seq: seq + 1 }), limit });
     return found.flatMap(deltaIn).filter((delta) => !isDeltaExpired(delta, now));
   },
-  forget: async (of) => {
-    if (!isRunId(of.run)) return;
-    for (let found = await all(dynamo, of); found.length > 0; found = await all(dynamo, of)) {
-      await dynamo.removeAll(found.map((item) => keyOf(of.run, item[ATTRIBUTES.item]?.S ?? "")));
+  forget: async (incarnation) => {
+    if (!isRunId(incarnation.run)) return;
+    for (let found = await all(dynamo, incarnation); found.length > 0; found = await all(dynamo, incarnation)) {
+      await dynamo.removeAll(found.map((item) => keyOf(incarnation.run, item[ATTRIBUTES.item]?.S ?? "")));
     }
-    await dynamo.removeAll([keyOf(of.run, READER_ITEM)]);
+    await dynamo.removeAll([keyOf(incarnation.run, READER_ITEM)]);
   },
 });
 
 const FORGOTTEN_AT_ONCE = 100;
 
-const all = (dynamo: Dynamo, of: Incarnation): Promise<readonly Item[]> =>
-  query(dynamo, of, { from: itemsOf("delta", of), limit: FORGOTTEN_AT_ONCE, isLagging: false });
+const all = (dynamo: Dynamo, incarnation: Incarnation): Promise<readonly Item[]> =>
+  query(dynamo, incarnation, { from: itemsOf("delta", incarnation), limit: FORGOTTEN_AT_ONCE, isLagging: false });
 
 function query(
   dynamo: Dynamo,
-  of: Incarnation,
+  incarnation: Incarnation,
   { from, limit, isLagging = true }: { readonly from: string; readonly limit: number; readonly isLagging?: boolean },
 ): Promise<readonly Item[]> {
   // `~` sorts after every character of these keys.
   const where = fragment("#run = :run AND #item BETWEEN :from AND :to", {
-    ...{ ":run": text(of.run), ":from": text(from), ":to": text(`${itemsOf("delta", of)}~`) },
+    ":run": text(incarnation.run),
+    ":from": text(from),
+    ":to": text(`${itemsOf("delta", incarnation)}~`),
   });
   return dynamo.query({ index: null, where, limit, isLagging });
 }
@@ -68,8 +70,8 @@ function decided(written: Written): void {
   if (written.kind === "ambiguous") throw new StoreUnreachable(written.why, { store: "the table" });
 }
 
-const itemOfDelta = (of: Incarnation, delta: Delta): Record<string, AttributeValue> => ({
-  ...keyOf(of.run, deltaItem(of, delta)),
+const itemOfDelta = (incarnation: Incarnation, delta: Delta): Record<string, AttributeValue> => ({
+  ...keyOf(incarnation.run, deltaItem(incarnation, delta)),
   ...itemOf({ body: text(JSON.stringify(delta)), expiresAtSec: number(expiryOf(delta.at + DELTAS.keptMs)) }),
 });
 

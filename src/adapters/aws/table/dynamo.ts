@@ -74,15 +74,19 @@ export class Dynamo {
   readonly #clock: Pick<Clock, "after">;
   readonly #store: string;
 
-  constructor(of: {
+  constructor({
+    clients,
+    table,
+    clock,
+  }: {
     readonly clients: Pair<DynamoDBClient>;
     readonly table: string;
     readonly clock: Pick<Clock, "after">;
   }) {
-    this.#clients = of.clients;
-    this.#table = of.table;
-    this.#clock = of.clock;
-    this.#store = `the table ${of.table}`;
+    this.#clients = clients;
+    this.#table = table;
+    this.#clock = clock;
+    this.#store = `the table ${table}`;
   }
 
   /** `written` holds the item as it is now. */
@@ -163,7 +167,8 @@ export class Dynamo {
         TableName: this.#table,
         ...(query.index === null ? { ConsistentRead: query.isLagging !== true } : { IndexName: query.index }),
         ...keyInput(query.where),
-        ...{ Limit: query.limit - found.length, ScanIndexForward: query.newestFirst !== true },
+        Limit: query.limit - found.length,
+        ScanIndexForward: query.newestFirst !== true,
         ExclusiveStartKey: from,
       });
       const answer = await reaching(this.#store, () => this.#clients.repeating.send(command));

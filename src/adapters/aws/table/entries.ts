@@ -70,20 +70,20 @@ export class Entries {
   }
 
   /** Reads the journal of a row from its entries. */
-  async read(of: Incarnation, names: EntryNames): Promise<Uint8Array | Unjoined> {
+  async read(incarnation: Incarnation, names: EntryNames): Promise<Uint8Array | Unjoined> {
     const where = fragment("#run = :run AND #item BETWEEN :from AND :to", {
-      ":run": text(of.run),
-      ":from": text(journalItem(of, 0)),
-      ":to": text(journalItem(of, names.count - 1)),
+      ":run": text(incarnation.run),
+      ":from": text(journalItem(incarnation, 0)),
+      ":to": text(journalItem(incarnation, names.count - 1)),
     });
     const items = await this.#dynamo.query({ index: null, where, limit: names.count });
     const bySlot = new Map(items.map((item) => [item[ATTRIBUTES.item]?.S, item]));
     const parts: Uint8Array[] = [];
     let { digest } = NO_ENTRIES;
     for (let slot = 0; slot < names.count; slot += 1) {
-      const item = bySlot.get(journalItem(of, slot));
+      const item = bySlot.get(journalItem(incarnation, slot));
       const part = item?.[ATTRIBUTES.journal]?.B;
-      const which = `entry ${slot + 1} of the ${names.count} that hold its journal (${journalItem(of, slot)})`;
+      const which = `entry ${slot + 1} of the ${names.count} that hold its journal (${journalItem(incarnation, slot)})`;
       if (item === undefined || part === undefined) return { why: `${which} is missing` };
       if (item[ATTRIBUTES.digest]?.S !== digestOf(part)) return { why: `${which} does not match its digest` };
       parts.push(part);
@@ -96,27 +96,27 @@ export class Entries {
   }
 
   /** Removes the entry of a run that turned out to be removed: no clean-up comes any more. */
-  remove(of: Incarnation, slot: number): Promise<void> {
-    return this.#dynamo.removeAll([keyOf(of.run, journalItem(of, slot))]);
+  remove(incarnation: Incarnation, slot: number): Promise<void> {
+    return this.#dynamo.removeAll([keyOf(incarnation.run, journalItem(incarnation, slot))]);
   }
 
-  async #put(of: Row, { slot, part }: { readonly slot: number; readonly part: Uint8Array }): Promise<Placed> {
+  async #put(row: Row, { slot, part }: { readonly slot: number; readonly part: Uint8Array }): Promise<Placed> {
     for (;;) {
       this.#puts += 1;
-      const numbers = { epoch: number(of.epoch), put: number(this.#puts) };
+      const numbers = { epoch: number(row.epoch), put: number(this.#puts) };
       const item = {
-        ...keyOf(of.run, journalItem(of, slot)),
+        ...keyOf(row.run, journalItem(row, slot)),
         ...itemOf({ ...numbers, journal: { B: part }, digest: text(digestOf(part)) }),
       };
       const isLater = either(
         is.absent,
-        is.epochBelow(of.epoch),
-        all(is.epochIs(of.epoch), fragment("#put < :put", { ":put": numbers.put })),
+        is.epochBelow(row.epoch),
+        all(is.epochIs(row.epoch), fragment("#put < :put", { ":put": numbers.put })),
       );
       const put = await this.#dynamo.put(item, isLater);
       if (put.kind === "ambiguous") return put;
       if (put.kind === "written") return { kind: "placed", slot };
-      if (Number(put.item?.[ATTRIBUTES.epoch]?.N) !== of.epoch) return { kind: "outdated" };
+      if (Number(put.item?.[ATTRIBUTES.epoch]?.N) !== row.epoch) return { kind: "outdated" };
       // Another world of this process counts its own puts.
       this.#puts = Math.max(this.#puts, numberIn(put.item));
     }

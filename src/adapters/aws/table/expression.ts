@@ -25,9 +25,9 @@ export const flag: AttributeValue = { BOOL: true };
 /** A fragment of that text; `values` by their placeholder, such as `:born`. */
 export const fragment = (text: string, values: Values = {}): Fragment => ({ text, values });
 
-export const all = (...of: readonly Fragment[]): Fragment => joined(of, " AND ");
-export const either = (...of: readonly Fragment[]): Fragment => {
-  const { text, values } = joined(of, " OR ");
+export const all = (...parts: readonly Fragment[]): Fragment => joined(parts, " AND ");
+export const either = (...parts: readonly Fragment[]): Fragment => {
+  const { text, values } = joined(parts, " OR ");
   return { text: `(${text})`, values };
 };
 
@@ -84,13 +84,13 @@ export function updateInput(
   return { ConditionExpression: condition.text, UpdateExpression, ...named(whole) };
 }
 
-function joined(of: readonly Fragment[], by: string): Fragment {
-  return { text: of.map(({ text }) => text).join(by), values: merged(of) };
+function joined(parts: readonly Fragment[], by: string): Fragment {
+  return { text: parts.map(({ text }) => text).join(by), values: merged(parts) };
 }
 
-function merged(of: readonly Fragment[]): Values {
+function merged(parts: readonly Fragment[]): Values {
   const values: Record<string, AttributeValue> = {};
-  for (const [name, value] of of.flatMap((each) => Object.entries(each.values))) {
+  for (const [name, value] of parts.flatMap((each) => Object.entries(each.values))) {
     const known = values[name];
     ensure(
       known === undefined || JSON.stringify(known) === JSON.stringify(value),

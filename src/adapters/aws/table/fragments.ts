@@ -40,7 +40,7 @@ const knownFormat = fragment(
 );
 
 /** The condition of messages and operator requests. */
-export const present = (of: RunRef): Fragment => all(exists, mine(of), notExpired(of), knownFormat);
+export const present = (ref: RunRef): Fragment => all(exists, mine(ref), notExpired(ref), knownFormat);
 
 const TERMINAL = ["completed", "failed", "cancelled"] as const satisfies readonly Status[];
 

@@ -115,19 +115,19 @@ class Reader {
     return bytes === undefined ? this.text(attribute) : Buffer.from(bytes).toString("hex");
   }
 
-  entry(of: Incarnation, [execution, epoch, retry]: readonly [Attribute, Attribute, Attribute]): Entry | null {
+  entry(incarnation: Incarnation, [execution, epoch, retry]: readonly [Attribute, Attribute, Attribute]): Entry | null {
     if (!this.has(execution)) return null;
-    const name = keys.longExecution(of, this.text(execution));
+    const name = keys.longExecution(incarnation, this.text(execution));
     return { execution: name, epoch: this.number(epoch), retry: this.number(retry) };
   }
 
-  park(of: Incarnation): Row["park"] {
-    const entry = this.entry(of, ["parkExecution", "parkEpoch", "parkRetry"]);
+  park(incarnation: Incarnation): Row["park"] {
+    const entry = this.entry(incarnation, ["parkExecution", "parkEpoch", "parkRetry"]);
     return entry === null ? null : { token: this.text("parkToken"), entry };
   }
 
-  snapshot(of: Incarnation): Row["snapshot"] {
-    const key = keys.longKey(of, this.text("snapshotKey"));
+  snapshot(incarnation: Incarnation): Row["snapshot"] {
+    const key = keys.longKey(incarnation, this.text("snapshotKey"));
     return { version: this.number("snapshotVersion"), key, digest: this.digest("snapshotDigest") };
   }
 
@@ -175,8 +175,11 @@ class Reader {
     const [tokensIn, tokensOut, microUsd, beats, toolCalls, wallMs] = this.#item[ATTRIBUTES.spent]?.L ?? [];
     const of = (value: AttributeValue | undefined): number => this.#numberOf("spent", value);
     return {
-      ...{ tokensIn: of(tokensIn), tokensOut: of(tokensOut), microUsd: of(microUsd) },
-      ...{ beats: of(beats), toolCalls: of(toolCalls) },
+      tokensIn: of(tokensIn),
+      tokensOut: of(tokensOut),
+      microUsd: of(microUsd),
+      beats: of(beats),
+      toolCalls: of(toolCalls),
       ...(wallMs === undefined ? {} : { wallMs: of(wallMs) }),
     };
   }
@@ -192,7 +195,10 @@ class Reader {
     const of = (value: AttributeValue | undefined): number => this.#numberOf("restored", value);
     const checked = by === undefined ? {} : { checked: { by: this.#sound("restored", by.S, ""), at: of(checkedAt) } };
     return {
-      ...{ at: of(at), asOf: of(asOf), version: of(version), epoch: of(epoch) },
+      at: of(at),
+      asOf: of(asOf),
+      version: of(version),
+      epoch: of(epoch),
       ...(this.#sound("restored", waits?.BOOL, false) && { waits: true }),
       ...checked,
     };

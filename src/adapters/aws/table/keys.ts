@@ -60,23 +60,24 @@ type Kind = "inbox" | "seen" | "audit" | "journal" | "delta";
 
 export const itemsOf = (kind: Kind, { born }: Pick<Incarnation, "born">): string => `${kind}#${born}#`;
 
-export const seenItem = (of: Pick<Incarnation, "born">, id: string): string => `${itemsOf("seen", of)}${boundedId(id)}`;
+export const seenItem = (incarnation: Pick<Incarnation, "born">, id: string): string =>
+  `${itemsOf("seen", incarnation)}${boundedId(id)}`;
 
 export const inboxItem = (
-  of: Pick<Incarnation, "born">,
+  incarnation: Pick<Incarnation, "born">,
   { sentAt, id }: { readonly sentAt: number; readonly id: string },
-): string => `${itemsOf("inbox", of)}${timeText(sentAt)}#${boundedId(id)}`;
+): string => `${itemsOf("inbox", incarnation)}${timeText(sentAt)}#${boundedId(id)}`;
 
 const SLOT_DIGITS = 5;
 
-export const journalItem = (of: Pick<Incarnation, "born">, slot: number): string =>
-  `${itemsOf("journal", of)}${String(slot).padStart(SLOT_DIGITS, "0")}`;
+export const journalItem = (incarnation: Pick<Incarnation, "born">, slot: number): string =>
+  `${itemsOf("journal", incarnation)}${String(slot).padStart(SLOT_DIGITS, "0")}`;
 
 /** Sort keys of deltas sort as the deltas do. */
 export const deltaItem = (
-  of: Pick<Incarnation, "born">,
+  incarnation: Pick<Incarnation, "born">,
   { epoch, version, seq }: { readonly epoch: number; readonly version: number; readonly seq: number },
-): string => `${itemsOf("delta", of)}${[epoch, version, seq].map(timeText).join("#")}`;
+): string => `${itemsOf("delta", incarnation)}${[epoch, version, seq].map(timeText).join("#")}`;
 
 /** The partition of the records about one subject. No run has such a name. */
 export const recordPartition = ({ kind, about }: { readonly kind: string; readonly about: string }): string =>
@@ -105,21 +106,23 @@ const executions = ({ run, born }: Incarnation): string => `${run}-${born}`;
 /** The prefix of the keys of its objects, without a slash at the end. */
 export const objectsOf = ({ run, born }: Incarnation): string => `runs/${tenantOf(run)}/${run}/${born}`;
 
-export const shortExecution = (of: Incarnation, name: string): string => shortened(executions(of), name, "-");
-export const longExecution = (of: Incarnation, stored: string): string => lengthened(executions(of), stored);
+export const shortExecution = (incarnation: Incarnation, name: string): string =>
+  shortened(executions(incarnation), name, "-");
+export const longExecution = (incarnation: Incarnation, stored: string): string =>
+  lengthened(executions(incarnation), stored);
 
 /** The key of a snapshot as its three numbers alone, since it is in every write of the row. */
-export function shortKey(of: Incarnation, key: string): string {
-  const short = shortened(objectsOf(of), key, "/");
+export function shortKey(incarnation: Incarnation, key: string): string {
+  const short = shortened(objectsOf(incarnation), key, "/");
   const [, ...numbers] = SNAPSHOT.exec(short) ?? [];
   const dense = numbers.map(Number).join("-");
-  return longKey(of, dense) === key ? dense : short;
+  return longKey(incarnation, dense) === key ? dense : short;
 }
 
-export function longKey(of: Incarnation, stored: string): string {
+export function longKey(incarnation: Incarnation, stored: string): string {
   const [, version, epoch, put] = DENSE.exec(stored) ?? [];
-  if (version === undefined || epoch === undefined) return lengthened(objectsOf(of), stored);
-  return `${objectsOf(of)}/snapshots/${version.padStart(8, "0")}-${epoch.padStart(6, "0")}-${put}.json.br`;
+  if (version === undefined || epoch === undefined) return lengthened(objectsOf(incarnation), stored);
+  return `${objectsOf(incarnation)}/snapshots/${version.padStart(8, "0")}-${epoch.padStart(6, "0")}-${put}.json.br`;
 }
 
 const SNAPSHOT = /^\/snapshots\/(\d{8})-(\d{6,})-(\d+)\.json\.br$/;

@@ -21,9 +21,9 @@ import { WRITES_MAX, changedTooOften } from "./rows.ts";
 
 export const dynamoInbox = (dynamo: Dynamo): Inbox => ({
   deliver: (delivery) => deliver(dynamo, delivery),
-  unread: (of) => unread(dynamo, of),
-  clear: (of) => clear(dynamo, of),
-  forget: (of) => forget(dynamo, of),
+  unread: (query) => unread(dynamo, query),
+  clear: (read) => clear(dynamo, read),
+  forget: (incarnation) => forget(dynamo, incarnation),
 });
 
 /**
@@ -90,15 +90,15 @@ async function withRow(
 }
 
 /** Reads the inbox with strong consistency. Its keys contain `born`, so it holds nothing of another incarnation. */
-async function unread(dynamo: Dynamo, of: RunRef & { readonly limit: number }): Promise<readonly Message[]> {
-  if (!isRunId(of.run) || of.limit < 1) return [];
-  return (await dynamo.query({ index: null, where: below(of, "inbox"), limit: of.limit })).map(messageOf);
+async function unread(dynamo: Dynamo, query: RunRef & { readonly limit: number }): Promise<readonly Message[]> {
+  if (!isRunId(query.run) || query.limit < 1) return [];
+  return (await dynamo.query({ index: null, where: below(query, "inbox"), limit: query.limit })).map(messageOf);
 }
 
-const below = (of: Incarnation, kind: Parameters<typeof itemsOf>[0]): Fragment =>
+const below = (incarnation: Incarnation, kind: Parameters<typeof itemsOf>[0]): Fragment =>
   fragment("#run = :run AND begins_with(#item, :items)", {
-    ":run": text(of.run),
-    ":items": text(itemsOf(kind, of)),
+    ":run": text(incarnation.run),
+    ":items": text(itemsOf(kind, incarnation)),
   });
 
 function messageOf(item: Item): Message {
@@ -108,13 +108,13 @@ function messageOf(item: Item): Message {
 }
 
 /** Removes all items of an incarnation but its row. Other incarnations have other keys (schedule 19). */
-async function forget(dynamo: Dynamo, of: Incarnation): Promise<void> {
-  if (!isRunId(of.run)) return;
+async function forget(dynamo: Dynamo, incarnation: Incarnation): Promise<void> {
+  if (!isRunId(incarnation.run)) return;
   for (const kind of ["inbox", "seen", "audit", "journal"] as const) {
     for (;;) {
-      const found = await dynamo.query({ index: null, where: below(of, kind), limit: FORGOTTEN_AT_ONCE });
+      const found = await dynamo.query({ index: null, where: below(incarnation, kind), limit: FORGOTTEN_AT_ONCE });
       if (found.length === 0) break;
-      await dynamo.removeAll(found.map((item) => keyOf(of.run, item[ATTRIBUTES.item]?.S ?? "")));
+      await dynamo.removeAll(found.map((item) => keyOf(incarnation.run, item[ATTRIBUTES.item]?.S ?? "")));
     }
   }
 }
@@ -122,18 +122,18 @@ async function forget(dynamo: Dynamo, of: Incarnation): Promise<void> {
 const FORGOTTEN_AT_ONCE = 100;
 
 /** Removes inbox items. Their keys contain the time of sending, which the `seen` item of the ID holds. */
-async function clear(dynamo: Dynamo, of: RunRef & { readonly ids: readonly string[] }): Promise<void> {
-  const ids = [...new Set(of.ids)];
-  if (!isRunId(of.run) || ids.length === 0) return;
-  const idOf = new Map(ids.map((id) => [seenItem(of, id), id]));
+async function clear(dynamo: Dynamo, read: RunRef & { readonly ids: readonly string[] }): Promise<void> {
+  const ids = [...new Set(read.ids)];
+  if (!isRunId(read.run) || ids.length === 0) return;
+  const idOf = new Map(ids.map((id) => [seenItem(read, id), id]));
   const seen = await dynamo.getAll(
-    [...idOf.keys()].map((item) => keyOf(of.run, item)),
+    [...idOf.keys()].map((item) => keyOf(read.run, item)),
     null,
   );
   await dynamo.removeAll(
     seen.map((item) => {
       const id = idOf.get(item[ATTRIBUTES.item]?.S ?? "") ?? "";
-      return keyOf(of.run, inboxItem(of, { id, sentAt: Number(item[ATTRIBUTES.sentAt]?.N) }));
+      return keyOf(read.run, inboxItem(read, { id, sentAt: Number(item[ATTRIBUTES.sentAt]?.N) }));
     }),
   );
 }

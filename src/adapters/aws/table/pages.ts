@@ -46,9 +46,9 @@ export async function list(
   const { tenant, status, limit, after, now } = query;
   const before = after === null ? AFTER_ALL : SINCE.exec(fromCursor(after))?.[0];
   if (!isTenant(tenant) || limit < 1 || before === undefined) return NOTHING;
-  const itemsIn = async (of: readonly number[]): Promise<readonly Item[]> => {
+  const itemsIn = async (numbers: readonly number[]): Promise<readonly Item[]> => {
     const lists = (status === null ? Object.values(STATUSES) : [status]).flatMap((each) =>
-      of.map((shard) => tenantStatus(tenant, each, shard)),
+      numbers.map((shard) => tenantStatus(tenant, each, shard)),
     );
     const pages = lists.map((key) => {
       const values = { ":tenantStatus": text(key), ":since": text(before) };
@@ -121,7 +121,7 @@ interface Found {
 
 async function pageOf(
   dynamo: Dynamo,
-  of: {
+  listing: {
     readonly found: readonly Found[];
     readonly limit: number;
     readonly only: readonly Attribute[] | null;
@@ -129,23 +129,26 @@ async function pageOf(
     readonly isMeant: (row: Row) => boolean;
   },
 ): Promise<Page> {
-  const page = of.found.slice(0, of.limit);
+  const page = listing.found.slice(0, listing.limit);
   const runs = [...new Set(page.map(({ run }) => run))];
   const items = await dynamo.getAll(
     runs.map((run) => keyOf(run, ROW_ITEM)),
-    of.only,
+    listing.only,
   );
-  const rowsFound = await Promise.all(items.map(async (item) => [textOf(item, "run"), await of.decode(item)] as const));
+  const rowsFound = await Promise.all(
+    items.map(async (item) => [textOf(item, "run"), await listing.decode(item)] as const),
+  );
   const stored = new Map(rowsFound);
   const decoded = runs.flatMap((run) => stored.get(run) ?? []);
-  const meant = decoded.filter((each) => each instanceof RowUnreadable || of.isMeant(each));
+  const meant = decoded.filter((each) => each instanceof RowUnreadable || listing.isMeant(each));
   const { rows, damaged } = parted(meant);
   const positions = new Map(page.map(({ run, position }) => [run, position]));
   const last = page.at(-1);
   return {
-    ...{ rows, damaged },
+    rows,
+    damaged,
     behind: rows.map(({ run }) => toCursor(positions.get(run) ?? "")),
-    next: of.found.length > of.limit && last !== undefined ? toCursor(last.position) : null,
+    next: listing.found.length > listing.limit && last !== undefined ? toCursor(last.position) : null,
   };
 }
 

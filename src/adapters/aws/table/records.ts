@@ -139,7 +139,10 @@ function newItem(record: StoredRecord): Record<string, AttributeValue> {
   return {
     ...keyOfRecord(record),
     ...itemOf({
-      ...{ id: text(id), createdAt: number(at), version: number(version), body: text(JSON.stringify(body)) },
+      id: text(id),
+      createdAt: number(at),
+      version: number(version),
+      body: text(JSON.stringify(body)),
       expiresAtSec: expiresAtSec === null ? null : number(expiresAtSec),
       recordTenant: text(tenant),
       ...(LISTED.has(kind) && {
@@ -156,8 +159,12 @@ function recordIn(item: Item, kind: RecordKind): FoundRecord {
   const body = bodyIn(item);
   if (body === undefined) return damagedRecord(key, "its body is missing or no JSON");
   return {
-    ...{ ...key, tenant: textIn(item, "recordTenant"), body, expiresAtSec: expiryIn(item) },
-    ...{ at: numberIn(item, "createdAt"), version: numberIn(item, "version") },
+    ...key,
+    tenant: textIn(item, "recordTenant"),
+    body,
+    expiresAtSec: expiryIn(item),
+    at: numberIn(item, "createdAt"),
+    version: numberIn(item, "version"),
   };
 }
 

@@ -114,13 +114,13 @@ export function requestWrite(request: Request): Write {
 /**
  * The row's part of a delivery. A later deadline stays. Messages of one moment have one deadline, and none is refused.
  */
-export function wakeWrite(of: RunRef & { readonly deadline: number }, assumed: Row | null): Write {
-  const isLater = assumed === null || assumed.deadline <= of.deadline;
+export function wakeWrite(wake: RunRef & { readonly deadline: number }, assumed: Row | null): Write {
+  const isLater = assumed === null || assumed.deadline <= wake.deadline;
   return {
     condition: all(
-      ...[is.present(of), is.notTerminal(of)],
-      isLater ? is.deadlineNotAfter(of.deadline) : is.deadlineNotBefore(of.deadline),
+      ...[is.present(wake), is.notTerminal(wake)],
+      isLater ? is.deadlineNotAfter(wake.deadline) : is.deadlineNotBefore(wake.deadline),
     ),
-    changes: [raise("wakeCount"), ...(isLater ? [set("deadline", number(of.deadline))] : []), dueNow(of)],
+    changes: [raise("wakeCount"), ...(isLater ? [set("deadline", number(wake.deadline))] : []), dueNow(wake)],
   };
 }

@@ -122,21 +122,21 @@ export class Rows {
    * refused. If it decides to refuse, no write would tell, so it decides again on the stored row.
    */
   async #settle<O extends { readonly kind: string }>(
-    of: RunRef,
+    ref: RunRef,
     decide: (row: Row) => O,
     send: (before: Row, decision: O) => Promise<Written> | null,
   ): Promise<O | Refused | Ambiguous> {
-    if (!isRunId(of.run)) return { kind: "missing" };
-    const remembered = this.#remembered.get(of.run);
+    if (!isRunId(ref.run)) return { kind: "missing" };
+    const remembered = this.#remembered.get(ref.run);
     let isStored = remembered === undefined;
-    let row = remembered ?? (await this.#stored(of.run));
+    let row = remembered ?? (await this.#stored(ref.run));
     for (let writes = 0; writes < WRITES_MAX;) {
-      const before = presentIn(row, of);
+      const before = presentIn(row, ref);
       const decision = "kind" in before ? before : decide(before);
       const sent = "kind" in before ? null : send(before, decision as O);
       if (sent === null) {
         if (isStored) return decision;
-        row = await this.#stored(of.run);
+        row = await this.#stored(ref.run);
       } else {
         const written = await sent;
         if (written.kind === "ambiguous") return written;
@@ -144,14 +144,14 @@ export class Rows {
         // The write may have succeeded although the row is damaged: its condition does not name every attribute.
         if (row instanceof RowUnreadable) return row.refused;
         if (written.kind === "written") {
-          ensure(row !== null, `a write of ${of.run} returned no row`);
+          ensure(row !== null, `a write of ${ref.run} returned no row`);
           return { ...(decision as O), row };
         }
         writes += 1;
       }
       isStored = true;
     }
-    return changedTooOften(of.run, "it was written");
+    return changedTooOften(ref.run, "it was written");
   }
 
   async #stored(run: string): Promise<Found | null> {

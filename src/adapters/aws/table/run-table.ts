@@ -35,12 +35,12 @@ export function dynamoRunTable({
   const rows = new Rows(dynamo, shards);
   return {
     create: (creation) => create({ dynamo, rows, shards }, creation),
-    createChildren: (of) => createChildren({ dynamo, shards }, of),
+    createChildren: (creating) => createChildren({ dynamo, shards }, creating),
     fenceChild: (fence) => fenceChild({ dynamo, rows, shards }, fence),
     decide: (asked, decision) => rows.decide(asked, decision),
     request: (request) => rows.request(request),
     keepKey: (tombstone) => keepKey(dynamo, tombstone),
-    forgetKey: (of) => forgetKey(dynamo, of),
+    forgetKey: (incarnation) => forgetKey(dynamo, incarnation),
     readKey: (run, now) => readKey(dynamo, run, now),
     read: async (run, now) => {
       const row = await rows.read(run);

@@ -29,12 +29,15 @@ export async function identityOfTable(dynamo: Dynamo): Promise<StoreIdentity | n
  * Names a table and a bucket that have no ID yet; safe to repeat. False: they have different IDs, and both stay as they
  * are. Throws `StoreForeign` if another cairn named one of them.
  */
-export async function nameStores(of: {
+export async function nameStores({
+  table,
+  bucket,
+  clients = awsClients(),
+}: {
   readonly table: string;
   readonly bucket: string;
   readonly clients?: AwsClients;
 }): Promise<boolean> {
-  const { table, bucket, clients = awsClients() } = of;
   const dynamo = new Dynamo({ clients: clients.table, table, clock: systemClock });
   const fresh = randomBytes(16).toString("hex");
   await dynamo.put({ ...KEY, ...itemOf({ store: text(fresh), forms: text(FINGERPRINT) }) }, is.absent);

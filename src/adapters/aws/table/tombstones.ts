@@ -29,13 +29,26 @@ const mayReplace = (next: Tombstone) =>
     all(is.epochIs(next.epoch), is.endedNotAfter(next.endedAt)),
   );
 
-function tombstoneItem(of: Tombstone): Record<string, AttributeValue> {
-  const { run, born, agent, inputDigest, status, endedAt, epoch, expiresAtSec } = of;
+function tombstoneItem({
+  run,
+  born,
+  agent,
+  inputDigest,
+  status,
+  endedAt,
+  epoch,
+  expiresAtSec,
+}: Tombstone): Record<string, AttributeValue> {
   return {
     ...tombstoneKey(run),
     ...itemOf({
-      ...{ born: text(born), agent: text(agent), inputDigest: text(inputDigest), endedAs: text(status) },
-      ...{ endedAt: number(endedAt), epoch: number(epoch), expiresAtSec: number(expiresAtSec) },
+      born: text(born),
+      agent: text(agent),
+      inputDigest: text(inputDigest),
+      endedAs: text(status),
+      endedAt: number(endedAt),
+      epoch: number(epoch),
+      expiresAtSec: number(expiresAtSec),
     }),
   };
 }
@@ -48,15 +61,23 @@ export function tombstoneIn(item: Item): Tombstone {
   const texts = (name: keyof typeof ATTRIBUTES): string => item[ATTRIBUTES[name]]?.S ?? "";
   const numbers = (name: keyof typeof ATTRIBUTES): number => Number(item[ATTRIBUTES[name]]?.N ?? 0);
   return {
-    ...{ run: texts("run"), born: texts("born"), agent: texts("agent"), inputDigest: texts("inputDigest") },
+    run: texts("run"),
+    born: texts("born"),
+    agent: texts("agent"),
+    inputDigest: texts("inputDigest"),
     status: texts("endedAs") as Tombstone["status"],
-    ...{ endedAt: numbers("endedAt"), epoch: numbers("epoch"), expiresAtSec: numbers("expiresAtSec") },
+    endedAt: numbers("endedAt"),
+    epoch: numbers("epoch"),
+    expiresAtSec: numbers("expiresAtSec"),
   };
 }
 
-export async function forgetKey(dynamo: Dynamo, of: Incarnation): Promise<{ readonly kind: "forgotten" } | Ambiguous> {
-  if (!isRunId(of.run)) return { kind: "forgotten" };
-  const outcome = await dynamo.remove(tombstoneKey(of.run), is.mine(of));
+export async function forgetKey(
+  dynamo: Dynamo,
+  incarnation: Incarnation,
+): Promise<{ readonly kind: "forgotten" } | Ambiguous> {
+  if (!isRunId(incarnation.run)) return { kind: "forgotten" };
+  const outcome = await dynamo.remove(tombstoneKey(incarnation.run), is.mine(incarnation));
   return outcome.kind === "ambiguous" ? outcome : { kind: "forgotten" };
 }
 

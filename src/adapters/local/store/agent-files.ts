@@ -20,9 +20,8 @@ export function agentFileOf(store: Store, agent: string): string | null {
  */
 export function rememberAgentFile(
   store: Store,
-  of: { readonly agent: string; readonly file: string; readonly keepOther: boolean },
+  { agent, file, keepOther }: { readonly agent: string; readonly file: string; readonly keepOther: boolean },
 ): string | null {
-  const { agent, file, keepOther } = of;
   return atomically(store, () => {
     const known = agentFileOf(store, agent);
     if (keepOther && known !== null && known !== file && existsSync(known)) return known;

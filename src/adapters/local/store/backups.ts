@@ -105,12 +105,15 @@ function assertWhole(db: DatabaseSync, file: string): void {
 }
 
 /** Makes a store in `dir` from the file. `settle` gets it under another name, and then it is put into place. */
-export async function restoreBackup(of: {
+export async function restoreBackup({
+  file,
+  dir,
+  settle,
+}: {
   readonly file: string;
   readonly dir: string;
   readonly settle: (store: Store) => Promise<void>;
 }): Promise<void> {
-  const { file, dir, settle } = of;
   refuseUnlessEmpty(dir);
   const fresh = unfinished(dir, "restoring");
   let store: Store | null = null;

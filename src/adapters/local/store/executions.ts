@@ -34,10 +34,10 @@ export function executionsOf(store: Store): Executions {
   const bookkeeping = <T>(access: () => T): T =>
     store.rows.isTransaction ? access() : atomically(store, access, "later");
   return {
-    start: (of) =>
+    start: (wanted) =>
       atomically(store, () => {
-        const found = table.byName(of.name);
-        if (found === null) table.insert(newExecution(of));
+        const found = table.byName(wanted.name);
+        if (found === null) table.insert(newExecution(wanted));
         return found;
       }),
     wake: (token, now) =>
@@ -74,12 +74,12 @@ export function executionsOf(store: Store): Executions {
         return next === null ? null : table.advance(next);
       }),
     together: bookkeeping,
-    recover: (of) =>
+    recover: (recovery) =>
       atomically(store, () => {
-        const death = { ...of, atOnce: true, isDeath: true, cause: ENDED_WITH_SUPERVISOR };
+        const death = { ...recovery, atOnce: true, isDeath: true, cause: ENDED_WITH_SUPERVISOR };
         for (const execution of table.trying()) table.update(applyFailure(execution, death));
         // The cause of the failures may be fixed, so a new supervisor does not wait for the rest of a pause.
-        for (const execution of table.backingOff()) table.update({ ...execution, readyAt: of.now });
+        for (const execution of table.backingOff()) table.update({ ...execution, readyAt: recovery.now });
       }),
   };
 }

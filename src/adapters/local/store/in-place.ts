@@ -43,8 +43,15 @@ export interface InPlace {
 }
 
 /** Starts the watch over a store that was just opened. */
-export function inPlace(of: { readonly dir: string; readonly file: string; readonly rows: DatabaseSync }): InPlace {
-  const { dir, file, rows } = of;
+export function inPlace({
+  dir,
+  file,
+  rows,
+}: {
+  readonly dir: string;
+  readonly file: string;
+  readonly rows: DatabaseSync;
+}): InPlace {
   const counters = countersIn(rows);
   const { id } = counters.read();
   const anotherStore = (): StoreReplaced => new StoreReplaced(dir, "was replaced by another one");
@@ -83,7 +90,8 @@ export function inPlace(of: { readonly dir: string; readonly file: string; reado
     logBytes = bytes;
   };
   return {
-    ...{ id, lacks },
+    id,
+    lacks,
     assertFiles,
     assert: () => {
       assertFiles();
@@ -141,12 +149,15 @@ function placeOf(file: string): { readonly is: string; readonly bytes: number } 
   return found === undefined ? null : { is: `${found.dev} ${found.ino}`, bytes: Number(found.size) };
 }
 
-function withoutLog(of: {
+function withoutLog({
+  dir,
+  rows,
+  isGone,
+}: {
   readonly dir: string;
   readonly rows: DatabaseSync;
   readonly isGone: boolean;
 }): StoreReplaced {
-  const { dir, rows, isGone } = of;
   if (!isGone) return new StoreReplaced(dir, "got another write-ahead log");
   // This process still has the log open, so the commits can be written back to the file, which is still in place.
   rows.exec("PRAGMA wal_checkpoint(PASSIVE)");

@@ -19,8 +19,10 @@ export function supervisorOf(store: Store): ProcessIdentity | null {
 /**
  * Makes this process the supervisor. Throws `StoreSupervised` if a live process, this one included, is the supervisor.
  */
-export function takeSupervision(store: Store, of: { readonly self: ProcessIdentity; readonly now: number }): void {
-  const { self, now } = of;
+export function takeSupervision(
+  store: Store,
+  { self, now }: { readonly self: ProcessIdentity; readonly now: number },
+): void {
   const { rows, dir } = store;
   atomically(store, () => {
     const other = supervisorOf(store);

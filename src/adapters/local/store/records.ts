@@ -102,7 +102,13 @@ const durableOf = ({ kind }: RecordKey): Durable => (AT_ONCE.has(kind) ? "now" :
 const AT_ONCE: ReadonlySet<RecordKey["kind"]> = new Set(["token", "callback", "source"]);
 
 const fieldsOf = ({ kind, about, id, tenant, at, body, expiresAtSec }: NewRecord) => ({
-  ...{ kind, about, id, tenant, at, body, expiresAtSec },
+  kind,
+  about,
+  id,
+  tenant,
+  at,
+  body,
+  expiresAtSec,
 });
 
 function recordOf({ sum, ...kept }: Kept): FoundRecord {

@@ -12,7 +12,7 @@ import { recordRemover } from "./records.ts";
 import { tombstoneRemover } from "./tombstones.ts";
 
 /** Deletes a row inside the caller's transaction, which has checked that it is the row of that incarnation. */
-export function rowRemover(db: DatabaseSync): (of: Incarnation, now: number) => void {
+export function rowRemover(db: DatabaseSync): (incarnation: Incarnation, now: number) => void {
   const remove = db.prepare("DELETE FROM runs WHERE run = ?");
   const tell = db.prepare("INSERT OR REPLACE INTO removed (run, born, removedAt, dueAt) VALUES (?, ?, ?, 0)");
   return ({ run, born }, now) => {

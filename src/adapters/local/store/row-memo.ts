@@ -35,11 +35,11 @@ function rowMemo(parts: JournalParts): RowMemo {
   const kept = new Map<string, Kept>();
   /** Where the journal of a row is that was handed out. */
   const places = new WeakMap<Row, PartNames>();
-  const keep = (run: string, of: Kept): void => {
+  const keep = (run: string, entry: Kept): void => {
     kept.delete(run);
     // A caller may change the bytes of a journal in the row that it handed over or got. Nothing changes parts.
-    const journal = of.stored.journal && Uint8Array.from(of.stored.journal);
-    kept.set(run, { ...of, stored: { ...of.stored, journal } });
+    const journal = entry.stored.journal && Uint8Array.from(entry.stored.journal);
+    kept.set(run, { ...entry, stored: { ...entry.stored, journal } });
     const [oldest = run] = kept.keys();
     if (kept.size > ROWS_MAX) kept.delete(oldest);
   };

@@ -83,13 +83,13 @@ export function rowOf({ row, journal, parts }: Stored, run: string, readParts: R
 }
 
 function journalAt(
-  of: { readonly named: unknown; readonly from: number | null },
+  given: { readonly named: unknown; readonly from: number | null },
   read: ReadParts,
 ): ReturnType<ReadParts> {
-  const [from, count, digest]: readonly unknown[] = Array.isArray(of.named) ? of.named : [];
+  const [from, count, digest]: readonly unknown[] = Array.isArray(given.named) ? given.named : [];
   if (!isCount(from) || !isCount(count) || typeof digest !== "string")
     return { why: "it does not say where its journal is" };
-  return from === of.from ? read({ from, count, digest }) : { why: "it names another place for its journal" };
+  return from === given.from ? read({ from, count, digest }) : { why: "it names another place for its journal" };
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;

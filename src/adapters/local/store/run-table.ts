@@ -47,7 +47,7 @@ export function sqliteRunTable(store: Store): RunTable {
   const tombstones = tombstonesOf(store);
 
   const decided = deciderOf(rows);
-  const decide: Decider = (of, decision) => atomically(store, () => decided(of, decision));
+  const decide: Decider = (ref, decision) => atomically(store, () => decided(ref, decision));
 
   return {
     create: async (creation) => atomically(store, () => create(creation, { rows, tombstones })),
@@ -79,15 +79,15 @@ export function sqliteRunTable(store: Store): RunTable {
 }
 
 type Decider = <O extends { readonly kind: string; readonly row?: Row }>(
-  of: RunRef,
+  ref: RunRef,
   decision: (row: Row) => O,
 ) => O | Refused;
 
 /** Applies a decision inside a transaction. A decision that changes nothing returns the same row object. */
 const deciderOf =
   (rows: Rows): Decider =>
-  (of, decision) => {
-    const before = presentIn(rows.find(of.run), of);
+  (ref, decision) => {
+    const before = presentIn(rows.find(ref.run), ref);
     if ("kind" in before) return before;
     const outcome = decision(before);
     if (outcome.row !== undefined && outcome.row !== before) rows.update(before, outcome.row);
@@ -98,17 +98,19 @@ export function sqliteInbox(store: Store): Inbox {
   const rows = rowsOf(store.rows);
   const messages = messagesOf(store.rows);
   const decided = deciderOf(rows);
-  const decide: Decider = (of, decision) => atomically(store, () => decided(of, decision));
+  const decide: Decider = (ref, decision) => atomically(store, () => decided(ref, decision));
   return {
     deliver: async (delivery) => decide(delivery, (row) => deliver(row, { delivery, messages })),
-    unread: async (of) =>
-      reaching(store, () => ("kind" in presentIn(rows.find(of.run), of) ? [] : messages.unread(of, of.limit))),
-    clear: async (of) =>
+    unread: async (query) =>
+      reaching(store, () =>
+        "kind" in presentIn(rows.find(query.run), query) ? [] : messages.unread(query, query.limit),
+      ),
+    clear: async (read) =>
       atomically(store, () => {
-        for (const id of of.ids) messages.clear(of, id);
+        for (const id of read.ids) messages.clear(read, id);
       }),
     // The entry of the removed run goes after its messages, so a power loss that takes this back leaves the entry too.
-    forget: async (of) => atomically(store, () => messages.forget(of), "later"),
+    forget: async (incarnation) => atomically(store, () => messages.forget(incarnation), "later"),
   };
 }
 
@@ -129,8 +131,10 @@ export function sqliteMutexLeases(store: Store): MutexLeases {
 type Rows = ReturnType<typeof rowsOf>;
 type Messages = ReturnType<typeof messagesOf>;
 
-function create(creation: Creation, of: { readonly rows: Rows; readonly tombstones: Tombstones }): CreateOutcome {
-  const { rows, tombstones } = of;
+function create(
+  creation: Creation,
+  { rows, tombstones }: { readonly rows: Rows; readonly tombstones: Tombstones },
+): CreateOutcome {
   const found = rows.find(creation.run);
   if (found instanceof RowUnreadable) return found.refused;
   const outcome = decideCreate(found, tombstones.find(creation.run), creation);
@@ -144,20 +148,20 @@ function create(creation: Creation, of: { readonly rows: Rows; readonly tombston
 }
 
 function createChildren(
-  of: ChildrenCreation,
+  creating: ChildrenCreation,
   on: { readonly rows: Rows; readonly messages: Messages },
 ): ChildrenOutcome {
   const { rows, messages } = on;
-  const parent = presentIn(rows.find(of.run), of);
+  const parent = presentIn(rows.find(creating.run), creating);
   if ("kind" in parent) return parent;
-  if (!mayMakeChildren(parent, of)) return { kind: "fenced", row: parent };
-  const children = of.children.map(({ creation, reportId, isLeft }): ChildAnswer => {
+  if (!mayMakeChildren(parent, creating)) return { kind: "fenced", row: parent };
+  const children = creating.children.map(({ creation, reportId, isLeft }): ChildAnswer => {
     const found = rows.find(creation.run);
     if (found instanceof RowUnreadable) return { kind: "unreadable", why: found.message };
-    const answer = decideChild(found, { isSeen: messages.seen(of, reportId) !== null, creation });
+    const answer = decideChild(found, { isSeen: messages.seen(creating, reportId) !== null, creation });
     if (answer.kind === "created") {
       rows.insert(answer.row);
-      if (isLeft) messages.see(of, reportId);
+      if (isLeft) messages.see(creating, reportId);
     }
     return answer;
   });
@@ -181,8 +185,10 @@ type Delivered = Extract<DeliverOutcome, { readonly kind: "delivered" | "duplica
  * Delivers a message. Schedule 10: a sender dies between the message and the wake-up, and its retry is only a
  * duplicate; so both are one transaction.
  */
-function deliver(row: Row, of: { readonly delivery: Delivery; readonly messages: Messages }): Delivered {
-  const { delivery, messages } = of;
+function deliver(
+  row: Row,
+  { delivery, messages }: { readonly delivery: Delivery; readonly messages: Messages },
+): Delivered {
   const seen = messages.seen(delivery, delivery.message.id);
   if (seen !== null) return { kind: repetition(seen.digest, delivery.digest ?? null), row };
   if (hasEnded(row)) return { kind: "late", row };
