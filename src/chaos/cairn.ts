@@ -50,7 +50,10 @@ export async function cairnPass(pass: Pass, starting: Starting): Promise<readonl
   const env = { ...worker.env, ...pass.chaos?.env(dir), CAIRN_STORE: dir };
   const driven = new Set<string>();
   const supervisor = startSupervisor({
-    ...{ store: drivenStore(store), limits, workers: AT_ONCE, worker: { ...worker, env } },
+    store: drivenStore(store),
+    limits,
+    workers: AT_ONCE,
+    worker: { ...worker, env },
     onEvent: (event) => {
       if (event.kind === "moved" && event.readyAt === null) driven.add(event.run);
     },
@@ -101,19 +104,24 @@ interface Watched {
  * Starts runs and acts as their operator until all have ended. It gives up if nothing has changed for longer than any
  * recovery takes.
  */
-async function untilEnded(world: World, of: Watched): Promise<ReadonlyMap<number, Answers>> {
-  const { pass, killer } = of;
-  const course: Course = { waiting: [...of.runs.keys()], open: new Map(), answers: new Map(), movedAt: Date.now() };
+async function untilEnded(world: World, watched: Watched): Promise<ReadonlyMap<number, Answers>> {
+  const { pass, killer } = watched;
+  const course: Course = {
+    waiting: [...watched.runs.keys()],
+    open: new Map(),
+    answers: new Map(),
+    movedAt: Date.now(),
+  };
   const failures: unknown[] = [];
-  of.stopped.catch((error: unknown) => failures.push(error));
+  watched.stopped.catch((error: unknown) => failures.push(error));
   for (let readAt = 0; course.waiting.length + course.open.size > 0; await elapse(LOOK_MS)) {
     pass.stop.throwIfAborted();
-    if (failures.length > 0) await of.stopped;
+    if (failures.length > 0) await watched.stopped;
     killer.look();
     if (Date.now() - readAt < READ_MS) continue;
     readAt = Date.now();
-    await lookAround(world, course, of);
-    pass.onProgress(of.runs.size - course.waiting.length - course.open.size);
+    await lookAround(world, course, watched);
+    pass.onProgress(watched.runs.size - course.waiting.length - course.open.size);
     if (Date.now() - course.movedAt > patienceMs(pass)) break;
   }
   return course.answers;

@@ -40,11 +40,9 @@ const inject: FaultInjection = ({ runInHand }) => {
   return {
     world: (world) => worldWithFaultPoints(world, rig.onMoment),
     agent: ({ agent, model, fallbacks, named }) => ({
-      ...{
-        agent: rig.agent(agentStandingIn(agent, trial)),
-        model: rig.model(model),
-        fallbacks: fallbacks.map(rig.model),
-      },
+      agent: rig.agent(agentStandingIn(agent, trial)),
+      model: rig.model(model),
+      fallbacks: fallbacks.map(rig.model),
       named: Object.fromEntries(Object.entries(named).map(([name, each]) => [name, rig.model(each)])),
     }),
   };

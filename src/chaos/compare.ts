@@ -81,10 +81,10 @@ export class ReferenceFailed extends Error {
   readonly run: string | null;
   readonly dir: string;
 
-  constructor(message: string, of: { readonly run: string | null; readonly dir: string }) {
+  constructor(message: string, { run, dir }: { readonly run: string | null; readonly dir: string }) {
     super(message);
-    this.run = of.run;
-    this.dir = of.dir;
+    this.run = run;
+    this.dir = dir;
   }
 }
 
@@ -111,7 +111,10 @@ export async function compareAll(trial: Trial): Promise<Report> {
   }
   const own = columns.find(({ figures }) => figures.strategy === "cairn");
   return {
-    ...{ agent: trial.agent.name, everyEdge: trial.everyEdge, seed: trial.seed, store: join(trial.dir, "cairn") },
+    agent: trial.agent.name,
+    everyEdge: trial.everyEdge,
+    seed: trial.seed,
+    store: join(trial.dir, "cairn"),
     countedBy: countingOf(trial).by,
     casting: trial.casting,
     notDuring: notDuring(trial),
@@ -162,9 +165,8 @@ function tookMsIn({ lines }: Outcome): (kill: Kill) => number {
 /** Chooses one kill for each task. If there are more tasks than moments, the moments repeat. */
 function killsOf(
   trial: Trial,
-  of: { readonly edges: readonly Kill[] | null; readonly reference: ReadonlyMap<number, Outcome> },
+  { edges, reference }: { readonly edges: readonly Kill[] | null; readonly reference: ReadonlyMap<number, Outcome> },
 ): ReadonlyMap<number, Kill> {
-  const { edges, reference } = of;
   const kills = new Map<number, Kill>();
   for (const [task, outcome] of reference) {
     const kill =
@@ -194,7 +196,12 @@ const TITLES = { "in-process": "in the process", "act-then-save": "act, then sav
 
 async function runPass(
   trial: Trial,
-  of: {
+  {
+    name,
+    strategy,
+    count,
+    kills,
+  }: {
     readonly name: string;
     readonly strategy: Strategy;
     readonly count: number;
@@ -202,7 +209,6 @@ async function runPass(
   },
 ): Promise<readonly Outcome[]> {
   const { agent, file, chaos, typed, stop, starting } = trial;
-  const { name, strategy, count, kills } = of;
   const limits = { ...trial.limits, settleMs: settleMsOf(kills.values(), trial) };
   const tasks = new Map<number, Json>();
   for (let task = 1; task <= count; task += 1) tasks.set(task, inputFor(trial, task));
@@ -210,7 +216,15 @@ async function runPass(
   const onProgress = (ended: number): void => trial.onProgress(`${title}: ${ended} of ${count} tasks`);
   onProgress(0);
   const pass: Pass = {
-    ...{ dir: join(trial.dir, name), agent, file, tasks, kills, limits, chaos, typed, stop },
+    dir: join(trial.dir, name),
+    agent,
+    file,
+    tasks,
+    kills,
+    limits,
+    chaos,
+    typed,
+    stop,
     onProgress,
   };
   if (strategy === "cairn") return cairnPass(pass, starting);
@@ -233,10 +247,10 @@ async function referenceEffectsOf(trial: Trial, dir: string, outcomes: readonly 
 
 async function effectsOf(
   trial: Trial,
-  of: { readonly dir: string; readonly outcomes: readonly Outcome[]; readonly lateMs: number },
+  ended: { readonly dir: string; readonly outcomes: readonly Outcome[]; readonly lateMs: number },
 ): Promise<readonly OutsideEffect[]> {
-  if (!isCounted(trial)) return effectsAtCalls(of.outcomes);
-  return countKilled({ ...of, seen: countingOf(trial).effects, stop: trial.stop });
+  if (!isCounted(trial)) return effectsAtCalls(ended.outcomes);
+  return countKilled({ ...ended, seen: countingOf(trial).effects, stop: trial.stop });
 }
 
 const effectsAtCalls = (outcomes: readonly Outcome[]): readonly OutsideEffect[] =>

@@ -52,16 +52,15 @@ export interface Compared {
 }
 
 /** Computes the column of one strategy. */
-export function figuresOf(of: Compared): Figures {
-  const { strategy, outcomes, reference } = of;
+export function figuresOf({ strategy, outcomes, reference, normalise, referenceEffects, effects }: Compared): Figures {
   const isLost = ({ task, end }: Outcome): boolean => end?.status !== reference.get(task)?.end?.status;
   const lost = outcomes.filter(isLost);
   const alive = outcomes.filter((outcome) => !isLost(outcome));
-  const resultOf = (outcome: Outcome | undefined): string => canonical(of.normalise(outcome?.end?.result ?? null));
+  const resultOf = (outcome: Outcome | undefined): string => canonical(normalise(outcome?.end?.result ?? null));
   const divergent = alive.filter((outcome) => resultOf(outcome) !== resultOf(reference.get(outcome.task)));
   const killed = outcomes.filter((outcome) => outcome.killed !== null);
   const resumes = killed.flatMap(resumeMsOf).toSorted((one, other) => one - other);
-  const { duplicates, missing } = compareEffects(of.referenceEffects, of.effects);
+  const { duplicates, missing } = compareEffects(referenceEffects, effects);
   const isForgetful = strategy === "in-process";
   return {
     strategy,
@@ -135,8 +134,10 @@ function lostWork(killed: readonly Outcome[], reference: ReadonlyMap<number, Out
   });
   const [replies, calls] = [lost.map((work) => work.replies), lost.map((work) => work.calls)];
   return {
-    ...{ repliesMean: mean(replies), repliesMax: Math.max(0, ...replies) },
-    ...{ callsMean: mean(calls), callsMax: Math.max(0, ...calls) },
+    repliesMean: mean(replies),
+    repliesMax: Math.max(0, ...replies),
+    callsMean: mean(calls),
+    callsMax: Math.max(0, ...calls),
   };
 }
 

@@ -62,16 +62,16 @@ const isShared = ({ name }: Moment): boolean => name === "model" || name === "ef
 export function randomKill(
   moments: readonly Moment[],
   chance: () => number,
-  of: { readonly tookMs: (kill: Kill) => number; readonly canJudge: (moment: Moment) => boolean },
+  rules: { readonly tookMs: (kill: Kill) => number; readonly canJudge: (moment: Moment) => boolean },
 ): Kill | null {
   const beats: Kill[][] = [];
-  for (const kill of numbered(moments).filter((each) => isShared(each) && of.canJudge(each))) {
+  for (const kill of numbered(moments).filter((each) => isShared(each) && rules.canJudge(each))) {
     if (kill.name === "model" && kill.when === "before") beats.push([]);
     beats.at(-1)?.push(kill);
   }
   const beat = beats[Math.floor(chance() * beats.length)] ?? [];
   const kill = beat[Math.floor(chance() * beat.length)] ?? null;
-  return kill?.when === "during" ? { ...kill, afterMs: Math.floor(chance() * of.tookMs(kill)) } : kill;
+  return kill?.when === "during" ? { ...kill, afterMs: Math.floor(chance() * rules.tookMs(kill)) } : kill;
 }
 
 /**

@@ -32,12 +32,12 @@ interface Landing {
 }
 
 /** Counts the effects of uninterrupted tasks, once each call that returned has its effect. */
-export async function countReference(of: Landing & { readonly settleMs: number }): Promise<Landed> {
-  const { dir, outcomes, stop, settleMs } = of;
+export async function countReference(landing: Landing & { readonly settleMs: number }): Promise<Landed> {
+  const { dir, outcomes, stop, settleMs } = landing;
   const due = outcomes.flatMap(({ task, lines }) => effectsIn(lines, task));
   const [begunAt, tookMs] = [lastCallAt(outcomes), longestCallMs(outcomes)];
   for (;;) {
-    const effects = await of.seen(dir);
+    const effects = await landing.seen(dir);
     const seen = countOf(effects);
     const areAllSeen = [...countOf(due)].every(([tool, times]) => (seen.get(tool) ?? 0) >= times);
     const lateMs = Date.now() - begunAt;
@@ -48,10 +48,10 @@ export async function countReference(of: Landing & { readonly settleMs: number }
 }
 
 /** Counts the effects of killed tasks, twice as long after their last call as an effect took in uninterrupted ones. */
-export async function countKilled(of: Landing & { readonly lateMs: number }): Promise<readonly OutsideEffect[]> {
-  const leftMs = lastCallAt(of.outcomes) + 2 * of.lateMs - Date.now();
-  if (leftMs > 0) await elapse(leftMs, undefined, { signal: of.stop });
-  return of.seen(of.dir);
+export async function countKilled(landing: Landing & { readonly lateMs: number }): Promise<readonly OutsideEffect[]> {
+  const leftMs = lastCallAt(landing.outcomes) + 2 * landing.lateMs - Date.now();
+  if (leftMs > 0) await elapse(leftMs, undefined, { signal: landing.stop });
+  return landing.seen(landing.dir);
 }
 
 const lastCallAt = (outcomes: readonly Outcome[]): number =>
@@ -78,14 +78,18 @@ export const longestSettleMs = ({ tools }: Pick<Agent, "tools">): number =>
  */
 export function settleMsOf(
   kills: Iterable<Kill>,
-  of: { readonly agent: Pick<Agent, "tools">; readonly limits: Limits; readonly worldSettleMs: number },
+  {
+    agent,
+    worldSettleMs,
+    limits,
+  }: { readonly agent: Pick<Agent, "tools">; readonly limits: Limits; readonly worldSettleMs: number },
 ): number {
   const relies = ({ when, name, at }: Kill): boolean => {
-    const tool = of.agent.tools[at];
+    const tool = agent.tools[at];
     const effect = name === "undo" ? tool?.undo?.effect : tool?.effect;
     return (
       when === "during" && effect !== undefined && EFFECTS[effect].onCrash === "probe" && (tool?.settleMs ?? 0) === 0
     );
   };
-  return [...kills].some(relies) ? of.worldSettleMs : of.limits.settleMs;
+  return [...kills].some(relies) ? worldSettleMs : limits.settleMs;
 }

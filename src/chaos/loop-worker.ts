@@ -49,7 +49,10 @@ async function prepared(): Promise<Omit<PlainLoop, "task" | "file">> {
   const rig = rigFor({ dir: marks, plan: readPlan(marks), taskInHand: () => inHand });
   const model = rig.model(modelOf(agent.model, readerIn(world)));
   return {
-    ...{ agent: rig.agent(agent), model, rig, secrets: secretsFor(world, agent) },
+    agent: rig.agent(agent),
+    model,
+    rig,
+    secrets: secretsFor(world, agent),
     gates: (gate) => {
       const decision = decide(gate);
       if (inHand !== null)

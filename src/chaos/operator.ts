@@ -16,7 +16,13 @@ import type { Line } from "./trace.ts";
 /** Decides about all open gates and unknown outcomes of a run. Returns the decisions that were accepted. */
 export async function answer(
   world: World,
-  of: {
+  {
+    run,
+    gates,
+    agent,
+    input,
+    lines,
+  }: {
     readonly run: string;
     /** Null for a child run, whose calls leave no trace: then no outcome can be known. */
     readonly lines: (() => readonly Line[]) | null;
@@ -25,13 +31,13 @@ export async function answer(
     readonly gates: GateRule;
   },
 ): Promise<readonly (keyof Answers)[]> {
-  const { decided } = await answerAll(world, of.run, {
+  const { decided } = await answerAll(world, run, {
     by: "chaos",
     // Budget requests are not approved: a killed run must complete within its agent's budget.
-    decide: ({ call, tool, args, reason }) => (call === BUDGET ? null : of.gates({ tool, args, reason })),
-    agent: of.agent,
-    input: of.input,
-    truth: (call) => (of.lines === null ? null : truthOf(of.lines(), call)),
+    decide: ({ call, tool, args, reason }) => (call === BUDGET ? null : gates({ tool, args, reason })),
+    agent,
+    input,
+    truth: (call) => (lines === null ? null : truthOf(lines(), call)),
   });
   return decided;
 }

@@ -191,5 +191,10 @@ async function judge({ agent, task }: PlainLoop, state: LoopState): Promise<Loop
 }
 
 const message = (role: Message["role"], parts: readonly Part[], before: readonly Message[]): Message => ({
-  ...{ id: `m${before.length + 1}`, at: Date.now(), source: "loop", role, parts, tokens: 0 },
+  id: `m${before.length + 1}`,
+  at: Date.now(),
+  source: "loop",
+  role,
+  parts,
+  tokens: 0,
 });

@@ -22,7 +22,7 @@ export type LoopSaid =
 /** Runs the tasks of a pass with a plain loop. `saves`: the loop saves its state after each beat. */
 export async function plainPass(
   pass: Pass,
-  of: { readonly saves: boolean; readonly starting: Starting },
+  how: { readonly saves: boolean; readonly starting: Starting },
 ): Promise<readonly Outcome[]> {
   const marks = join(pass.dir, "chaos");
   mkdirSync(marks, { recursive: true });
@@ -34,10 +34,10 @@ export async function plainPass(
   const outcomes: Outcome[] = [];
   const waiting = [...pass.tasks.keys()];
   const work = async (): Promise<void> => {
-    const ask = asking(pass, { starting: of.starting, marks, children });
+    const ask = asking(pass, { starting: how.starting, marks, children });
     for (let task = waiting.shift(); task !== undefined; task = waiting.shift()) {
       pass.stop.throwIfAborted();
-      outcomes.push(await oneTask(pass, { ...of, task, marks, killer, ask }));
+      outcomes.push(await oneTask(pass, { ...how, task, marks, killer, ask }));
       pass.onProgress(outcomes.length);
     }
   };
@@ -82,9 +82,12 @@ async function oneTask(pass: Pass, { saves, task, marks, killer, ask }: OneTask)
 /** Keeps one process at a time, and starts another after it died. */
 function asking(
   pass: Pass,
-  of: { readonly starting: Starting; readonly marks: string; readonly children: Set<ChildProcess> },
+  {
+    starting,
+    marks,
+    children,
+  }: { readonly starting: Starting; readonly marks: string; readonly children: Set<ChildProcess> },
 ): Ask {
-  const { starting, marks, children } = of;
   let live: ChildProcess | null = null;
   return async (task) => {
     live ??= begin(

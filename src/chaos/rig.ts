@@ -38,8 +38,15 @@ export interface Rig {
 }
 
 /** `taskInHand`: returns the task that the process works on; null while it works on none. */
-export function rigFor(of: { readonly dir: string; readonly plan: Plan; taskInHand(): number | null }): Rig {
-  const { dir, plan } = of;
+export function rigFor({
+  dir,
+  plan,
+  taskInHand,
+}: {
+  readonly dir: string;
+  readonly plan: Plan;
+  readonly taskInHand: () => number | null;
+}): Rig {
   const counts = new Map<number, MomentCount>();
   const pass = (task: number, { when, name, at }: Moment): Kill => {
     const count = counts.get(task) ?? new MomentCount(dir, task);
@@ -54,12 +61,12 @@ export function rigFor(of: { readonly dir: string; readonly plan: Plan; taskInHa
     return isMeant ? kill : null;
   };
   const onMoment = async (moment: Moment): Promise<void> => {
-    const task = of.taskInHand();
+    const task = taskInHand();
     if (task === null || plannedFor(task, pass(task, moment)) === null || !leaveMark(dir, task)) return;
     await new Promise<never>(() => void setInterval(() => {}, FOR_EVER_MS));
   };
   const during: During = async (moment, call) => {
-    const task = of.taskInHand();
+    const task = taskInHand();
     if (task === null) return call();
     const reached = pass(task, { when: "during", ...moment });
     const kill = plannedFor(task, reached);
@@ -78,7 +85,7 @@ export function rigFor(of: { readonly dir: string; readonly plan: Plan; taskInHa
     }
   };
   const note: Note = (line) => {
-    const task = of.taskInHand();
+    const task = taskInHand();
     if (task !== null) append(dir, task, { kind: "call", ...line });
   };
   return {

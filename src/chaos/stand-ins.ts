@@ -125,12 +125,16 @@ export function agentStandingIn(agent: Agent, trial: TrialStandIns): Agent {
 /** The tool, none of whose functions reaches anything but the fake. So it has no before-image. */
 function faked(
   { before: _, undo, ...tool }: Tool,
-  of: Pick<TrialStandIns, "fakes" | "taskInHand"> & {
+  {
+    fakes,
+    taskInHand,
+    name,
+    standIn,
+  }: Pick<TrialStandIns, "fakes" | "taskInHand"> & {
     readonly name: string;
     readonly standIn: Exclude<StandIn, "service"> | undefined;
   },
 ): Tool {
-  const { fakes, taskInHand, name, standIn } = of;
   const result = async (input: unknown): Promise<Json> => {
     const given: unknown = standIn === undefined ? sampleFor(tool.output) : await standIn(input as never);
     if (given === undefined) throw new Error(`nothing says what the fake of ${name} returns`);
@@ -146,8 +150,11 @@ function faked(
       const words = args.ok ? canonical(args.json) : String(input);
       const task = taskInHand();
       return fakes.act({
-        ...{ tool: name, key, subject: task === null ? words : `task ${task}: ${words}` },
-        ...{ isDeduplicated: EFFECTS[tool.effect].isDeduplicated, result: () => result(input) },
+        tool: name,
+        key,
+        subject: task === null ? words : `task ${task}: ${words}`,
+        isDeduplicated: EFFECTS[tool.effect].isDeduplicated,
+        result: () => result(input),
       });
     },
     probe:

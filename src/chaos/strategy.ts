@@ -40,7 +40,7 @@ export interface TypedFlags {
 
 /** How to start the processes. Only the command line knows their modules. The `env` of the pass is added. */
 export interface Starting {
-  readonly worker: (of: {
+  readonly worker: (process: {
     readonly dir: string;
     readonly limits: Limits;
     /** The directory for marks and traces. */
@@ -49,7 +49,7 @@ export interface Starting {
     readonly agent: string;
     readonly real: readonly string[];
   }) => WorkerOptions;
-  readonly loop: (of: LoopSettings) => WorkerOptions;
+  readonly loop: (settings: LoopSettings) => WorkerOptions;
 }
 
 /** The settings of a loop process. They are passed as JSON. */

@@ -86,7 +86,9 @@ interface WebhookUnsigned {
 
 /** Reduces an agent to what the checks need. */
 export const agentSeen = (agent: Agent, unfit: string | null): AgentSeen => ({
-  ...{ name: agent.name, version: agent.version, unfit },
+  name: agent.name,
+  version: agent.version,
+  unfit,
   unsafeAlone: Object.entries(agent.tools).flatMap(([name, { effect, approval }]) =>
     !EFFECTS[effect].mayRepeat && approval === "never" ? [name] : [],
   ),
@@ -235,10 +237,10 @@ export const AGENT_RULES: readonly Check<AgentsCase>[] = [
 
 function lacking(
   agents: readonly AgentSeen[],
-  of: { readonly lacks: (agent: AgentSeen) => boolean; readonly why: string; readonly mend: string },
+  { lacks, why, mend }: { readonly lacks: (agent: AgentSeen) => boolean; readonly why: string; readonly mend: string },
 ) {
-  const names = agents.filter(of.lacks).map(({ name }) => name);
+  const names = agents.filter(lacks).map(({ name }) => name);
   return names.length === 0
     ? ok(`${agents.length} of ${agents.length} agents`)
-    : warn(`${names.join(", ")}: ${of.why}`, of.mend);
+    : warn(`${names.join(", ")}: ${why}`, mend);
 }

@@ -38,7 +38,7 @@ interface Audited {
 /** What the declarations of an agent show. Whether its servers answer, and what its modules change, is found elsewhere. */
 type Seen = Exclude<Missing["what"], "server" | "leftOut" | "intrinsics">;
 
-type Look = (agent: Agent, of: Audited) => Omit<Missing, "kind" | "what"> | null;
+type Look = (agent: Agent, audited: Audited) => Omit<Missing, "kind" | "what"> | null;
 
 /** The line about functions of the language that the agent's modules changed while they were loaded; none if they did not. */
 export const changedWhileLoaded = (names: readonly string[]): readonly Missing[] =>
@@ -56,9 +56,9 @@ export const changedWhileLoaded = (names: readonly string[]): readonly Missing[]
       ];
 
 /** All declarations that the agent lacks. */
-export const missingIn = (agent: Agent, of: Audited): readonly Missing[] =>
+export const missingIn = (agent: Agent, audited: Audited): readonly Missing[] =>
   (Object.entries(LOOKS) as readonly (readonly [Seen, Look])[]).flatMap(([what, look]) => {
-    const found = look(agent, of);
+    const found = look(agent, audited);
     return found === null ? [] : [{ kind: "missing", what, ...found } as const];
   });
 

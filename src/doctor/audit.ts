@@ -90,9 +90,8 @@ const alarmOf = (metric: string): string => metric.replaceAll(/(?<=[a-z])[A-Z]/g
 
 function toolAudit(
   tool: Tool,
-  of: { readonly name: string; readonly agent: Agent; readonly limits: Limits },
+  { name, agent, limits }: { readonly name: string; readonly agent: Agent; readonly limits: Limits },
 ): ToolAudit {
-  const { name, agent, limits } = of;
   const { effect, approval, timeoutMs } = tool;
   const { onCrash, actsOutside, isDeduplicated } = EFFECTS[effect];
   // Nothing deduplicates a second child run of the same task: its calls have keys of their own.
@@ -100,7 +99,13 @@ function toolAudit(
   const idempotent = !isChild && (isDeduplicated || !actsOutside);
   const key = EFFECTS[effect].isKnownByKey ? (tool.key === null ? "derived" : "business") : null;
   return {
-    ...{ kind: "tool", tool: name, effect, idempotent, key, probe: tool.probe !== null, undo },
+    kind: "tool",
+    tool: name,
+    effect,
+    idempotent,
+    key,
+    probe: tool.probe !== null,
+    undo,
     decisionPoint: !isChild && !idempotent && key === null && !undo,
     recovery: recoveryOf(tool),
     approval: typeof approval === "function" ? "policy" : approval,

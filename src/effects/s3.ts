@@ -131,10 +131,13 @@ type Caller = Pick<ToolContext<unknown>, "key" | "run" | "epoch" | "signal">;
 
 async function put(
   client: S3Like,
-  of: { readonly at: Place; readonly content: Omit<S3Object, "key">; readonly replaces: boolean },
+  {
+    at,
+    content,
+    replaces,
+  }: { readonly at: Place; readonly content: Omit<S3Object, "key">; readonly replaces: boolean },
   { key, run, epoch, signal }: Caller,
 ): Promise<PutObject> {
-  const { at, content, replaces } = of;
   const found = replaces ? await headOf(client, at, signal) : null;
   if (found !== null && isOf(found, key)) return resultOf(at, found);
   refuseStale(found, { run, epoch, at });
@@ -192,9 +195,12 @@ type Nullable<T> = { readonly [K in keyof T]: T[K] | null };
 /** A replacement whose place has changed, but not into ours, may have happened and been replaced since. */
 function truthOf(
   at: Place,
-  of: { readonly head: Head | null; readonly context: ProbeContext<unknown>; readonly replaces: boolean },
+  {
+    head,
+    context,
+    replaces,
+  }: { readonly head: Head | null; readonly context: ProbeContext<unknown>; readonly replaces: boolean },
 ): Probe {
-  const { head, context, replaces } = of;
   if (head !== null && isOf(head, context.key)) return { kind: "happened", result: resultOf(at, head) };
   if (!replaces) return { kind: "absent" };
   return { kind: (head?.ETag ?? null) === context.before ? "absent" : "unknown" };

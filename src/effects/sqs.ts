@@ -102,10 +102,9 @@ export function sqsSend<Schema extends z.ZodType>(
 
 async function send(
   client: SqsLike,
-  of: { readonly queueUrl: string; readonly isFifo: boolean; readonly message: SqsMessage },
+  { queueUrl, isFifo, message }: { readonly queueUrl: string; readonly isFifo: boolean; readonly message: SqsMessage },
   context: Pick<ToolContext<unknown>, "key" | "run" | "epoch" | "signal">,
 ) {
-  const { queueUrl, isFifo, message } = of;
   const { key, run, epoch, signal } = context;
   const { body, group, attributes } = message;
   if (isFifo && group === undefined) throw new Error("a FIFO queue needs a message group: message must return a group");

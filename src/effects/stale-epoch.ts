@@ -8,9 +8,7 @@ export class StaleEpoch extends Error {
   override readonly name = "StaleEpoch";
   readonly code = "StaleEpoch";
 
-  constructor(of: { readonly run: string; readonly epoch: number; readonly target: string }) {
-    super(
-      `${of.target} has seen a later epoch of run ${of.run} than ${of.epoch}: another process has taken over the run`,
-    );
+  constructor({ target, run, epoch }: { readonly run: string; readonly epoch: number; readonly target: string }) {
+    super(`${target} has seen a later epoch of run ${run} than ${epoch}: another process has taken over the run`);
   }
 }

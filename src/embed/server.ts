@@ -161,7 +161,9 @@ export function createServer(options: ServerOptions): Promise<ApiServer> {
     };
     addEventStreams(app, { streams, ask, callerOf: identify });
     const chat: ChatRoutes = {
-      ...{ streams, ask, callerOf: identify },
+      streams,
+      ask,
+      callerOf: identify,
       runOf: async (request, { agent, key: idempotencyKey }) => {
         const { tenant } = await identify(request);
         return runId(world.hash, { tenant, agent, idempotencyKey });

@@ -37,10 +37,10 @@ export const prefixOfThread = (thread: string): string => `${ROOT}${encoded("thr
 export const prefixOfNamespace = ({ thread, namespace }: Namespace): string =>
   `${prefixOfThread(thread)}${encoded("checkpoint_ns", namespace)}/`;
 
-export const prefixOfCheckpoint = (of: CheckpointRef): string => `${prefixOfNamespace(of)}${inverted(of.id)}/`;
+export const prefixOfCheckpoint = (ref: CheckpointRef): string => `${prefixOfNamespace(ref)}${inverted(ref.id)}/`;
 
-export const prefixOfWrites = (of: CheckpointRef, task: string): string =>
-  `${prefixOfCheckpoint(of)}w/${encoded("task_id", task)}/`;
+export const prefixOfWrites = (ref: CheckpointRef, task: string): string =>
+  `${prefixOfCheckpoint(ref)}w/${encoded("task_id", task)}/`;
 
 /** The parts of a key; null for a key of another format, which nothing of this folder reads or removes. */
 export function partsOf(key: string) {

@@ -65,26 +65,26 @@ export function encodeRecord(header: Header, values: readonly Typed[]): Uint8Arr
 /** Throws `CheckpointDamaged` if the bytes are not as they were written, and `BeforeFirstRelease`. */
 export function decodeRecord<K extends Kind>(
   kind: K,
-  of: { readonly key: string; readonly bytes: Uint8Array },
+  stored: { readonly key: string; readonly bytes: Uint8Array },
 ): { readonly header: Extract<Header, { readonly kind: K }>; readonly values: readonly Typed[] } {
-  const bytes = Buffer.from(of.bytes.buffer, of.bytes.byteOffset, of.bytes.byteLength);
+  const bytes = Buffer.from(stored.bytes.buffer, stored.bytes.byteOffset, stored.bytes.byteLength);
   const start = bytes.length < 4 ? 0 : 4 + bytes.readUInt32BE(0);
-  if (start === 0 || start > bytes.length) throw damaged(of.key, "it ends before its header does");
+  if (start === 0 || start > bytes.length) throw damaged(stored.key, "it ends before its header does");
   const raw = jsonIn(bytes.toString("utf8", 4, start));
-  if (formatIn(raw) < FORMAT) throw beforeRelease(of.key);
+  if (formatIn(raw) < FORMAT) throw beforeRelease(stored.key);
   const parsed = envelope.safeParse(raw);
-  if (!parsed.success) throw damaged(of.key, "its header has another format");
+  if (!parsed.success) throw damaged(stored.key, "its header has another format");
   const { header: said, values: listed, sum } = parsed.data;
   const payload = bytes.subarray(start);
-  if (sum !== sumOf(JSON.stringify([said, listed]), payload)) throw damaged(of.key, "its checksum does not match");
+  if (sum !== sumOf(JSON.stringify([said, listed]), payload)) throw damaged(stored.key, "its checksum does not match");
   const header = headers[kind].safeParse(said);
-  if (!header.success) throw damaged(of.key, `it is no ${kind} record`);
+  if (!header.success) throw damaged(stored.key, `it is no ${kind} record`);
   let at = 0;
   const values = listed.map(({ type, bytes: length }) => {
     at += length;
     return { type, bytes: payload.subarray(at - length, at) };
   });
-  if (at !== payload.length) throw damaged(of.key, "its values have another length");
+  if (at !== payload.length) throw damaged(stored.key, "its values have another length");
   return { header: header.data as Extract<Header, { readonly kind: K }>, values };
 }
 
@@ -108,7 +108,9 @@ function formatIn(header: unknown): number {
 
 const beforeRelease = (key: string): CairnError =>
   new CairnError(`the object ${key} ${BEFORE_RELEASE.says}`, {
-    ...{ code: BEFORE_RELEASE.code, status: null, facts: { key } },
+    code: BEFORE_RELEASE.code,
+    status: null,
+    facts: { key },
   });
 
 const damaged = (key: string, why: string): CairnError =>

@@ -34,12 +34,16 @@ const invalid = (name: string, why: string): CairnError =>
   });
 
 /** Removes what is older than the newest checkpoints of a namespace. Lists its keys once. */
-export async function removeSuperseded(objects: ObjectStore, of: Namespace, retention: Retention): Promise<void> {
+export async function removeSuperseded(
+  objects: ObjectStore,
+  namespace: Namespace,
+  retention: Retention,
+): Promise<void> {
   const { checkpointsMax } = retention;
   if (checkpointsMax === null) return;
   const superseded: string[] = [];
   let kept = 0;
-  for await (const { prefix, checkpoint } of walk(objects, prefixOfNamespace(of))) {
+  for await (const { prefix, checkpoint } of walk(objects, prefixOfNamespace(namespace))) {
     if (kept >= checkpointsMax) superseded.push(prefix);
     // Writes alone may be those of a checkpoint that is on its way.
     else if (checkpoint !== null) kept += 1;

@@ -29,14 +29,14 @@ export interface Found {
   readonly putAt: number;
 }
 
-export const putCheckpoint = (objects: ObjectStore, of: CheckpointRef, bytes: Uint8Array): Promise<void> =>
-  putRevision(objects, `${prefixOfCheckpoint(of)}c/`, bytes);
+export const putCheckpoint = (objects: ObjectStore, ref: CheckpointRef, bytes: Uint8Array): Promise<void> =>
+  putRevision(objects, `${prefixOfCheckpoint(ref)}c/`, bytes);
 
 export const putWrites = (
   objects: ObjectStore,
-  of: CheckpointRef & { readonly task: string },
+  ref: CheckpointRef & { readonly task: string },
   bytes: Uint8Array,
-): Promise<void> => putRevision(objects, prefixOfWrites(of, of.task), bytes);
+): Promise<void> => putRevision(objects, prefixOfWrites(ref, ref.task), bytes);
 
 async function putRevision(objects: ObjectStore, prefix: string, bytes: Uint8Array): Promise<void> {
   for (let revision = 0; revision < REVISIONS_MAX; revision += 1) {
@@ -53,8 +53,8 @@ async function putRevision(objects: ObjectStore, prefix: string, bytes: Uint8Arr
 }
 
 /** One checkpoint; null if nothing of it is stored. */
-export async function findCheckpoint(objects: ObjectStore, of: CheckpointRef): Promise<Found | null> {
-  for await (const found of walk(objects, prefixOfCheckpoint(of))) return found;
+export async function findCheckpoint(objects: ObjectStore, ref: CheckpointRef): Promise<Found | null> {
+  for await (const found of walk(objects, prefixOfCheckpoint(ref))) return found;
   return null;
 }
 

@@ -63,13 +63,13 @@ const isRefusal = ({ status, headers }: Response): boolean =>
 
 /** The token that is used until the server refuses it. Runs that are refused at the same time ask for one new token. */
 class Tokens {
-  readonly #of: Options & { readonly token: McpToken };
+  readonly #options: Options & { readonly token: McpToken };
   readonly #secrets: () => ToolSecrets;
   #token: string | null = null;
   #asking: Promise<string> | null = null;
 
-  constructor(of: Options & { readonly token: McpToken }, secrets: () => ToolSecrets) {
-    this.#of = of;
+  constructor(options: Options & { readonly token: McpToken }, secrets: () => ToolSecrets) {
+    this.#options = options;
     this.#secrets = secrets;
   }
 
@@ -81,7 +81,7 @@ class Tokens {
   }
 
   async #ask(refused: string | null): Promise<string> {
-    const { name, connectMs, token } = this.#of;
+    const { name, connectMs, token } = this.#options;
     // The time of the connection has to suffice for the request too.
     const ms = Math.ceil(connectMs / 2);
     const signal = AbortSignal.timeout(ms);

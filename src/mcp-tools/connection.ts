@@ -33,7 +33,7 @@ interface Kept {
 }
 
 export class Connection {
-  readonly #of: Options & { readonly label: string };
+  readonly #options: Options & { readonly label: string };
   #opening: Promise<Live> | null = null;
   #live: Live | null = null;
   #failed: { readonly count: number; readonly at: number; readonly error: ServerUnreachable } | null = null;
@@ -47,9 +47,9 @@ export class Connection {
   /** The time of the world when it was last told. */
   #now = 0;
 
-  constructor(of: Options & { readonly label: string }) {
-    this.#of = of;
-    this.#fetch = authorizedFetch(of, () => this.#secrets);
+  constructor(options: Options & { readonly label: string }) {
+    this.#options = options;
+    this.#fetch = authorizedFetch(options, () => this.#secrets);
   }
 
   /** Whether the server said with its last list that it has resources. */
@@ -82,8 +82,8 @@ export class Connection {
         this.#hasResources = live.client.getServerCapabilities()?.resources !== undefined;
         const { tools } = await live.client.listTools(undefined, {
           cacheMode: "refresh",
-          timeout: this.#of.connectMs,
-          maxTotalTimeout: this.#of.connectMs,
+          timeout: this.#options.connectMs,
+          maxTotalTimeout: this.#options.connectMs,
         });
         const before = this.#kept?.definitions;
         const isSame = before !== undefined && JSON.stringify(before) === JSON.stringify(tools);
@@ -134,8 +134,8 @@ export class Connection {
     this.#checkPause();
     try {
       // The client keeps to `connectMs` by itself, and says more. This is for functions of the user that it waits for.
-      const mostMs = 2 * this.#of.connectMs;
-      const opening = openConnection(this.#of, { secrets: this.#secrets, fetch: this.#fetch });
+      const mostMs = 2 * this.#options.connectMs;
+      const opening = openConnection(this.#options, { secrets: this.#secrets, fetch: this.#fetch });
       const live = await within(mostMs, opening, () => {
         // A connection that comes later is of no use.
         void opening.then(({ client }) => client.close()).catch(() => undefined);
@@ -168,7 +168,7 @@ export class Connection {
     const refusal = refusalIn(cause);
     const what =
       refusal !== null ? "refuses access" : isInvalid(cause) ? "gave an invalid list of tools" : "cannot be reached";
-    return new ServerUnreachable(`${this.#of.label} ${what}: ${sentenceOf(refusal ?? cause)}`, { cause });
+    return new ServerUnreachable(`${this.#options.label} ${what}: ${sentenceOf(refusal ?? cause)}`, { cause });
   };
 
   /** Without a call the connection keeps no process alive, and ends after a while; at once if it was given up. */
@@ -179,7 +179,7 @@ export class Connection {
     };
     if (this.#live !== live) return close();
     live.keepAlive(false);
-    this.#idle = setTimeout(close, this.#of.idleMs);
+    this.#idle = setTimeout(close, this.#options.idleMs);
     this.#idle.unref();
   }
 }

@@ -114,7 +114,10 @@ async function toolOf(server: Server, definition: Definition): Promise<Tool | st
   const loops = declaredFor(server.loops, name);
   return {
     ...tool({
-      ...{ input, effect, approval, timeoutMs: server.timeoutMs ?? null },
+      input,
+      effect,
+      approval,
+      timeoutMs: server.timeoutMs ?? null,
       description: description.slice(0, DESCRIPTION_CHARACTERS_MAX),
       ...(EFFECTS[effect].mayRepeat && { retry: RETRY }),
       ...(loops !== undefined && { loops }),

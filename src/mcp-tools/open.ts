@@ -38,7 +38,7 @@ export async function openConnection(
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => void (live.isListOld = true) } },
   });
   const keepAlive = (keeps: boolean): void => stdio?.keepAlive(keeps);
-  const live: Live = { ...{ client, keepAlive }, ended: null, uses: 0, isListOld: false };
+  const live: Live = { client, keepAlive, ended: null, uses: 0, isListOld: false };
   // A client has this one listener, and no events.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener
   client.onclose = () => void (live.ended ??= stdio?.lastWords() ?? LOST);
@@ -62,12 +62,12 @@ export async function openConnection(
 function httpTransport(sdk: Sdk, { url = "" }: Options, fetch: typeof globalThis.fetch): Transport {
   const transport = new sdk.StreamableHTTPClientTransport(new URL(url), { fetch });
   const send = transport.send.bind(transport);
-  transport.send = (message, of) => {
-    if (Array.isArray(message) || !("id" in message) || !("method" in message)) return send(message, of);
+  transport.send = (message, options) => {
+    if (Array.isArray(message) || !("id" in message) || !("method" in message)) return send(message, options);
     const { id } = message;
     const error = { code: CONNECTION_CLOSED, message: "the connection broke before the answer came" };
     const onRequestStreamEnd = (): void => transport.onmessage?.({ jsonrpc: "2.0", id, error });
-    return send(message, { ...of, onRequestStreamEnd });
+    return send(message, { ...options, onRequestStreamEnd });
   };
   return transport;
 }

@@ -54,11 +54,11 @@ function partOf(content: Content): Part {
 }
 
 /** A file that a run cannot keep is named in the text, and the call has succeeded nevertheless. */
-function fileOf(base64: string, of: { readonly mediaType?: string; readonly name?: string }): Part {
+function fileOf(base64: string, named: { readonly mediaType?: string; readonly name?: string }): Part {
   try {
-    return { file: toolFile(Buffer.from(base64, "base64"), of) };
+    return { file: toolFile(Buffer.from(base64, "base64"), named) };
   } catch (error) {
-    return { text: `[a file of type ${of.mediaType ?? "unknown"} was left out: ${sentenceOf(error)}]` };
+    return { text: `[a file of type ${named.mediaType ?? "unknown"} was left out: ${sentenceOf(error)}]` };
   }
 }
 

@@ -46,7 +46,7 @@ export interface McpHttpServer {
  */
 export type McpToken = (
   secrets: ToolSecrets,
-  of: { readonly refused: string | null; readonly signal: AbortSignal },
+  asked: { readonly refused: string | null; readonly signal: AbortSignal },
 ) => string | Promise<string>;
 
 interface McpRules {

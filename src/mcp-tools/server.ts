@@ -17,7 +17,10 @@ export function mcpServer(options: McpServerOptions): ToolSource {
   const connection = new Connection({ ...checked, label });
   let before: Listed | null = null;
   return {
-    ...{ label, prefix, timeoutMs, startsProcess: command !== undefined },
+    label,
+    prefix,
+    timeoutMs,
+    startsProcess: command !== undefined,
     ...(options.connectMs !== undefined && { connectMs: options.connectMs }),
     leftOut: () => before?.leftOut ?? [],
     list: async (asked): Promise<Readonly<Record<string, Tool>>> => {

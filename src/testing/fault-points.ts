@@ -57,7 +57,7 @@ export function agentWithTools(
   };
   const sources = agent.sources?.map((source) => ({
     ...source,
-    list: async (of: Parameters<typeof source.list>[0]) => replaced(await source.list(of), source),
+    list: async (query: Parameters<typeof source.list>[0]) => replaced(await source.list(query), source),
   }));
   return { ...agent, tools: replaced(agent.tools, null), ...(sources && { sources }) };
 }

@@ -31,20 +31,24 @@ export function holdsIn(text: string | undefined): readonly Hold[] {
 }
 
 /** `runInHand`: returns the run whose beat this process executes. */
-export function holdAt(of: {
+export function holdAt({
+  holds,
+  runInHand,
+  dir,
+}: {
   readonly holds: readonly Hold[];
   readonly dir: string;
-  runInHand(): string;
+  readonly runInHand: () => string;
 }): OnFaultPoint {
   return async (reached) => {
-    const held = of.holds.find(
+    const held = holds.find(
       ({ run, edge }) =>
-        (run === null || run === of.runInHand()) &&
+        (run === null || run === runInHand()) &&
         reached.when === edge.when &&
         reached.name === edge.name &&
         reached.at === edge.at,
     );
-    if (held !== undefined && leaveMark(of.dir, held)) await new Promise<never>(() => {});
+    if (held !== undefined && leaveMark(dir, held)) await new Promise<never>(() => {});
   };
 }
 

@@ -18,10 +18,13 @@ export function agentCard({ name, version, task, tools }: DescribedAgent, url: s
   const description = typeof described === "string" ? described : `Starts a run of the agent ${name}.`;
   const tags = tools.map(({ tool }) => tool);
   return {
-    ...{ name, description, version },
+    name,
+    description,
+    version,
     supportedInterfaces: [{ url, protocolBinding: "JSONRPC", protocolVersion: "1.0" }],
     capabilities: { streaming: true, pushNotifications: false },
-    ...{ defaultInputModes: MODES, defaultOutputModes: MODES },
+    defaultInputModes: MODES,
+    defaultOutputModes: MODES,
     skills: [{ id: name, name, description, tags, examples: [JSON.stringify(task)] }],
   };
 }
@@ -34,7 +37,8 @@ export function taskOf(run: Run, said: string | null) {
   const words = failure === null ? does : `${failure.code}: ${failure.message}`;
   const parts = [{ text: asked.length > 0 ? asked.join("\n\n") : words }];
   return {
-    ...{ id, contextId: id },
+    id,
+    contextId: id,
     status: {
       state: `TASK_STATE_${stateOf(run)}`,
       message: { messageId: `${id}-${run.version}`, taskId: id, contextId: id, role: "ROLE_AGENT", parts },
@@ -58,11 +62,15 @@ function stateOf(run: Run): string {
 /** The open gates and questions, in their order. `key` is used once in the life of the run. */
 export const asksOf = ({ gates, waits }: Pick<Run, "gates" | "waits">) => [
   ...openGates(gates).map((each) => ({
-    ...{ key: gateKey(each), gate: each.gate, call: null },
+    key: gateKey(each),
+    gate: each.gate,
+    call: null,
     says: `May ${each.tool} be called with ${JSON.stringify(each.args)}? ${each.reason}`,
   })),
   ...openQuestions(waits).map((each) => ({
-    ...{ key: waitKey(each), gate: null, call: each.call },
+    key: waitKey(each),
+    gate: null,
+    call: each.call,
     says: questionOf(each),
   })),
 ];

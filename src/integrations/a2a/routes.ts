@@ -73,23 +73,23 @@ async function answered(c: Context, call: Call): Promise<Response> {
   }
 }
 
-async function resultOf(call: Call, of: { readonly method: unknown; readonly params: Fields }): Promise<unknown> {
+async function resultOf(call: Call, asked: { readonly method: unknown; readonly params: Fields }): Promise<unknown> {
   const { cairn } = call;
-  switch (of.method) {
+  switch (asked.method) {
     case "SendMessage": {
-      const sent = await said(call, of.params);
-      const isWaited = fieldsOf(of.params["configuration"])["returnImmediately"] !== true;
+      const sent = await said(call, asked.params);
+      const isWaited = fieldsOf(asked.params["configuration"])["returnImmediately"] !== true;
       return { task: await shown(call, isWaited ? await settled(call, sent) : sent.run) };
     }
     case "GetTask":
-      return shown(call, await runIn(call, of.params));
+      return shown(call, await runIn(call, asked.params));
     case "CancelTask": {
-      const { run } = await runIn(call, of.params);
+      const { run } = await runIn(call, asked.params);
       await cairn.cancel(run);
       return shown(call, await cairn.get(run));
     }
     default:
-      throw new CairnError(`there is no method ${JSON.stringify(of.method)} here`, {
+      throw new CairnError(`there is no method ${JSON.stringify(asked.method)} here`, {
         code: "MethodUnknown",
         status: 404,
       });
@@ -110,7 +110,8 @@ async function said(call: Call, params: Fields): Promise<Sent> {
   if (message["role"] === "ROLE_AGENT") throw badParams("a message to the agent has the role ROLE_USER");
   if (fieldsOf(params["configuration"])["taskPushNotificationConfig"] !== undefined)
     throw new CairnError("there are no push notifications here: register a webhook, or follow the task", {
-      ...{ code: "PushNotificationsAbsent", status: 422 },
+      code: "PushNotificationsAbsent",
+      status: 422,
     });
   if (!/^[\w-]{1,64}$/.test(messageId)) throw badParams("messageId is not 1 to 64 letters, digits, - and _");
   if (parts.some((part) => part["raw"] !== undefined || part["url"] !== undefined))

@@ -45,7 +45,12 @@ function note({ ui, asks }: Pick<AgUiFold, "ui" | "asks">, entry: TimelineEntry)
     const { gate: id, call: toolCallId, reason: message } = entry;
     const tool = ui.calls.open.get(toolCallId)?.tool ?? "";
     asks.set(toolCallId, {
-      ...{ id, reason: "tool_call", message, toolCallId, responseSchema: DECISION, metadata: { tool } },
+      id,
+      reason: "tool_call",
+      message,
+      toolCallId,
+      responseSchema: DECISION,
+      metadata: { tool },
     });
   }
   if (entry.kind === "HumanApprovalReceived") asks.delete(entry.call);

@@ -152,8 +152,10 @@ export class AgUiReader {
     this.#text({ part: part.index, text: part.text, step }, segment);
   }
 
-  #text(of: { readonly part: number; readonly text: string; readonly step: number }, segment: UiSegment): void {
-    const { part, text, step } = of;
+  #text(
+    { part, text, step }: { readonly part: number; readonly text: string; readonly step: number },
+    segment: UiSegment,
+  ): void {
     const shown = this.#shown.get(part) ?? { id: this.#id(segment, `${step}-${part}`), text: "" };
     if (this.#openPart !== part) {
       this.#endPart();

@@ -43,7 +43,10 @@ async function answered(
   const reader = new AgUiReader(fold, { threadId, runId, messages });
   return followRun({
     ...WITH_DELTAS,
-    ...{ pageOf: pagesOf(c, routes, { run, isCounted: false }), streams: routes.streams, seat, headers: {} },
+    pageOf: pagesOf(c, routes, { run, isCounted: false }),
+    streams: routes.streams,
+    seat,
+    headers: {},
     opening: textOf([{ type: "RUN_STARTED", threadId, runId, protocolVersion: "1.0" }]),
     broken: textOf([BROKEN]),
     next: (page) => {

@@ -24,10 +24,10 @@ export interface ChatRoutes {
    */
   readonly ask: (
     request: Request,
-    of: { readonly original: Request; readonly isFirst: boolean },
+    caller: { readonly original: Request; readonly isFirst: boolean },
   ) => Response | Promise<Response>;
   /** The ID of the run that the caller's key of that agent names. */
-  readonly runOf: (original: Request, of: { readonly agent: string; readonly key: string }) => Promise<string>;
+  readonly runOf: (original: Request, named: { readonly agent: string; readonly key: string }) => Promise<string>;
 }
 
 export interface ChatName {
@@ -60,8 +60,8 @@ interface AskedFor {
 }
 
 /** One request to the API on behalf of the caller. */
-export async function asked(c: Context, { ask }: ChatRoutes, of: AskedFor): Promise<Response> {
-  return ask(requestOf(c, of), { original: c.req.raw, isFirst: of.isFirst ?? true });
+export async function asked(c: Context, { ask }: ChatRoutes, wanted: AskedFor): Promise<Response> {
+  return ask(requestOf(c, wanted), { original: c.req.raw, isFirst: wanted.isFirst ?? true });
 }
 
 function requestOf(c: Context, { path, body, key }: AskedFor): Request {
@@ -79,11 +79,11 @@ function requestOf(c: Context, { path, body, key }: AskedFor): Request {
 export function pagesOf(
   c: Context,
   routes: ChatRoutes,
-  of: { readonly run: string; readonly isCounted: boolean },
+  { isCounted, run }: { readonly run: string; readonly isCounted: boolean },
 ): PageOf {
-  let isFirst = of.isCounted;
+  let isFirst = isCounted;
   return (query) => {
-    const request = requestOf(c, { path: `/runs/${encodeURIComponent(of.run)}/events${query}` });
+    const request = requestOf(c, { path: `/runs/${encodeURIComponent(run)}/events${query}` });
     return pageWithin(request, (page) => {
       const answer = routes.ask(page, { original: c.req.raw, isFirst });
       isFirst = false;
@@ -109,13 +109,13 @@ export async function attached(c: Context, routes: ChatRoutes, run: string): Pro
 export async function say(
   c: Context,
   routes: ChatRoutes,
-  of: ChatName & {
+  said: ChatName & {
     readonly run: string;
     readonly message: { readonly id: string; readonly text: string; readonly isFirst: boolean };
   },
 ): Promise<SentMessage | Response> {
-  const { run, agent, chat } = of;
-  const { id, text, isFirst } = of.message;
+  const { run, agent, chat } = said;
+  const { id, text, isFirst } = said.message;
   if (isFirst) {
     const started = await asked(c, routes, { path: "/runs", body: { agent, input: text }, key: keyOf(chat) });
     if (started.ok) return { entry: "task", isNew: started.status === ACCEPTED };
@@ -166,14 +166,14 @@ export const answerTo = (call: string, result: Json): Decision => ({
 export async function answersAmong(
   c: Context,
   routes: ChatRoutes,
-  of: { readonly run: string; readonly outputs: readonly CallOutput[]; readonly isAll: boolean },
+  { run, outputs, isAll }: { readonly run: string; readonly outputs: readonly CallOutput[]; readonly isAll: boolean },
 ): Promise<readonly Decision[] | Response> {
-  const shown = await asked(c, routes, { path: `/runs/${of.run}`, isFirst: false });
+  const shown = await asked(c, routes, { path: `/runs/${run}`, isFirst: false });
   if (!shown.ok) return shown;
   const { waits } = (await shown.json()) as { readonly waits: readonly OpenWait[] };
   const asks = new Set(waits.filter((wait) => wait.for === "answer" && !wait.answered).map(({ call }) => call));
-  const given = of.outputs.filter(({ call }) => asks.has(call));
-  const sent = given.length > 0 || !of.isAll ? given : of.outputs.slice(-1);
+  const given = outputs.filter(({ call }) => asks.has(call));
+  const sent = given.length > 0 || !isAll ? given : outputs.slice(-1);
   return sent.map(({ call, output }) => answerTo(call, output));
 }
 
@@ -184,11 +184,11 @@ export async function answersAmong(
 export async function decide(
   c: Context,
   routes: ChatRoutes,
-  of: { readonly run: string; readonly decisions: readonly Decision[] },
+  { decisions, run }: { readonly run: string; readonly decisions: readonly Decision[] },
 ): Promise<string | Response> {
   let last: string | Response | null = null;
-  for (const { entry, path, body } of of.decisions) {
-    const answer = await asked(c, routes, { path: `/runs/${of.run}/${path}`, body });
+  for (const { entry, path, body } of decisions) {
+    const answer = await asked(c, routes, { path: `/runs/${run}/${path}`, body });
     // What does not fit is to be mended by its client, whatever else was taken.
     if (answer.status === 422) return answer;
     if (answer.ok || (await isSame(answer, body))) last = entry;

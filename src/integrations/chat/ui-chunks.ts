@@ -21,9 +21,8 @@ export const IDLE_CHUNK: UiChunk = { type: "message-metadata", messageMetadata: 
 /** The chunks of a reply up to its calls: its step begins, live chunks, and then the reply as it is committed. */
 export function replyChunks(
   { parts }: Pick<EventOf<"ModelCallCompleted">, "parts">,
-  of: { readonly run: string; readonly version: number; readonly calls: readonly ProposedCall[] },
+  { run, version, calls }: { readonly run: string; readonly version: number; readonly calls: readonly ProposedCall[] },
 ): readonly UiChunk[] {
-  const { run, version, calls } = of;
   const said = parts.flatMap((part, index): readonly UiChunk[] => {
     const id = `${version}.${index}`;
     if (part.kind === "text") return block("text", id, part.text);
@@ -33,7 +32,10 @@ export function replyChunks(
   const asked = calls
     .filter(({ tool }) => tool !== NEXT_MESSAGE)
     .map(({ call, tool, args }): UiChunk => ({
-      ...{ type: "tool-input-available", toolCallId: call, toolName: tool, input: shownJson(args) },
+      type: "tool-input-available",
+      toolCallId: call,
+      toolName: tool,
+      input: shownJson(args),
     }));
   const live = Array.from({ length: LIVE_CHUNKS }, () => IDLE_CHUNK);
   return [{ type: "start-step" }, ...live, { type: "reset-step" }, ...said, ...asked];

@@ -12,7 +12,8 @@ export interface UiMessage {
 }
 
 export const userMessage = (id: string, text: string): UiMessage => ({
-  ...{ id, role: "user" },
+  id,
+  role: "user",
   parts: [{ type: "text", text }],
 });
 
@@ -60,7 +61,9 @@ const approvalId = ({ approval }: Part): Json | undefined => (approval as { id?:
 
 const toolPart = ({ toolCallId = "", toolName = "", input = null }: UiChunk): Part => ({
   type: `tool-${textIn(toolName)}`,
-  ...{ toolCallId, state: "input-available", input },
+  toolCallId,
+  state: "input-available",
+  input,
 });
 
 function changeBy(chunk: UiChunk, part: Part): Record<string, Json> {

@@ -45,17 +45,17 @@ export class UiReader {
   /** The chunks for what the model is saying. `base`: how many chunks are committed; `hasStep`: a step is open in them. */
   live(
     { reset, deltas }: Pick<Live, "reset" | "deltas">,
-    of: { readonly base: number; readonly hasStep: boolean },
+    { base, hasStep }: { readonly base: number; readonly hasStep: boolean },
   ): readonly UiChunk[] {
     if (deltas.length === 0 && reset === null) return [];
-    const liveFrom = of.base + prefixLength(of.hasStep);
+    const liveFrom = base + prefixLength(hasStep);
     const liveTo = liveFrom + LIVE_CHUNKS;
     const chunks: UiChunk[] = [];
-    const prefix: readonly UiChunk[] = of.hasStep
+    const prefix: readonly UiChunk[] = hasStep
       ? [{ type: "finish-step" }, { type: "start-step" }]
       : [{ type: "start-step" }];
     if (this.#at < liveFrom) {
-      chunks.push(...prefix.slice(this.#at - of.base));
+      chunks.push(...prefix.slice(this.#at - base));
       this.#at = liveFrom;
       this.#shown = new Map();
     }

@@ -50,7 +50,11 @@ export function streamUi(options: UiStreamOptions): Promise<Response> {
   }
   return followRun({
     ...WITH_DELTAS,
-    ...{ pageOf, streams, seat, opening: ": connected\n\n", broken: "" },
+    pageOf,
+    streams,
+    seat,
+    opening: ": connected\n\n",
+    broken: "",
     headers: { "x-vercel-ai-ui-message-stream": "v1", ...headers },
     next: (page) => {
       const { chunks, isOver } = chunksFor(page);

@@ -131,9 +131,8 @@ async function followed(
 /** Reports until the run is over, or until it is stopped. Without a token the client wants no reports. */
 function reported(
   cairn: Client,
-  of: { readonly run: string; readonly context: ServerContext; readonly signal: AbortSignal },
+  { run, context, signal }: { readonly run: string; readonly context: ServerContext; readonly signal: AbortSignal },
 ): { readonly done: Promise<void>; readonly stop: () => void } {
-  const { run, context, signal } = of;
   const progressToken = context.mcpReq._meta?.progressToken;
   if (progressToken === undefined) return { done: Promise.resolve(), stop: () => undefined };
   const stopped = new AbortController();

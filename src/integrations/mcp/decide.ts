@@ -7,10 +7,10 @@ import type { Run } from "./task.ts";
 /** An answer to what is open no longer is ignored: the first decision counts, whoever sent it. */
 export async function decide(
   cairn: Client,
-  of: { readonly run: Run; readonly inputResponses: Readonly<Record<string, unknown>> },
+  answered: { readonly run: Run; readonly inputResponses: Readonly<Record<string, unknown>> },
 ): Promise<void> {
-  for (const decided of decisionsIn(of.run, of.inputResponses)) {
-    await sent(cairn, of.run.run, decided).catch((error: unknown) => {
+  for (const decided of decisionsIn(answered.run, answered.inputResponses)) {
+    await sent(cairn, answered.run.run, decided).catch((error: unknown) => {
       if (!(error instanceof CairnError && OVER.has(error.code))) throw error;
     });
   }

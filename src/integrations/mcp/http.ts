@@ -14,14 +14,17 @@ export interface McpOverHttp {
 }
 
 /** `endpointOf`: the API, with the credentials of this request. */
-export function mcpOverHttp(of: {
+export function mcpOverHttp({
+  endpointOf,
+  version,
+}: {
   readonly endpointOf: (request: Request) => Endpoint;
   readonly version: string;
 }): McpOverHttp {
   const handler: McpHttpHandler = createMcpHandler(
     ({ era, requestInfo }) => {
       if (requestInfo === undefined) throw new Error("a request over HTTP has no request");
-      return mcpServer({ cairn: createClient(of.endpointOf(requestInfo)), era, version: of.version });
+      return mcpServer({ cairn: createClient(endpointOf(requestInfo)), era, version });
     },
     { maxRequestBodySize: SIZES.httpBodyBytesMax, maxSubscriptions: SUBSCRIPTIONS_MAX },
   );

@@ -8,8 +8,10 @@ import { type OpenStreams, heldOpen } from "../../api/streams/open-streams.ts";
 import { type ApiCalls, admit, endpointFor } from "../protocol-calls.ts";
 
 /** Adds the route. Calls that last are ended with the streams of the server; their runs go on. */
-export function addMcp(app: Pick<Hono, "all">, of: { readonly calls: ApiCalls; readonly streams: OpenStreams }): void {
-  const { calls, streams } = of;
+export function addMcp(
+  app: Pick<Hono, "all">,
+  { calls, streams }: { readonly calls: ApiCalls; readonly streams: OpenStreams },
+): void {
   let loading: Promise<McpOverHttp> | null = null;
   const load = async (): Promise<McpOverHttp> => {
     const { mcpOverHttp, ownVersion } = await loadMcp(async () => ({

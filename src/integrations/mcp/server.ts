@@ -70,9 +70,8 @@ const named = z.object({ taskId: z.string().max(64) });
 /** A task is a run, and its ID is the ID of the run: a caller gets only tasks of its tenant. */
 function addTasks(
   server: McpServer["server"],
-  of: { readonly cairn: Client; readonly abilitiesOf: (context: ServerContext) => Abilities },
+  { cairn, abilitiesOf }: { readonly cairn: Client; readonly abilitiesOf: (context: ServerContext) => Abilities },
 ): void {
-  const { cairn, abilitiesOf } = of;
   const required = (context: ServerContext): Abilities => {
     const abilities = abilitiesOf(context);
     if (abilities.tasks) return abilities;

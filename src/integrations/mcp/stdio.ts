@@ -8,9 +8,8 @@ import { mcpServer } from "./server.ts";
 /** Closes `cairn` when the MCP client has closed its end. */
 export function serveClient(
   cairn: Client,
-  of: { readonly input?: Readable; readonly output?: Writable; readonly version: string },
+  { input, output, version }: { readonly input?: Readable; readonly output?: Writable; readonly version: string },
 ): { readonly closed: Promise<void>; readonly close: () => Promise<void> } {
-  const { input, output, version } = of;
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   const transport = new ClosingTransport(input, output, { maxBufferSize: SIZES.httpBodyBytesMax });
   transport.onClosed = () => void cairn.close().then(resolve, resolve);

@@ -20,7 +20,11 @@ async function family(world: RunTableWorld, count = 2) {
     return { creation: creation({ parent, level: 2 }), reportId: `child#${run}`, isLeft: false };
   });
   const of = (change: Partial<ChildrenCreation> = {}): ChildrenCreation => ({
-    ...{ run: mine.run, born: BORN, now: NOW, epoch: held.epoch, children },
+    run: mine.run,
+    born: BORN,
+    now: NOW,
+    epoch: held.epoch,
+    children,
     ...change,
   });
   const make = async (change: Partial<ChildrenCreation> = {}) => insist(() => world.table.createChildren(of(change)));

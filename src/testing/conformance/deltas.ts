@@ -19,25 +19,31 @@ const runOf = ({ tenant }: DeltasWorld, letter = "d"): Incarnation => ({
 });
 
 const deltaOf = (change: Partial<Delta> = {}): Delta => ({
-  ...{ epoch: 3, version: 7, seq: 1, at: NOW },
+  epoch: 3,
+  version: 7,
+  seq: 1,
+  at: NOW,
   parts: [{ kind: "text", index: 0, text: `of ${JSON.stringify(change)} é \u{1f980}` }],
   ...change,
 });
 
-const readOf = ({ deltas }: DeltasWorld, of: Incarnation, change: Partial<Parameters<DeltaLog["read"]>[0]> = {}) =>
-  deltas.read({ ...of, after: START, limit: 100, now: NOW, ...change });
+const readOf = (
+  { deltas }: DeltasWorld,
+  incarnation: Incarnation,
+  change: Partial<Parameters<DeltaLog["read"]>[0]> = {},
+) => deltas.read({ ...incarnation, after: START, limit: 100, now: NOW, ...change });
 
 /** Reads may lag, so a case about what they give repeats them. */
 async function untilRead(
   world: DeltasWorld,
-  of: Incarnation,
+  incarnation: Incarnation,
   wanted: readonly Delta[],
   what: string,
   change: Parameters<typeof readOf>[2] = {},
 ): Promise<void> {
-  let found = await readOf(world, of, change);
+  let found = await readOf(world, incarnation, change);
   for (let again = 0; again < READS_MAX && found.length !== wanted.length; again += 1)
-    found = await readOf(world, of, change);
+    found = await readOf(world, incarnation, change);
   mustEqual(found, wanted, what);
 }
 

@@ -29,8 +29,15 @@ export const fenceCases: readonly Case<RunTableWorld>[] = [
       const { mine, parent, child, held, fence } = await family(world);
       const after = {
         ...held,
-        ...{ dispatch: 2, epoch: held.epoch + 1, chain: held.chain + 1, chainClaims: 0, claimedAt: NOW },
-        ...{ owner: null, leaseUntil: null, park: null, effectsSettleAt: NOW + LEASE_MS },
+        dispatch: 2,
+        epoch: held.epoch + 1,
+        chain: held.chain + 1,
+        chainClaims: 0,
+        claimedAt: NOW,
+        owner: null,
+        leaseUntil: null,
+        park: null,
+        effectsSettleAt: NOW + LEASE_MS,
       };
       mustEqual(await rowOf(() => fence(), "fenced"), after, "the row of the outcome");
       mustEqual(await child.stored(), after, "the stored row");

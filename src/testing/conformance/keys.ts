@@ -14,8 +14,14 @@ const LAST = NOW + 30 * 24 * HOUR_MS;
 const NEXT = { born: "bbbbbbbbbb", now: LATER } as const;
 
 const tombstone = (run: string, change: Partial<Tombstone> = {}): Tombstone => ({
-  ...{ run, born: BORN, agent: "travel", inputDigest: "digest of the input", status: "completed", endedAt: NOW },
-  ...{ epoch: 1, expiresAtSec: LAST / 1_000 },
+  run,
+  born: BORN,
+  agent: "travel",
+  inputDigest: "digest of the input",
+  status: "completed",
+  endedAt: NOW,
+  epoch: 1,
+  expiresAtSec: LAST / 1_000,
   ...change,
 });
 

@@ -5,7 +5,7 @@ import { type Case, must, mustEqual } from "./case.ts";
 /** What the cases need of a world. */
 export interface MemoriesWorld {
   /** The memory of that scope of that tenant. No case and no earlier round has used the tenants. */
-  readonly memoryOf: (of: { readonly tenant: string; readonly scope: string }) => Memory;
+  readonly memoryOf: (place: { readonly tenant: string; readonly scope: string }) => Memory;
   readonly tenants: readonly [string, string];
 }
 

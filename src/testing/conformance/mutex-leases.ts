@@ -7,7 +7,11 @@ import { HOSTILE } from "./commits.ts";
 import { LEASE_MS, NOW, onRun, type RunTableWorld, times } from "./run.ts";
 
 const turnOf = ({ tenant }: RunTableWorld, change: Partial<MutexLease> = {}): MutexLease => ({
-  ...{ name: `turn of ${tenant}`, owner: "first", until: NOW + LEASE_MS, cursor: null, now: NOW },
+  name: `turn of ${tenant}`,
+  owner: "first",
+  until: NOW + LEASE_MS,
+  cursor: null,
+  now: NOW,
   ...change,
 });
 

@@ -21,31 +21,36 @@ export interface RecordsWorld {
 const NOW = 1_700_000_000_000;
 
 const recordOf = ({ tenant }: RecordsWorld, change: Partial<NewRecord> = {}): NewRecord => ({
-  ...{ kind: "audit", about: `subject of ${tenant}`, id: "first", tenant, at: NOW },
-  ...{ body: { said: "hello" }, expiresAtSec: null },
+  kind: "audit",
+  about: `subject of ${tenant}`,
+  id: "first",
+  tenant,
+  at: NOW,
+  body: { said: "hello" },
+  expiresAtSec: null,
   ...change,
 });
 
 const inSeconds = (ms: number): number => Math.floor((NOW + ms) / 1_000);
 
 /** Every record of the list, read in pages of that size. */
-const listed = async (world: RecordsWorld, of: ListOf): Promise<readonly StoredRecord[]> =>
-  (await allOf(world, of)).records;
+const listed = async (world: RecordsWorld, query: ListOf): Promise<readonly StoredRecord[]> =>
+  (await allOf(world, query)).records;
 
 type ListOf = Omit<Parameters<Records["list"]>[0], "after" | "now" | "kind"> & { readonly now?: number };
 
 /** Every record of the list and the keys of the damaged ones, read in pages of that size. */
 async function allOf(
   { records }: RecordsWorld,
-  of: ListOf,
+  query: ListOf,
 ): Promise<{ readonly records: readonly StoredRecord[]; readonly damaged: readonly RecordKey[] }> {
   const found: StoredRecord[] = [];
   const damaged: RecordKey[] = [];
   let after: string | null = null;
   do {
-    const page = await records.list({ kind: "audit", after, now: NOW, ...of });
+    const page = await records.list({ kind: "audit", after, now: NOW, ...query });
     const size = page.records.length + page.damaged.length;
-    must(size <= of.limit, `a page has at most ${of.limit} records, not ${size}`);
+    must(size <= query.limit, `a page has at most ${query.limit} records, not ${size}`);
     found.push(...page.records);
     damaged.push(...page.damaged.map(({ kind, about, id }) => ({ kind, about, id })));
     after = page.next;

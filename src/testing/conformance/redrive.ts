@@ -16,11 +16,13 @@ async function failed(world: RunTableWorld, change: Partial<Commit> = {}, letter
   const held = await mine.granted();
   const end = mine.commit(held, { ...FAILED, release: true, unlessWoken: true, ...change });
   const row = await rowOf(() => world.table.decide(end, COMMIT), "committed");
-  const redrive = (of: Partial<Redrive> = {}): Redrive => ({
+  const redrive = (change: Partial<Redrive> = {}): Redrive => ({
     ...mine.of,
-    ...{ epoch: row.epoch, version: row.version, deadline: NOW + 9 * HOUR_MS },
+    epoch: row.epoch,
+    version: row.version,
+    deadline: NOW + 9 * HOUR_MS,
     note: { id: "wish 1", by: "ada", why: "the provider is back" },
-    ...of,
+    ...change,
   });
   return { ...mine, row, redrive };
 }
@@ -36,14 +38,15 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
         rest,
         {
           ...mine.row,
-          ...{ status: "running", statusSince: NOW + 5, epoch: mine.row.epoch + 1, chain: mine.row.chain + 1 },
-          ...{
-            chainClaims: 0,
-            claimedAt: NOW + 5,
-            endNotified: false,
-            expiresAtSec: null,
-            deadline: NOW + 9 * HOUR_MS,
-          },
+          status: "running",
+          statusSince: NOW + 5,
+          epoch: mine.row.epoch + 1,
+          chain: mine.row.chain + 1,
+          chainClaims: 0,
+          claimedAt: NOW + 5,
+          endNotified: false,
+          expiresAtSec: null,
+          deadline: NOW + 9 * HOUR_MS,
         },
         "the redriven row",
       );

@@ -51,7 +51,11 @@ export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant
   const execution = (chain: number): string => `${run}-${BORN}-${chain}`;
   const creation = (change: Partial<Creation> = {}): Creation => ({
     ...of,
-    ...{ parent: null, tenant, agent: "travel", agentVersion: "1", inputDigest: "digest of the input" },
+    parent: null,
+    tenant,
+    agent: "travel",
+    agentVersion: "1",
+    inputDigest: "digest of the input",
     snapshot: { version: 0, key: "snapshots/0", digest: "digest of snapshot 0" },
     deadline: NOW + 1_000_000,
     ...change,
@@ -66,20 +70,27 @@ export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant
   /** By default a commit that keeps the lease, under the epoch of `row` and after its version. */
   const commit = (row: Row, change: Partial<Commit> = {}): Commit => ({
     ...of,
-    ...{ epoch: row.epoch, version: row.version, commitId: `commit ${row.version + 1}`, agentVersion: "1" },
-    ...{ journal: Uint8Array.of(1, 2, 3), snapshot: row.snapshot, spent: NOTHING_SPENT, status: "running" },
-    ...{ phase: "AwaitingLLM", wakeCountSeen: row.wakeCount, wakeAt: null, deadline: row.deadline },
-    ...{
-      unaccountedModelCalls: 0,
-      marksAtClaim: 0,
-      isProgress: false,
-      storeOutage: null,
-      lastCheckpointAt: NOW,
-      release: false,
-      raiseEffectsSettleAt: false,
-      unlessWoken: false,
-      nextChain: false,
-    },
+    epoch: row.epoch,
+    version: row.version,
+    commitId: `commit ${row.version + 1}`,
+    agentVersion: "1",
+    journal: Uint8Array.of(1, 2, 3),
+    snapshot: row.snapshot,
+    spent: NOTHING_SPENT,
+    status: "running",
+    phase: "AwaitingLLM",
+    wakeCountSeen: row.wakeCount,
+    wakeAt: null,
+    deadline: row.deadline,
+    unaccountedModelCalls: 0,
+    marksAtClaim: 0,
+    isProgress: false,
+    storeOutage: null,
+    lastCheckpointAt: NOW,
+    release: false,
+    raiseEffectsSettleAt: false,
+    unlessWoken: false,
+    nextChain: false,
     expiresAtSec: null,
     ...change,
   });
@@ -92,7 +103,8 @@ export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant
   const request = (want: Request["want"], change: Partial<RunRef> = {}): Request => ({ ...of, want, ...change });
   const delivery = (message: Message, change: Partial<Delivery> = {}): Delivery => ({
     ...of,
-    ...{ message, deadline: NOW + 1_000_000 },
+    message,
+    deadline: NOW + 1_000_000,
     ...change,
   });
 
@@ -111,8 +123,21 @@ export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant
   };
   const stored = (now = NOW): Promise<Row | null> => table.read(run, now);
   return {
-    ...{ run, of, creation, claim, commit, park, handOver, request, delivery, execution },
-    ...{ created, granted, released, ended, stored },
+    run,
+    of,
+    creation,
+    claim,
+    commit,
+    park,
+    handOver,
+    request,
+    delivery,
+    execution,
+    created,
+    granted,
+    released,
+    ended,
+    stored,
   };
 }
 
@@ -135,7 +160,8 @@ export const onRun =
 export const ENDED = { status: "completed", phase: "Completed" } as const;
 
 export const words = (id: string, sentAt = NOW, text = `words of ${id}`): Message => ({
-  ...{ id, sentAt },
+  id,
+  sentAt,
   body: { kind: "user", text, by: "conformance" },
 });
 

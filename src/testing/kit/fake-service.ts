@@ -36,7 +36,7 @@ export interface FakeServiceOptions<Input, Result> {
   /** The name in messages of failed assertions. */
   readonly name: string;
   /** The result of a new effect. `nth` counts the effects from 1. */
-  readonly reply: (input: Input, of: { readonly key: string; readonly nth: number }) => Result;
+  readonly reply: (input: Input, call: { readonly key: string; readonly nth: number }) => Result;
   /** Default true: a key that the service knows gets the first result again, and no second effect. */
   readonly honoursKeys?: boolean;
   /** Default: the whole input. */
@@ -50,7 +50,7 @@ export interface FakeService<Input = never, Result = unknown> {
   /** Makes the effect. It may be a tool's `run`, or be called by it. */
   readonly call: (request: ServiceRequest<Input>) => Promise<Result>;
   /** What the service knows about a key. It may be a tool's `probe`. */
-  readonly probe: (of: { readonly key: string }) => Probe;
+  readonly probe: (call: { readonly key: string }) => Probe;
   /** Takes back the effect of that key; does nothing if there is none. It may be the `run` of a tool's `undo`. */
   readonly undo: (context: { readonly of: { readonly key: string } }) => void;
   /** All requests, also the repeated and the failed ones, in order. */

@@ -92,7 +92,13 @@ export async function answer(world: World, run: string, { by, ...operator }: Ope
 /** Gives each call what it waits for. Returns the calls for which nothing comes. */
 async function giveInputs(
   world: World,
-  of: {
+  {
+    run,
+    by,
+    operator,
+    waits,
+    decided,
+  }: {
     readonly run: string;
     readonly by: string;
     readonly operator: Pick<Operator, "input" | "agent">;
@@ -100,7 +106,6 @@ async function giveInputs(
     readonly decided: Decided[];
   },
 ): Promise<readonly OpenWait[]> {
-  const { run, by, operator, waits, decided } = of;
   const waiting: OpenWait[] = [];
   for (const wait of waits.filter(({ answered }) => !answered)) {
     const given = wait.for === "time" ? undefined : operator.input(wait);

@@ -60,7 +60,8 @@ export function recordedRun(exported: Uint8Array): RecordedRun {
   const input = jsonIn(archive, run.task) as never;
   return {
     options: {
-      ...{ input, model: recordedModel(exported) },
+      input,
+      model: recordedModel(exported),
       tools: Object.fromEntries([...tools].map((tool) => [tool, recordedTool(tool, recorded)])),
       // Today's agent may let a call run that was refused or denied then. It must not act for that.
       otherTools: (tool) => recordedTool(tool, []),
@@ -91,7 +92,9 @@ function whyNotRepeatable({ run, calls, begun }: Archive, events: readonly Event
 
 /** How a call was settled does not matter: a reconciled call succeeds or fails by itself in the new run. */
 const pinnedCall = ({ call, tool, effect, status }: LedgerEntry, succeeded: boolean): PinnedCall => ({
-  ...{ call, tool, effect },
+  call,
+  tool,
+  effect,
   status: status !== "reconciled" ? status : succeeded ? "succeeded" : "failed",
 });
 
@@ -169,7 +172,9 @@ function recordedTool(name: string, recorded: readonly RecordedCall[]): FakeServ
     return found;
   };
   return {
-    ...{ name, requests: [], effects: [] },
+    name,
+    requests: [],
+    effects: [],
     call: async ({ input, key }) => {
       const call = byKey.get(key) ?? next(input);
       if (call === undefined) throw new Error(`the recorded run has no further call of ${name}`);

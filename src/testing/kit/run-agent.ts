@@ -317,14 +317,21 @@ class Course {
     const { agent, status, result, failure, spent } = shown;
     const { services = [] } = this.#options;
     return {
-      ...{ run, agent, status, result, failure, spent, files: await Promise.all(files) },
+      run,
+      agent,
+      status,
+      result,
+      failure,
+      spent,
+      files: await Promise.all(files),
       calls: (await ledger(this.#world, run)) ?? [],
       timeline: (await timeline(this.#world, { run, after: 0 })) ?? [],
       effects: this.#services.flatMap(({ effects }) => [...effects]),
       replaced: this.#stands.services,
       watched: { tools: this.#stands.own, services: services.map(({ name }) => name) },
       points: this.#points.passed,
-      ...{ killed: this.#killed, decided: this.#decided },
+      killed: this.#killed,
+      decided: this.#decided,
     };
   }
 }

@@ -46,20 +46,20 @@ export interface ProcessOptions {
 }
 
 export class TestProcess {
-  readonly #of: ProcessOptions;
+  readonly #options: ProcessOptions;
   readonly #runner: Runner;
   readonly #death = Promise.withResolvers<Performed>();
   #isDead = false;
   readonly #work: UserWork;
 
-  constructor(of: ProcessOptions) {
-    this.#of = of;
-    this.#work = new UserWork(of.realNow);
-    const world = worldWithFaultPoints(this.#mortal(of.world), (moment) => this.#pass(moment));
+  constructor(options: ProcessOptions) {
+    this.#options = options;
+    this.#work = new UserWork(options.realNow);
+    const world = worldWithFaultPoints(this.#mortal(options.world), (moment) => this.#pass(moment));
     this.#runner = {
       world,
       agentOf: async (name) => {
-        const found = of.agentOf(name);
+        const found = options.agentOf(name);
         return found === null ? { kind: "absent", why: `the test has no agent ${name}` } : this.#instrumented(found);
       },
       segments: new SegmentCache(),
@@ -73,7 +73,7 @@ export class TestProcess {
 
   /** Runs a task until it ends or the process dies. */
   async perform(task: Task): Promise<Performed> {
-    const { world, clock } = this.#of;
+    const { world, clock } = this.#options;
     const invocation = { deadline: clock.now() + world.limits.beatMs, drain: new AbortController().signal };
     let isOver = false;
     const ended = runTask(this.#runner)(task, invocation).then(
@@ -86,7 +86,7 @@ export class TestProcess {
   }
 
   async #letTimePass(isOver: () => boolean): Promise<void> {
-    const { clock } = this.#of;
+    const { clock } = this.#options;
     let idle = 0;
     for (let turn = 0; turn < TURNS_MAX; turn += 1) {
       await nextTurn();
@@ -137,23 +137,23 @@ export class TestProcess {
   }
 
   async #pass(moment: Moment): Promise<void> {
-    if (!this.#isDead && this.#of.onMoment(moment)) {
+    if (!this.#isDead && this.#options.onMoment(moment)) {
       this.#isDead = true;
       this.#death.resolve({ kind: "died" });
     }
     if (this.#isDead) await never();
   }
 
-  #instrumented(of: LoadedAgent): LoadedAgent {
+  #instrumented(loaded: LoadedAgent): LoadedAgent {
     const pass = (moment: Moment): Promise<void> => this.#pass(moment);
     const instrument = (model: Model): Model => modelWithFaultPoints(this.#workingModel(model), pass);
     return {
       kind: "agent",
-      agent: agentWithFaultPoints(this.#working(of.agent), pass),
-      model: instrument(of.model),
-      ...(of.fallbacks && { fallbacks: of.fallbacks.map(instrument) }),
-      ...(of.named && {
-        named: Object.fromEntries(Object.entries(of.named).map(([name, model]) => [name, instrument(model)])),
+      agent: agentWithFaultPoints(this.#working(loaded.agent), pass),
+      model: instrument(loaded.model),
+      ...(loaded.fallbacks && { fallbacks: loaded.fallbacks.map(instrument) }),
+      ...(loaded.named && {
+        named: Object.fromEntries(Object.entries(loaded.named).map(([name, model]) => [name, instrument(model)])),
       }),
     };
   }
