@@ -4,9 +4,9 @@
  */
 import { describe, expect, test } from "vitest";
 import { ATTRIBUTES, type Attribute } from "../../src/adapters/aws/table/attributes.ts";
-import { type Item, rowItem } from "../../src/adapters/aws/table/item.ts";
-import { rowOf as rowOfItem } from "../../src/adapters/aws/table/item-reader.ts";
-import { type Stored, rowOf as rowInText, storedRow, withoutParts } from "../../src/adapters/local/store/row-text.ts";
+import { type TableItem, rowItem } from "../../src/adapters/aws/table/item.ts";
+import { rowInItem } from "../../src/adapters/aws/table/item-reader.ts";
+import { type Stored, rowInText, storedRow, withoutParts } from "../../src/adapters/local/store/row-text.ts";
 import { canonical } from "../../src/codec/canonical.ts";
 import { checksumOf } from "../../src/codec/checksum.ts";
 import { impossibleIn } from "../../src/codec/row-range.ts";
@@ -21,7 +21,7 @@ import { FEW_REQUESTS } from "../../src/ports/stored-sizes.ts";
 import { rewriteRow } from "../support/runs/rewrite-row.ts";
 import { scriptedAgent, beatReply, rowOf, createHarness } from "../support/harness/harness.ts";
 
-type AttributeValue = Item[string];
+type AttributeValue = TableItem[string];
 
 const entry = { execution: `${row().run}-${row().born}-1`, epoch: 4, retry: 1_000 };
 const journal = encodeJournal(
@@ -131,13 +131,13 @@ describe.each(Object.entries(ROWS))("a row %s", (_, whole) => {
 
   test("as an item: each flip of a committed field is reported; one of another field is reported or a possible value", () => {
     const item = rowItem(whole);
-    const sound = rowOfItem(item);
+    const sound = rowInItem(item);
     expect(meaning(sound)).toBe(intact);
     const count = { flips: 0, named: 0, harmless: 0, possible: 0 };
     for (const [name, value] of Object.entries(item)) {
       for (const changed of flipsOf(value)) {
         count.flips += 1;
-        const meant = meaning(rowOfItem({ ...item, [name]: changed }));
+        const meant = meaning(rowInItem({ ...item, [name]: changed }));
         if (meant.startsWith("named ")) count.named += 1;
         else if (meant === intact) count.harmless += 1;
         else {

@@ -2,7 +2,7 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { rowItem } from "../../src/adapters/aws/table/item.ts";
-import { rowOf as rowOfItem } from "../../src/adapters/aws/table/item-reader.ts";
+import { rowInItem } from "../../src/adapters/aws/table/item-reader.ts";
 import { readArchive } from "../../src/codec/archive.ts";
 import { decodeRow } from "../../src/codec/row.ts";
 import { FINGERPRINT } from "../../src/protocol/fingerprint.ts";
@@ -39,14 +39,14 @@ describe.each(FOREIGN)("a row that was written %s", (_, written, code, why) => {
 
   test("is refused by that name", () => {
     expect(decodeRow(written, written.run)).toMatchObject(refusal);
-    expect(rowOfItem(rowItem(written))).toMatchObject(refusal);
+    expect(rowInItem(rowItem(written))).toMatchObject(refusal);
   });
 
   test("is refused by that name whatever its level and its shape", () => {
     const { commitId: _commit, ...shapeless } = { ...written, level: 99 };
     expect(decodeRow(shapeless, written.run)).toMatchObject(refusal);
     const { v: _version, ...item } = rowItem({ ...written, level: 99 });
-    expect(rowOfItem(item)).toMatchObject(refusal);
+    expect(rowInItem(item)).toMatchObject(refusal);
   });
 });
 
@@ -56,7 +56,7 @@ test("a row is damaged, and not foreign, if only its format or its fingerprint w
     { ...own, checksum: withOther(own) },
   ]) {
     expect(decodeRow(changed, own.run)).toMatchObject({ code: "RowDamaged" });
-    expect(rowOfItem(rowItem(changed))).toMatchObject({ code: "RowDamaged" });
+    expect(rowInItem(rowItem(changed))).toMatchObject({ code: "RowDamaged" });
   }
   expect(decodeRow(own, own.run)).toEqual(own);
   expect(decodeRow({ ...before, format: FORMAT + 1 }, own.run)).toMatchObject({ format: FORMAT + 1 });

@@ -6,7 +6,7 @@ import { withKernel } from "../../src/features/compose.ts";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { rowOf, withoutParts } from "../../src/adapters/local/store/row-text.ts";
+import { rowInText, withoutParts } from "../../src/adapters/local/store/row-text.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { foldAll } from "../../src/features/compose.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
@@ -100,7 +100,7 @@ describe.each(FORMATS)("format %s", (format) => {
     for (const [key, bytes] of Object.entries(objects)) world.store.objects.set(key, unpacked(bytes));
     const stored = rows.map(({ run, text, journal }): Row => {
       const bytes = journal === null ? null : unpacked(journal);
-      return undamaged(rowOf({ row: text, journal: bytes, parts: null }, run, withoutParts));
+      return undamaged(rowInText({ row: text, journal: bytes, parts: null }, run, withoutParts));
     });
     for (const row of stored) {
       const { state } = await load(world, row, new SegmentCache());

@@ -2,7 +2,7 @@
 import { GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ROW_ITEM } from "../../src/adapters/aws/table/keys.ts";
-import { keyOf } from "../../src/adapters/aws/table/item.ts";
+import { itemKey } from "../../src/adapters/aws/table/item.ts";
 import { withKernel } from "../../src/features/compose.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
@@ -41,7 +41,7 @@ test("a run whose row is older than its objects is refused until it is fenced; t
   const { run } = payload;
   const first = await attemptBeat(runner(), payload);
   if (first.kind !== "beat") throw new Error(first.kind);
-  const Key = keyOf(run, ROW_ITEM);
+  const Key = itemKey(run, ROW_ITEM);
   const { Item: backup } = await client.send(new GetItemCommand({ ...where, Key, ConsistentRead: true }));
   const held = await world.table.read(run, Date.now());
   expect(await driven(runner(), first.reply)).toBe("done");
@@ -99,7 +99,7 @@ test.each([
   const payload = await started(world, { agent, tenant: "newer", key: later });
   const { run } = payload;
   const { Item: backup } = await client.send(
-    new GetItemCommand({ ...where, Key: keyOf(run, ROW_ITEM), ConsistentRead: true }),
+    new GetItemCommand({ ...where, Key: itemKey(run, ROW_ITEM), ConsistentRead: true }),
   );
   expect(await driven(runner(), payload)).toBe("done");
   expect(done).toHaveLength(1);

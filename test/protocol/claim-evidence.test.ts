@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { definitionOf } from "../../src/adapters/aws/machine/asl.ts";
 import { rowItem } from "../../src/adapters/aws/table/item.ts";
-import { rowOf } from "../../src/adapters/aws/table/item-reader.ts";
+import { rowInItem } from "../../src/adapters/aws/table/item-reader.ts";
 import { decodeRow } from "../../src/codec/row.ts";
 import { UNCLAIMED_MS, isLongUnclaimed } from "../../src/protocol/claim-evidence.ts";
 import { TIMES, limitsFor } from "../../src/protocol/limits.ts";
@@ -69,10 +69,10 @@ interface Turned {
 }
 
 test("the time is stored by both worlds, and a time that no claim can have is damage", () => {
-  expect(rowOf(rowItem(released))).toMatchObject({ epoch: 1, claimedAt: at(1).now });
+  expect(rowInItem(rowItem(released))).toMatchObject({ epoch: 1, claimedAt: at(1).now });
   expect(decodeRow(released, released.run)).toEqual(released);
   for (const claimedAt of [-1, 1.5, 1e17]) {
-    expect(rowOf(rowItem({ ...released, claimedAt }))).toMatchObject({ code: "RowDamaged" });
+    expect(rowInItem(rowItem({ ...released, claimedAt }))).toMatchObject({ code: "RowDamaged" });
     expect(decodeRow({ ...released, claimedAt }, released.run)).toMatchObject({ code: "RowDamaged" });
   }
 });

@@ -8,7 +8,7 @@ import type { Ambiguous } from "../../ports/run-table.ts";
 import { StoreUnreachable } from "../../ports/world.ts";
 
 /** The store or service in words: `the table runs`. */
-export type Store = string;
+export type StoreInWords = string;
 
 interface Cause {
   readonly names: RegExp;
@@ -81,15 +81,15 @@ export const isBusy = (error: unknown): boolean =>
   namesOf(error).some((name) => BUSY.test(name)) || statusOf(error) === 429;
 
 /** The outcome of a failed write: `ambiguous`. Throws `StoreUnreachable` if the write certainly did not happen. */
-export function undecided(error: unknown, store: Store): Ambiguous {
+export function undecided(error: unknown, store: StoreInWords): Ambiguous {
   const status = statusOf(error);
   const isRefused = status !== null && status >= 300 && status < 500 && !isLost(error);
-  if (!isBusy(error) && (isRefused || causeOf(error) !== null)) throw unreachable(error, store);
+  if (!isBusy(error) && (isRefused || causeOf(error) !== null)) throw asUnreachable(error, store);
   return { kind: "ambiguous", why: `${store}: ${wordsOf(error)}`, ...(isBusy(error) ? { isBusy: true } : {}) };
 }
 
 /** Why a read, or a write that certainly did not happen, failed, and what to do about it. */
-export function unreachable(error: unknown, store: Store): StoreUnreachable {
+export function asUnreachable(error: unknown, store: StoreInWords): StoreUnreachable {
   if (error instanceof StoreUnreachable) return error;
   const { why, words, next } = explained(error);
   return new StoreUnreachable(`${store} cannot be used: ${why} (${words}); ${next}`, { store, cause: error });
@@ -108,11 +108,11 @@ export const isHopeless = (error: unknown): boolean =>
   );
 
 /** Runs a request that is safe to repeat. Every error becomes `StoreUnreachable`. */
-export async function reaching<T>(store: Store, call: () => Promise<T>): Promise<T> {
+export async function reachingService<T>(store: StoreInWords, call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    throw unreachable(error, store);
+    throw asUnreachable(error, store);
   }
 }
 

@@ -3,7 +3,7 @@ import { executionName } from "../../protocol/ids.ts";
 import type { Row } from "../../protocol/row.ts";
 import type { RunPlaces } from "../../ports/run-places.ts";
 import { executionArn } from "./machine/chain.ts";
-import { keyOf } from "./table/item.ts";
+import { itemKey } from "./table/item.ts";
 import { ROW_ITEM, deploymentOf, objectsOf } from "./table/keys.ts";
 
 /** The functions that log about single runs. */
@@ -27,7 +27,7 @@ export function placesIn({
       executionUrl: pageOf(arn),
       objects: `s3://${bucket}/${objectsOf(row)}/`,
       table,
-      rowKey: JSON.stringify(keyOf(row.run, ROW_ITEM)),
+      rowKey: JSON.stringify(itemKey(row.run, ROW_ITEM)),
       logsQuery: logsQueryOf(row.run),
       logGroups: LOGGING.map((name) => `/aws/lambda/${deployment}-${name}`),
     };

@@ -12,7 +12,7 @@ import type { SealKeys } from "../../ports/seal-keys.ts";
 import { StoreUnreachable } from "../../ports/world.ts";
 import type { SealKey } from "../../protocol/voucher.ts";
 import { type ClientOptions, configOf } from "./clients.ts";
-import { isNamed, reaching } from "./errors.ts";
+import { isNamed, reachingService } from "./errors.ts";
 
 export interface KmsOf {
   /** The ID, ARN or alias of the KMS key. */
@@ -54,7 +54,7 @@ export function kmsSealKeys({ kmsKey, isRequired, client: options = {} }: KmsOf)
     mode: isRequired ? "required" : "on",
     current: async () => {
       try {
-        return await (own ??= reaching(where, made));
+        return await (own ??= reachingService(where, made));
       } catch (error) {
         own = null;
         throw error;
@@ -63,7 +63,7 @@ export function kmsSealKeys({ kmsKey, isRequired, client: options = {} }: KmsOf)
     find: async ({ key, wrapped }) => {
       const found = known.get(key);
       if (found !== undefined || wrapped === undefined) return found ?? null;
-      const bytes = await reaching(where, async () => unwrapped(await clientOf(), { kmsKey, wrapped }));
+      const bytes = await reachingService(where, async () => unwrapped(await clientOf(), { kmsKey, wrapped }));
       return bytes === null || keyIdOf(bytes) !== key ? null : remember({ key, bytes, wrapped });
     },
   };

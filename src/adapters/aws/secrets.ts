@@ -9,7 +9,7 @@
 import type { SSMClient } from "@aws-sdk/client-ssm";
 import type { AbsentSecret, SecretLook, Secrets } from "../../ports/secrets.ts";
 import { type ClientOptions, configOf } from "./clients.ts";
-import { isNamed, reaching } from "./errors.ts";
+import { isNamed, reachingService } from "./errors.ts";
 import { parameterOf, parameterPath } from "./table/keys.ts";
 
 export interface ParametersOf {
@@ -59,12 +59,12 @@ export function parameterSecrets({ deployment, names, client: options = {} }: Pa
   return {
     get: (name) => {
       const parameter = parameterOf(deployment, name);
-      return reaching(`the parameter ${parameter}`, () => looks(parameter));
+      return reachingService(`the parameter ${parameter}`, () => looks(parameter));
     },
     // The deployment has declared them.
     declare: async () => undefined,
     declared: async () =>
-      names ?? reaching(`the parameters below ${path}`, async () => namesBelow(await clientOf(), path)),
+      names ?? reachingService(`the parameters below ${path}`, async () => namesBelow(await clientOf(), path)),
   };
 }
 

@@ -11,7 +11,7 @@ import type { ClockDoubt } from "../../protocol/steadiness.ts";
 import { storeClock } from "./clock.ts";
 import { type Store, failureOf, reaching, rollBack } from "./store/database.ts";
 import { journalPartsIn } from "./store/journal-parts.ts";
-import { type Stored, rowOf } from "./store/row-text.ts";
+import { type Stored, rowInText } from "./store/row-text.ts";
 import { checkedAt } from "./store/background-check.ts";
 import { faultsIn, isLarge } from "./store/integrity.ts";
 import { StoreDamaged } from "./store/store-errors.ts";
@@ -146,7 +146,7 @@ function damagedIn(store: Store, where: string): readonly Damaged[] | null {
     const rows = store.rows.prepare(`SELECT run, row, journal, parts FROM runs ${where}`).iterate();
     const found: Damaged[] = [];
     for (const row of rows as Iterable<unknown> as Iterable<Stored & { readonly run: string }>) {
-      const decoded = rowOf(row, row.run, parts.read);
+      const decoded = rowInText(row, row.run, parts.read);
       if (decoded instanceof RowUnreadable) found.push({ run: decoded.run, why: decoded.why });
     }
     return found;

@@ -13,7 +13,7 @@ import type { ProcessIdentity } from "../../ports/driven-store.ts";
 import { fileCode } from "./store/store-errors.ts";
 
 /** What the system says of the process with a pid. */
-export interface Seen {
+export interface ProcessSeen {
   readonly startedAt: string;
   /** Dead, but not yet reaped by its parent. In a container without an init process it may stay so for ever. */
   readonly isZombie: boolean;
@@ -85,10 +85,10 @@ export function killGroup(pid: number): void {
   }
 }
 
-const look = (pid: number): Seen | null => (process.platform === "linux" ? seenInProc(pid) : seenByPs(pid));
+const look = (pid: number): ProcessSeen | null => (process.platform === "linux" ? seenInProc(pid) : seenByPs(pid));
 
 /** `PID (NAME) STATE ...`, where the name may hold anything; the start time, in ticks since boot, is field 22. */
-function seenInProc(pid: number): Seen | null {
+function seenInProc(pid: number): ProcessSeen | null {
   const stat = readOrNull(`/proc/${pid}/stat`);
   if (stat === null) return null;
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -123,7 +123,7 @@ const runPs: RunPs = (words) =>
 const PS_LINE = /^([A-Z]\S*)\s+([A-Z][a-z]{2})\s+([A-Z][a-z]{2})\s+(\d{1,2})\s+([\d:]{8})\s+(\d{4})$/;
 
 /** For macOS and the BSDs, which have no `/proc`. */
-export function seenByPs(pid: number, run: RunPs = runPs): Seen | null {
+export function seenByPs(pid: number, run: RunPs = runPs): ProcessSeen | null {
   // One `-o` for each column: after the first `=`, some systems take the rest of the word for a heading.
   const words = ["-o", "stat=", "-o", "lstart=", "-p", String(pid)];
   let printed: string;

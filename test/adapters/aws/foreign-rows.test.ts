@@ -1,8 +1,8 @@
 /** Rows, tables and buckets of another cairn on AWS: refused by name, and left as they are. */
 import { describe, expect, test } from "vitest";
 import { ATTRIBUTES } from "../../../src/adapters/aws/table/attributes.ts";
-import { type Item, rowItem } from "../../../src/adapters/aws/table/item.ts";
-import { identityIn, identityOf, identityText, ownId } from "../../../src/adapters/aws/table/store-identity.ts";
+import { type TableItem, rowItem } from "../../../src/adapters/aws/table/item.ts";
+import { identityIn, storeIdentityOf, identityText, ownId } from "../../../src/adapters/aws/table/store-identity.ts";
 import { FINGERPRINT } from "../../../src/protocol/fingerprint.ts";
 import type { Row } from "../../../src/protocol/row.ts";
 import { NOW, words } from "../../../src/testing/conformance/run.ts";
@@ -13,9 +13,12 @@ import { rewriteRow } from "../../support/runs/rewrite-row.ts";
 const OTHER = "f".repeat(FINGERPRINT.length);
 const EXPIRED = { expiresAtSec: 1 };
 
-const itemOf = (row: Row): Item => rowItem(rewriteRow(row));
-const otherForms = (row: Row): Item => ({ ...itemOf(row), [ATTRIBUTES.checksum]: { S: `${OTHER}${"A".repeat(22)}` } });
-const before = (row: Row): Item => itemOf({ ...row, format: 1 });
+const itemOf = (row: Row): TableItem => rowItem(rewriteRow(row));
+const otherForms = (row: Row): TableItem => ({
+  ...itemOf(row),
+  [ATTRIBUTES.checksum]: { S: `${OTHER}${"A".repeat(22)}` },
+});
+const before = (row: Row): TableItem => itemOf({ ...row, format: 1 });
 
 describe.each([
   ["before the first release", before, /before its first release/],
@@ -54,7 +57,7 @@ describe.each([
 });
 
 test("a table and a bucket of another cairn are refused by name", () => {
-  const [old, other, ours] = [undefined, OTHER, FINGERPRINT].map((forms) => identityOf("one", forms));
+  const [old, other, ours] = [undefined, OTHER, FINGERPRINT].map((forms) => storeIdentityOf("one", forms));
   expect(ours && ownId("the table t", ours)).toBe("one");
   expect(() => old && ownId("the table t", old)).toThrow(
     /^the table t was written by a cairn before its first release/,

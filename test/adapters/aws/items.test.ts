@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { ATTRIBUTES } from "../../../src/adapters/aws/table/attributes.ts";
 import { updateInput } from "../../../src/adapters/aws/table/expression.ts";
 import { rowItem } from "../../../src/adapters/aws/table/item.ts";
-import { rowOf } from "../../../src/adapters/aws/table/item-reader.ts";
+import { rowInItem } from "../../../src/adapters/aws/table/item-reader.ts";
 import { swapWrite } from "../../../src/adapters/aws/table/row-writes.ts";
 import * as keys from "../../../src/adapters/aws/table/keys.ts";
 import { removedIncarnation } from "../../../src/adapters/aws/table/schema.ts";
@@ -37,9 +37,9 @@ describe("a row as an item", () => {
     fc.assert(
       fc.property(change, fc.option(incarnation), (changed, parent) => {
         const row = rowWith({ ...changed, parent });
-        expect(rowOf(rowItem(row))).toEqual(row);
+        expect(rowInItem(rowItem(row))).toEqual(row);
         const limited = { ...row, spent: { ...row.spent, wallMs: changed.snapshot.version } };
-        expect(rowOf(rowItem(limited))).toEqual(limited);
+        expect(rowInItem(rowItem(limited))).toEqual(limited);
       }),
     );
   });
@@ -58,11 +58,11 @@ describe("a row as an item", () => {
       { ...named, labels: { team: "ops", env: "prod west" } },
       { limits: {}, cracks: [], isScheduled: false },
     ]) {
-      expect(rowOf(rowItem({ ...rowWith(), brief: each }))).toEqual({ ...rowWith(), brief: each });
+      expect(rowInItem(rowItem({ ...rowWith(), brief: each }))).toEqual({ ...rowWith(), brief: each });
     }
     const { [ATTRIBUTES.brief]: stored } = rowItem({ ...rowWith(), brief });
     for (const list of [[], stored?.L?.slice(0, 6) ?? [], [{ S: "x" }, ...(stored?.L?.slice(1) ?? [])]]) {
-      expect(rowOf({ ...rowItem(rowWith()), [ATTRIBUTES.brief]: { L: [...list] } })).toMatchObject({
+      expect(rowInItem({ ...rowItem(rowWith()), [ATTRIBUTES.brief]: { L: [...list] } })).toMatchObject({
         code: "RowDamaged",
       });
     }
@@ -71,8 +71,8 @@ describe("a row as an item", () => {
   test("keeps who redrove the run until a commit records it", () => {
     const note = { id: "r1", by: "ada", why: "the provider is back" };
     const item = rowItem({ ...rowWith(), redrive: note });
-    expect(rowOf(item)).toEqual({ ...rowWith(), redrive: note });
-    expect(rowOf({ ...item, [ATTRIBUTES.redrive]: { L: [{ S: "r1" }] } })).toMatchObject({ code: "RowDamaged" });
+    expect(rowInItem(item)).toEqual({ ...rowWith(), redrive: note });
+    expect(rowInItem({ ...item, [ATTRIBUTES.redrive]: { L: [{ S: "r1" }] } })).toMatchObject({ code: "RowDamaged" });
   });
 
   test("of a failed run becomes a live row only if it is still the row that was judged", () => {
@@ -126,7 +126,10 @@ describe("a row as an item", () => {
   test.each(needed.filter((name) => name !== "item"))("is damaged without %s", (name) => {
     const { [name]: _, ...rest } = rowItem(rowWith());
     for (const item of [rest, { ...rest, [name]: { NULL: true } }])
-      expect(rowOf(item)).toMatchObject({ code: "RowDamaged", why: expect.stringContaining(`attribute ${name} (`) });
+      expect(rowInItem(item)).toMatchObject({
+        code: "RowDamaged",
+        why: expect.stringContaining(`attribute ${name} (`),
+      });
   });
 
   test("is damaged with an invalid status, phase or number", () => {
@@ -140,7 +143,7 @@ describe("a row as an item", () => {
       { [ATTRIBUTES.since]: { S: "lately" } },
       { [ATTRIBUTES.expiresAtSec]: { S: "1" } },
     ]) {
-      expect(rowOf({ ...item, ...change })).toBeInstanceOf(RowDamaged);
+      expect(rowInItem({ ...item, ...change })).toBeInstanceOf(RowDamaged);
     }
   });
 
@@ -148,8 +151,8 @@ describe("a row as an item", () => {
     const { [ATTRIBUTES.agent]: _, ...rest } = rowItem(rowWith());
     const later = { ...rest, [ATTRIBUTES.format]: { N: String(FORMAT + 1) } };
     const why = `it has format ${FORMAT + 1}, and this version of cairn knows format ${FORMAT}`;
-    expect(rowOf(later)).toMatchObject({ code: "RowNewer", why });
-    expect(rowOf({ ...rowItem(rowWith()), [ATTRIBUTES.format]: { N: "7" } })).toMatchObject({ format: 7 });
+    expect(rowInItem(later)).toMatchObject({ code: "RowNewer", why });
+    expect(rowInItem({ ...rowItem(rowWith()), [ATTRIBUTES.format]: { N: "7" } })).toMatchObject({ format: 7 });
   });
 
   test("cannot be loaded when it was read without its journal", () => {

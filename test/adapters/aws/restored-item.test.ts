@@ -1,7 +1,7 @@
 /** The mark of a restored run in an item of DynamoDB, and the write of the operator's word. */
 import { expect, test } from "vitest";
 import { rowItem } from "../../../src/adapters/aws/table/item.ts";
-import { rowOf } from "../../../src/adapters/aws/table/item-reader.ts";
+import { rowInItem } from "../../../src/adapters/aws/table/item-reader.ts";
 import { swapWrite } from "../../../src/adapters/aws/table/row-writes.ts";
 import { checksumOf } from "../../../src/codec/checksum.ts";
 import { type RestoredMark, markForNew } from "../../../src/protocol/restored.ts";
@@ -19,13 +19,13 @@ const marked = (restored: RestoredMark): Row => {
 test.each<RestoredMark>([MARK, markForNew(MARK, true), { ...MARK, checked: { by: "ann", at: 9 } }])(
   "comes back as it was written: %o",
   (mark) => {
-    expect(rowOf(rowItem(marked(mark)))).toMatchObject({ restored: mark });
+    expect(rowInItem(rowItem(marked(mark)))).toMatchObject({ restored: mark });
   },
 );
 
 test("an item with another shape of it is a damaged row", () => {
   const item = { ...rowItem(marked(MARK)), rs: { L: [{ N: "1" }] } };
-  expect(rowOf(item)).toMatchObject({ why: expect.stringContaining("restored") });
+  expect(rowInItem(item)).toMatchObject({ why: expect.stringContaining("restored") });
 });
 
 test("the word is written on condition that the mark is the one that was read, and ends the pause of a run that waited", () => {

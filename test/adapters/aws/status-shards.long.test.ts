@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { ATTRIBUTES } from "../../../src/adapters/aws/table/attributes.ts";
 import { rowItem } from "../../../src/adapters/aws/table/item.ts";
-import { rowOf } from "../../../src/adapters/aws/table/item-reader.ts";
+import { rowInItem } from "../../../src/adapters/aws/table/item-reader.ts";
 import { STATUS_SHARDS, statusShard } from "../../../src/adapters/aws/table/keys.ts";
 import type { Status } from "../../../src/core/phases.ts";
 import { type Row, newRow } from "../../../src/protocol/row.ts";
@@ -133,11 +133,11 @@ test("a key with a shard in which the run cannot be is damage", async () => {
   const possible = new Set(STATUS_SHARDS.map((shards) => statusShard(row.run, shards)));
   for (let shard = 0; shard < 20; shard += 1) {
     const key = shard === 0 ? `${TENANT}#queued` : `${TENANT}#queued#${shard}`;
-    const found = rowOf({ ...rowItem(row), [ATTRIBUTES.tenantStatus]: { S: key } });
+    const found = rowInItem({ ...rowItem(row), [ATTRIBUTES.tenantStatus]: { S: key } });
     expect({ shard, hasStatus: "status" in found }).toEqual({ shard, hasStatus: possible.has(shard) });
   }
   for (const key of [`${TENANT}#queued#0`, `${TENANT}#queued#01`, `${TENANT}#queued#`, `${TENANT}#queued#1#1`]) {
-    expect("status" in rowOf({ ...rowItem(row), [ATTRIBUTES.tenantStatus]: { S: key } })).toBe(false);
+    expect("status" in rowInItem({ ...rowItem(row), [ATTRIBUTES.tenantStatus]: { S: key } })).toBe(false);
   }
 });
 

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { journalPartsIn } from "../../../src/adapters/local/store/journal-parts.ts";
-import { type Stored, rowOf, storedRow } from "../../../src/adapters/local/store/row-text.ts";
+import { type Stored, rowInText, storedRow } from "../../../src/adapters/local/store/row-text.ts";
 import { withKernel } from "../../../src/features/compose.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { canonical, compress, decompress, sha256 } from "../../../src/codec/canonical.ts";
@@ -60,7 +60,7 @@ function embedded(): SkewedRun {
   return {
     world,
     clock,
-    row: (run) => undamaged(rowOf(found(run), run, parts.read)),
+    row: (run) => undamaged(rowInText(found(run), run, parts.read)),
     put: (each) => {
       const { row, journal } = storedRow(each);
       update.run(row, journal, each.run);

@@ -6,18 +6,18 @@
  */
 import { ATTRIBUTES } from "../../../src/adapters/aws/table/attributes.ts";
 import { bytesOf } from "../../../src/adapters/aws/table/item-size.ts";
-import type { Item } from "../../../src/adapters/aws/table/item.ts";
+import type { TableItem } from "../../../src/adapters/aws/table/item.ts";
 import { TABLE } from "../../../src/adapters/aws/table/schema.ts";
 
 const KILOBYTE = 1_024;
 
-const units = (item: Item | undefined): number =>
+const units = (item: TableItem | undefined): number =>
   item === undefined ? 0 : Math.max(1, Math.ceil(bytesOf(item) / KILOBYTE));
 
 /** The items of a request, as they were before it and after it. For a query: those that it returned. */
 interface Touched {
-  readonly before: readonly (Item | undefined)[];
-  readonly after: readonly (Item | undefined)[];
+  readonly before: readonly (TableItem | undefined)[];
+  readonly after: readonly (TableItem | undefined)[];
 }
 
 /**
@@ -34,21 +34,25 @@ export function capacityOf(operation: string, isConsistent: boolean, { before, a
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0);
 
-const sizeOf = (item: Item | undefined): number => (item === undefined ? 0 : bytesOf(item));
+const sizeOf = (item: TableItem | undefined): number => (item === undefined ? 0 : bytesOf(item));
 
 const readUnits = (bytes: number): number => Math.max(1, Math.ceil(bytes / (4 * KILOBYTE)));
 
 /** The units of a write to the table, `times` over, and to its indexes. */
-function writeUnits(before: Item | undefined, after: Item | undefined, times: number): number {
+function writeUnits(before: TableItem | undefined, after: TableItem | undefined, times: number): number {
   const own = times * Math.max(1, units(before), units(after));
   return TABLE.indexes.reduce((all, index) => all + indexUnits(index, before, after), own);
 }
 
 /** An entry of an index costs a write if what it holds changes, and two if its key changes. */
-function indexUnits(index: (typeof TABLE.indexes)[number], before: Item | undefined, after: Item | undefined): number {
+function indexUnits(
+  index: (typeof TABLE.indexes)[number],
+  before: TableItem | undefined,
+  after: TableItem | undefined,
+): number {
   const key = [index.partition.name, index.sort.name];
   const held = [...key, ATTRIBUTES.run, ATTRIBUTES.item, ...index.projected];
-  const entryOf = (item: Item | undefined, names: readonly string[]): Item | undefined =>
+  const entryOf = (item: TableItem | undefined, names: readonly string[]): TableItem | undefined =>
     item === undefined || key.some((name) => item[name] === undefined)
       ? undefined
       : Object.fromEntries(names.flatMap((name) => (item[name] === undefined ? [] : [[name, item[name]]])));

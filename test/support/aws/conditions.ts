@@ -1,15 +1,15 @@
 /** Conditions of DynamoDB, as the adapter writes them. */
-import type { Item } from "../../../src/adapters/aws/table/item.ts";
+import type { TableItem } from "../../../src/adapters/aws/table/item.ts";
 
 export interface Expressions {
   readonly ConditionExpression?: string;
   readonly UpdateExpression?: string;
   readonly ExpressionAttributeNames?: Readonly<Record<string, string>>;
-  readonly ExpressionAttributeValues?: Readonly<Record<string, Item[string]>>;
+  readonly ExpressionAttributeValues?: Readonly<Record<string, TableItem[string]>>;
 }
 
 /** Evaluates a condition: comparisons, `IN`, `BETWEEN`, `begins_with`, `attribute_exists`, `NOT`, `AND`, `OR` and parentheses. */
-export function holds(input: Expressions, item: Item | undefined): boolean {
+export function holds(input: Expressions, item: TableItem | undefined): boolean {
   const { ConditionExpression, ExpressionAttributeNames: names = {}, ExpressionAttributeValues: values = {} } = input;
   if (ConditionExpression === undefined) return true;
   const tokens = tokensOf(ConditionExpression);

@@ -6,7 +6,7 @@ import { ATTRIBUTES } from "../../../src/adapters/aws/table/attributes.ts";
 import { capacityOf } from "./capacity.ts";
 import { Dynamo } from "../../../src/adapters/aws/table/dynamo.ts";
 import { type Expressions, holds } from "./conditions.ts";
-import type { Item as StoredItem } from "../../../src/adapters/aws/table/item.ts";
+import type { TableItem as StoredItem } from "../../../src/adapters/aws/table/item.ts";
 import { dynamoDeltaLog } from "../../../src/adapters/aws/table/delta-log.ts";
 import { dynamoInbox } from "../../../src/adapters/aws/table/messages.ts";
 import { dynamoRecords } from "../../../src/adapters/aws/table/records.ts";

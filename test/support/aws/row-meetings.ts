@@ -3,7 +3,7 @@
  * operation and every state of a row.
  */
 import { rowItem } from "../../../src/adapters/aws/table/item.ts";
-import { rowOf } from "../../../src/adapters/aws/table/item-reader.ts";
+import { rowInItem } from "../../../src/adapters/aws/table/item-reader.ts";
 import { RowUnreadable } from "../../../src/codec/row.ts";
 import type { RunTable } from "../../../src/ports/run-table.ts";
 import {
@@ -126,13 +126,13 @@ const restored = rowAfter(
 export const ROWS = { queued, held, released, waiting, failed, delivered, restored };
 
 function isPossible(row: Row): boolean {
-  return !(rowOf(rowItem(row)) instanceof RowUnreadable);
+  return !(rowInItem(rowItem(row)) instanceof RowUnreadable);
 }
 
 /** The stored row as the adapter reads it; null without one. */
 export function stored(table: DynamoTable): unknown {
   const item = table.item(mine.run);
-  return item === undefined ? null : rowOf(item);
+  return item === undefined ? null : rowInItem(item);
 }
 
 interface Meeting {

@@ -7,7 +7,7 @@ import type {
   MachineState,
   PassState,
   Retrier,
-  Comparison,
+  ChoiceComparison,
   StateName,
   TaskState,
 } from "../../../src/adapters/aws/machine/asl-states.ts";
@@ -113,7 +113,7 @@ function passed(place: Place, state: Exclude<MachineState, TaskState>): Place | 
 }
 
 /** A comparison with what has another type does not hold; one with what is not there ends the execution. */
-function holds(rule: Comparison, value: unknown): boolean {
+function holds(rule: ChoiceComparison, value: unknown): boolean {
   if (value === undefined) throw new Error("States.Runtime: the path of a choice does not exist");
   if ("StringEquals" in rule) return value === rule.StringEquals;
   if (typeof value !== "number") return false;

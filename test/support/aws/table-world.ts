@@ -1,6 +1,6 @@
 /** What the cases of the contract need of a table on DynamoDB in memory, besides leases and announced removals. */
 import { ATTRIBUTES } from "../../../src/adapters/aws/table/attributes.ts";
-import { keyOf } from "../../../src/adapters/aws/table/item.ts";
+import { itemKey } from "../../../src/adapters/aws/table/item.ts";
 import type { RunTable } from "../../../src/ports/run-table.ts";
 import type { RunTableWorld } from "../../../src/testing/conformance/run.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
@@ -19,7 +19,7 @@ export function tableWorld(
     hasField: async (id) => memory.item(id)?.["future"] !== undefined,
     damage: async (id) => {
       const { [ATTRIBUTES.agent]: _, ...item } = memory.item(id) ?? {};
-      memory.put({ ...item, ...keyOf(id, "row") });
+      memory.put({ ...item, ...itemKey(id, "row") });
     },
     expire: async (now) => {
       const runs = memory.sent.flatMap(({ input }) => input.Key?.[ATTRIBUTES.run]?.S ?? []);

@@ -7,7 +7,7 @@ import {
 } from "@aws-sdk/client-s3";
 import type { FoundKey } from "../../../ports/object-store.ts";
 import { StoreUnreachable } from "../../../ports/world.ts";
-import { reaching } from "../errors.ts";
+import { reachingService } from "../errors.ts";
 
 interface Bucket {
   readonly client: S3Client;
@@ -38,7 +38,7 @@ export async function removeUnder(bucket: Bucket, prefix: string): Promise<void>
     const { keys: found } = await listed(bucket, { Prefix: prefix, MaxKeys: PAGE_MAX, EncodingType: "url" });
     if (found.length === 0) return;
     const Delete = { Objects: found.map(({ key }) => ({ Key: decoded(key) })), Quiet: true };
-    const { Errors = [] } = await reaching(nameOf(bucket), () =>
+    const { Errors = [] } = await reachingService(nameOf(bucket), () =>
       bucket.client.send(new DeleteObjectsCommand({ Bucket: bucket.bucket, Delete })),
     );
     const [first] = Errors;
@@ -53,7 +53,9 @@ async function listed(
   which: Omit<ListObjectsV2CommandInput, "Bucket">,
 ): Promise<{ readonly keys: readonly FoundKey[]; readonly next: string | undefined }> {
   const command = new ListObjectsV2Command({ Bucket: bucket.bucket, ...which });
-  const { Contents = [], NextContinuationToken } = await reaching(nameOf(bucket), () => bucket.client.send(command));
+  const { Contents = [], NextContinuationToken } = await reachingService(nameOf(bucket), () =>
+    bucket.client.send(command),
+  );
   const keys = Contents.map(({ Key = "", LastModified }) => ({ key: Key, putAt: LastModified?.getTime() ?? 0 }));
   return { keys, next: NextContinuationToken };
 }

@@ -9,7 +9,7 @@ import type { Clock } from "../../../ports/world.ts";
 import type { ObjectStore } from "../../../ports/object-store.ts";
 import type { Pair } from "../clients.ts";
 import { systemClock } from "../clock.ts";
-import { isNamed, reaching, undecided, unreachable } from "../errors.ts";
+import { isNamed, reachingService, undecided, asUnreachable } from "../errors.ts";
 import { STORE } from "../table/keys.ts";
 import { identityIn, ownId } from "../table/store-identity.ts";
 import { keysAfter, removeUnder } from "./object-removal.ts";
@@ -35,7 +35,7 @@ export function s3ObjectStore({
   const store = `the bucket ${bucket}`;
   const listed = { client: clients.repeating, bucket };
   const get = (key: string): Promise<Uint8Array | null> =>
-    reaching(store, async () => {
+    reachingService(store, async () => {
       try {
         return await whole(() => clients.repeating.send(new GetObjectCommand({ Bucket: bucket, Key: key })));
       } catch (error) {
@@ -53,7 +53,7 @@ export function s3ObjectStore({
           if (isNamed(error, "PreconditionFailed")) return { kind: "exists" };
           if (!isNamed(error, "SlowDown")) return undecided(error, store);
           const ms = PAUSES_MS[sent];
-          if (ms === undefined) throw unreachable(error, store);
+          if (ms === undefined) throw asUnreachable(error, store);
           await pause(ms);
         }
       }

@@ -16,10 +16,10 @@ import type { ReadingClients } from "./reading-clients.ts";
 import type { TableSeen } from "./table-inspection.ts";
 
 /** The functions that the state machine calls. */
-export type Called = "beat" | "park" | "sweep";
+export type CalledRole = "beat" | "park" | "sweep";
 
 /** Those functions, and the one behind the table's stream. */
-export type FunctionRole = Called | "cleanup";
+export type FunctionRole = CalledRole | "cleanup";
 
 export interface MachineSeen {
   readonly status: string;
@@ -29,7 +29,7 @@ export interface MachineSeen {
   readonly calls: MachineCalls;
 }
 
-export interface MachineCalls extends Readonly<Record<Called, string | null>> {
+export interface MachineCalls extends Readonly<Record<CalledRole, string | null>> {
   /** The function of an isolated agent, with `{}` in place of the agent's name; null if all agents share `beat`. */
   readonly agents: string | null;
 }
@@ -100,7 +100,7 @@ export async function inspectMachine(deployment: {
     const { definition = "", status = "", type = "" } = found;
     return { definition, status, type, calls: callsIn(definition) };
   });
-  const called = (which: Called): Promise<Look<FunctionSeen>> =>
+  const called = (which: CalledRole): Promise<Look<FunctionSeen>> =>
     lookOn(machine, {
       needs: "machine",
       see: async ({ calls }) => (calls[which] === null ? { kind: "missing" } : lookAtFunction(client, calls[which])),

@@ -19,7 +19,7 @@ export interface Catcher {
 export interface TaskState {
   readonly Type: "Task";
   readonly Resource: string;
-  readonly Parameters: Called & {
+  readonly Parameters: CalledFunction & {
     readonly Qualifier?: string;
     readonly "Qualifier.$"?: string;
     readonly Payload: Template;
@@ -35,7 +35,7 @@ export interface TaskState {
 }
 
 /** One function, or the one whose name the input says. */
-export type Called = { readonly FunctionName: string } | { readonly "FunctionName.$": string };
+export type CalledFunction = { readonly FunctionName: string } | { readonly "FunctionName.$": string };
 
 export type PassState = { readonly Type: "Pass"; readonly Next: StateName } & (
   | { readonly Parameters: Template; readonly OutputPath?: string }
@@ -43,7 +43,7 @@ export type PassState = { readonly Type: "Pass"; readonly Next: StateName } & (
 );
 
 /** Of a value in the input of a choice. */
-export type Comparison = { readonly Variable: string } & (
+export type ChoiceComparison = { readonly Variable: string } & (
   | { readonly StringEquals: string }
   | { readonly NumericGreaterThan: number }
   | { readonly NumericGreaterThanEquals: number }
@@ -51,7 +51,7 @@ export type Comparison = { readonly Variable: string } & (
 
 /** A comparison of what is not there would end the execution, and no catcher would see it: each asks for that first. */
 export interface Rule {
-  readonly And: readonly [{ readonly Variable: string; readonly IsPresent: true }, Comparison];
+  readonly And: readonly [{ readonly Variable: string; readonly IsPresent: true }, ChoiceComparison];
   readonly Next: StateName;
 }
 

@@ -24,7 +24,7 @@ import { AFTER_BEAT, type ChainState, RETRY_DELAYS_MS } from "../../../protocol/
 import { RETRY_GROUP } from "../../../protocol/entry.ts";
 import type {
   Catcher,
-  Comparison,
+  ChoiceComparison,
   MachineDefinition,
   Failing,
   Informed,
@@ -176,7 +176,7 @@ const sweepTask = ({ functions, sweepSeconds }: MachineOptions, Payload: Templat
   Catch: CATCH,
 });
 
-const where = (comparison: Comparison, Next: StateName): Rule => ({
+const where = (comparison: ChoiceComparison, Next: StateName): Rule => ({
   And: [{ Variable: comparison.Variable, IsPresent: true }, comparison],
   Next,
 });

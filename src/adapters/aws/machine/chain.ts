@@ -10,7 +10,7 @@ import {
   StartExecutionCommand,
 } from "@aws-sdk/client-sfn";
 import type { Chain } from "../../../ports/chain.ts";
-import { isNamed, reaching } from "../errors.ts";
+import { isNamed, reachingService } from "../errors.ts";
 import { firstInput } from "./machine-input.ts";
 
 /** The chain on the state machine with the ARN `machine`. Both operations reject only with `StoreUnreachable`. */
@@ -34,7 +34,7 @@ export function stepFunctionsChain({
   };
   return {
     start: (name, payload) =>
-      reaching(service, async () => {
+      reachingService(service, async () => {
         const input = JSON.stringify(firstInput(payload));
         try {
           await client.send(new StartExecutionCommand({ stateMachineArn: machine, name, input }));
@@ -45,7 +45,7 @@ export function stepFunctionsChain({
         }
       }),
     wake: (token) =>
-      reaching(service, async () => {
+      reachingService(service, async () => {
         try {
           await client.send(new SendTaskSuccessCommand({ taskToken: token, output: "{}" }));
           return { kind: "woken" };

@@ -13,7 +13,7 @@ import {
 import { DescribeStateMachineCommand } from "@aws-sdk/client-sfn";
 import type { BeatFunction, Rollout, RolloutPort, Shares } from "../../../ports/rollout.ts";
 import { StoreUnreachable } from "../../../ports/world.ts";
-import { isNamed, reaching } from "../errors.ts";
+import { isNamed, reachingService } from "../errors.ts";
 import { LIVE } from "./machine-input.ts";
 import { callsIn, ofAgent } from "../doctor/machine-inspection.ts";
 import type { ReadingClients } from "../doctor/reading-clients.ts";
@@ -34,7 +34,7 @@ export const rolloutOf = (clients: Clients, machine: string): RolloutPort => ({
  * @throws StoreUnreachable if AWS does not answer or denies access
  */
 export const readBeatFunctions = (clients: Clients, machine: string): Promise<readonly BeatFunction[]> =>
-  reaching("the functions of beats", async () => {
+  reachingService("the functions of beats", async () => {
     const { definition = "" } = await clients.machine.send(
       new DescribeStateMachineCommand({ stateMachineArn: machine }),
     );
@@ -52,7 +52,7 @@ export const readBeatFunctions = (clients: Clients, machine: string): Promise<re
 
 /** @throws StoreUnreachable where AWS does not answer or does not let this identity look. */
 export const readRollout = (clients: Pick<Clients, "functions">, { agent, beat }: BeatFunction): Promise<Rollout> =>
-  reaching(`the alias live of ${beat}`, async () => {
+  reachingService(`the alias live of ${beat}`, async () => {
     const alias = await clients.functions.send(new GetAliasCommand({ FunctionName: beat, Name: LIVE }));
     const published: string[] = [];
     for await (const page of paginateListVersionsByFunction({ client: clients.functions }, { FunctionName: beat })) {
@@ -75,7 +75,7 @@ export const moveRollout = (
   read: Rollout,
   to: Shares,
 ): ReturnType<RolloutPort["move"]> =>
-  reaching(`the alias live of ${read.beat}`, async () => {
+  reachingService(`the alias live of ${read.beat}`, async () => {
     const weights = to.next === null ? {} : { [to.next.version]: to.next.percent / 100 };
     try {
       await functions.send(
@@ -96,7 +96,7 @@ export const moveRollout = (
 
 /** The names of the deployment's alarms that are in alarm now. */
 export const alarmsNow = ({ alarms }: Clients, machine: string): Promise<readonly string[]> =>
-  reaching("the alarms of the deployment", async () => {
+  reachingService("the alarms of the deployment", async () => {
     const AlarmNamePrefix = `${machine.split(":").at(-1) ?? ""}.`;
     const found: string[] = [];
     for await (const { MetricAlarms = [] } of paginateDescribeAlarms({ client: alarms }, { AlarmNamePrefix })) {

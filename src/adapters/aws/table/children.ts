@@ -22,8 +22,8 @@ import type { Ambiguous } from "../../../ports/run-table.ts";
 import type { Dynamo, TransactionPart } from "./dynamo.ts";
 import { all, number } from "./expression.ts";
 import * as is from "./fragments.ts";
-import { type Item, itemOf, keyOf, rowItem } from "./item.ts";
-import { rowOf } from "./item-reader.ts";
+import { type TableItem, itemOf, itemKey, rowItem } from "./item.ts";
+import { rowInItem } from "./item-reader.ts";
 import { ROW_ITEM, seenItem } from "./keys.ts";
 import { WRITES_MAX, changedTooOften } from "./rows.ts";
 import type { StatusShards } from "./status-shards.ts";
@@ -73,7 +73,7 @@ export async function createChildren(
 /** The parent has not ended, and the named epoch holds it. */
 export const parentCheck = (ref: RunRef & { readonly epoch: number }): TransactionPart => ({
   kind: "check",
-  key: keyOf(ref.run, ROW_ITEM),
+  key: itemKey(ref.run, ROW_ITEM),
   condition: all(is.present(ref), is.epochIs(ref.epoch), is.notTerminal(ref)),
 });
 
@@ -82,7 +82,7 @@ function partsOf(
   { creation, reportId, isLeft }: ChildCreation,
   shards: number,
 ): readonly TransactionPart[] {
-  const key = keyOf(creating.run, seenItem(creating, reportId));
+  const key = itemKey(creating.run, seenItem(creating, reportId));
   const seen: TransactionPart = isLeft
     ? { kind: "put", item: { ...key, ...itemOf({ sentAt: number(creating.now) }) }, condition: is.absent }
     : { kind: "check", key, condition: is.absent };
@@ -93,10 +93,10 @@ function partsOf(
 async function refusedParent(
   dynamo: Dynamo,
   creating: ChildrenCreation,
-  item: Item | null,
+  item: TableItem | null,
 ): Promise<Refused | { readonly kind: "fenced"; readonly row: Row } | null> {
-  const stored = item ?? (await dynamo.get(keyOf(creating.run, ROW_ITEM)));
-  const row = presentIn(stored === null ? null : rowOf(stored), creating);
+  const stored = item ?? (await dynamo.get(itemKey(creating.run, ROW_ITEM)));
+  const row = presentIn(stored === null ? null : rowInItem(stored), creating);
   if ("kind" in row) return row;
   return mayMakeChildren(row, creating) ? null : { kind: "fenced", row };
 }
@@ -104,12 +104,12 @@ async function refusedParent(
 /** What the refused parts of a child say; null: none of them was refused. */
 function answerIn(
   { creation }: ChildCreation,
-  seen: Item | null | undefined,
-  stored: Item | null | undefined,
+  seen: TableItem | null | undefined,
+  stored: TableItem | null | undefined,
 ): ChildAnswer | null {
   if (seen !== undefined) return { kind: "reported" };
   if (stored == null) return null;
-  const found = rowOf(stored);
+  const found = rowInItem(stored);
   if (found instanceof RowUnreadable) return { kind: "unreadable", why: found.message };
   return decideChild(found, { isSeen: false, creation });
 }

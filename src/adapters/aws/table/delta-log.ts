@@ -8,10 +8,10 @@ import { DELTAS, type Delta, type DeltaLog, PACE_OF_SERVICE, isDeltaExpired } fr
 import { StoreUnreachable } from "../../../ports/world.ts";
 import type { Incarnation } from "../../../protocol/row.ts";
 import { ATTRIBUTES } from "./attributes.ts";
-import type { Dynamo, Written } from "./dynamo.ts";
+import type { Dynamo, ItemWritten } from "./dynamo.ts";
 import * as is from "./fragments.ts";
 import { either, fragment, number, set, text } from "./expression.ts";
-import { type Item, itemOf, keyOf } from "./item.ts";
+import { type TableItem, itemOf, itemKey } from "./item.ts";
 import { READER_ITEM, deltaItem, itemsOf } from "./keys.ts";
 
 export const dynamoDeltaLog = (dynamo: Dynamo): DeltaLog => ({
@@ -20,11 +20,11 @@ export const dynamoDeltaLog = (dynamo: Dynamo): DeltaLog => ({
     if (!isRunId(run)) return;
     const condition = either(is.absent, is.leaseLapsed({ now: until }));
     const changes = [set("leaseUntil", number(until)), set("expiresAtSec", number(expiryOf(until)))];
-    decided(await dynamo.update(keyOf(run, READER_ITEM), { condition, changes }));
+    decided(await dynamo.update(itemKey(run, READER_ITEM), { condition, changes }));
   },
   attachedUntil: async ({ run, now }) => {
     if (!isRunId(run)) return null;
-    const item = await dynamo.get(keyOf(run, READER_ITEM), "lagging");
+    const item = await dynamo.get(itemKey(run, READER_ITEM), "lagging");
     const until = Number(item?.[ATTRIBUTES.leaseUntil]?.N ?? 0);
     return until > now ? until : null;
   },
@@ -40,22 +40,22 @@ export const dynamoDeltaLog = (dynamo: Dynamo): DeltaLog => ({
   forget: async (incarnation) => {
     if (!isRunId(incarnation.run)) return;
     for (let found = await all(dynamo, incarnation); found.length > 0; found = await all(dynamo, incarnation)) {
-      await dynamo.removeAll(found.map((item) => keyOf(incarnation.run, item[ATTRIBUTES.item]?.S ?? "")));
+      await dynamo.removeAll(found.map((item) => itemKey(incarnation.run, item[ATTRIBUTES.item]?.S ?? "")));
     }
-    await dynamo.removeAll([keyOf(incarnation.run, READER_ITEM)]);
+    await dynamo.removeAll([itemKey(incarnation.run, READER_ITEM)]);
   },
 });
 
 const FORGOTTEN_AT_ONCE = 100;
 
-const all = (dynamo: Dynamo, incarnation: Incarnation): Promise<readonly Item[]> =>
+const all = (dynamo: Dynamo, incarnation: Incarnation): Promise<readonly TableItem[]> =>
   query(dynamo, incarnation, { from: itemsOf("delta", incarnation), limit: FORGOTTEN_AT_ONCE, isLagging: false });
 
 function query(
   dynamo: Dynamo,
   incarnation: Incarnation,
   { from, limit, isLagging = true }: { readonly from: string; readonly limit: number; readonly isLagging?: boolean },
-): Promise<readonly Item[]> {
+): Promise<readonly TableItem[]> {
   // `~` sorts after every character of these keys.
   const where = fragment("#run = :run AND #item BETWEEN :from AND :to", {
     ":run": text(incarnation.run),
@@ -66,19 +66,19 @@ function query(
 }
 
 /** A refusal says that it is stored already, or for longer. */
-function decided(written: Written): void {
+function decided(written: ItemWritten): void {
   if (written.kind === "ambiguous") throw new StoreUnreachable(written.why, { store: "the table" });
 }
 
 const itemOfDelta = (incarnation: Incarnation, delta: Delta): Record<string, AttributeValue> => ({
-  ...keyOf(incarnation.run, deltaItem(incarnation, delta)),
+  ...itemKey(incarnation.run, deltaItem(incarnation, delta)),
   ...itemOf({ body: text(JSON.stringify(delta)), expiresAtSec: number(expiryOf(delta.at + DELTAS.keptMs)) }),
 });
 
 const expiryOf = (moment: number): number => Math.ceil(moment / 1_000);
 
 /** A delta that cannot be read is skipped: nothing depends on it. */
-function deltaIn(item: Item): readonly Delta[] {
+function deltaIn(item: TableItem): readonly Delta[] {
   try {
     return [JSON.parse(item[ATTRIBUTES.body]?.S ?? "") as Delta];
   } catch {

@@ -22,23 +22,23 @@ import type { Ambiguous } from "../../../ports/run-table.ts";
 import { type Clock, StoreUnreachable } from "../../../ports/world.ts";
 import type { Attribute } from "./attributes.ts";
 import type { Pair } from "../clients.ts";
-import { isBusy, isNamed, reaching, undecided } from "../errors.ts";
+import { isBusy, isNamed, reachingService, undecided } from "../errors.ts";
 import { type Fragment, conditionInput, keyInput, projectionInput, updateInput } from "./expression.ts";
-import type { Item } from "./item.ts";
+import type { TableItem } from "./item.ts";
 import type { Write } from "./row-writes.ts";
 
 type Key = Record<string, AttributeValue>;
 
 /** `item`: the item now, the item before, or the item that refused, as each method says; null without one. */
-export type Written =
-  | { readonly kind: "written"; readonly item: Item | null }
-  | { readonly kind: "refused"; readonly item: Item | null }
+export type ItemWritten =
+  | { readonly kind: "written"; readonly item: TableItem | null }
+  | { readonly kind: "refused"; readonly item: TableItem | null }
   | Ambiguous;
 
 /** `items`: for each part of the transaction, the item that refused it; undefined for a part that was not refused. */
 export type Transacted =
   | { readonly kind: "written" }
-  | { readonly kind: "refused"; readonly items: readonly (Item | null | undefined)[] }
+  | { readonly kind: "refused"; readonly items: readonly (TableItem | null | undefined)[] }
   | Ambiguous;
 
 /** One part of a transaction. */
@@ -90,7 +90,7 @@ export class Dynamo {
   }
 
   /** `written` holds the item as it is now. */
-  update(key: Key, { condition, changes }: Write): Promise<Written> {
+  update(key: Key, { condition, changes }: Write): Promise<ItemWritten> {
     const input = { Key: key, ...updateInput(condition, changes) };
     return this.#attempt(() =>
       this.#clients.once.send(new UpdateItemCommand({ ...this.#refusable(), ...input, ReturnValues: "ALL_NEW" })),
@@ -98,7 +98,7 @@ export class Dynamo {
   }
 
   /** `written` holds the item that was replaced. */
-  put(item: Key, condition: Fragment): Promise<Written> {
+  put(item: Key, condition: Fragment): Promise<ItemWritten> {
     const input = { Item: item, ...conditionInput(condition) };
     return this.#attempt(() =>
       this.#clients.once.send(new PutItemCommand({ ...this.#refusable(), ...input, ReturnValues: "ALL_OLD" })),
@@ -106,7 +106,7 @@ export class Dynamo {
   }
 
   /** `written` holds the item that was removed. */
-  remove(key: Key, condition: Fragment): Promise<Written> {
+  remove(key: Key, condition: Fragment): Promise<ItemWritten> {
     const input = { Key: key, ...conditionInput(condition) };
     return this.#attempt(() =>
       this.#clients.once.send(new DeleteItemCommand({ ...this.#refusable(), ...input, ReturnValues: "ALL_OLD" })),
@@ -126,15 +126,15 @@ export class Dynamo {
   }
 
   /** `lagging`: the answer may lag a moment behind, and costs half. */
-  async get(key: Key, how: "consistent" | "lagging" = "consistent"): Promise<Item | null> {
+  async get(key: Key, how: "consistent" | "lagging" = "consistent"): Promise<TableItem | null> {
     const command = new GetItemCommand({ TableName: this.#table, Key: key, ConsistentRead: how === "consistent" });
-    return (await reaching(this.#store, () => this.#clients.repeating.send(command))).Item ?? null;
+    return (await reachingService(this.#store, () => this.#clients.repeating.send(command))).Item ?? null;
   }
 
   /** The items that exist, in any order. `only`: these attributes, or all of them for null. */
-  async getAll(keys: readonly Key[], only: readonly Attribute[] | null): Promise<readonly Item[]> {
+  async getAll(keys: readonly Key[], only: readonly Attribute[] | null): Promise<readonly TableItem[]> {
     const projection = only === null ? {} : projectionInput(only);
-    const found: Item[] = [];
+    const found: TableItem[] = [];
     for (let from = 0; from < keys.length; from += GET_MAX) {
       await this.#untilDone(keys.slice(from, from + GET_MAX), async (rest) => {
         const RequestItems = { [this.#table]: { Keys: [...rest], ConsistentRead: true, ...projection } };
@@ -159,8 +159,8 @@ export class Dynamo {
   }
 
   /** The first items in the order of their sort keys. An index may lag a moment behind; the table itself does not. */
-  async query(query: QueryOf): Promise<readonly Item[]> {
-    const found: Item[] = [];
+  async query(query: QueryOf): Promise<readonly TableItem[]> {
+    const found: TableItem[] = [];
     let from: Key | undefined;
     do {
       const command = new QueryCommand({
@@ -171,7 +171,7 @@ export class Dynamo {
         ScanIndexForward: query.newestFirst !== true,
         ExclusiveStartKey: from,
       });
-      const answer = await reaching(this.#store, () => this.#clients.repeating.send(command));
+      const answer = await reachingService(this.#store, () => this.#clients.repeating.send(command));
       found.push(...(answer.Items ?? []));
       from = answer.LastEvaluatedKey;
     } while (from !== undefined && found.length < query.limit);
@@ -182,7 +182,7 @@ export class Dynamo {
     return { TableName: this.#table, ReturnValuesOnConditionCheckFailure: "ALL_OLD" } as const;
   }
 
-  async #attempt(send: () => Promise<{ readonly Attributes?: Key | undefined }>): Promise<Written> {
+  async #attempt(send: () => Promise<{ readonly Attributes?: Key | undefined }>): Promise<ItemWritten> {
     try {
       return { kind: "written", item: (await send()).Attributes ?? null };
     } catch (error) {
@@ -202,7 +202,7 @@ export class Dynamo {
     let rest = keys;
     for (let part = 0; part < PARTS_MAX; part += 1) {
       if (part > 0) await this.#pause();
-      rest = await reaching(this.#store, () => send(rest));
+      rest = await reachingService(this.#store, () => send(rest));
       if (rest.length === 0) return;
     }
     const why = `it left requests unprocessed ${PARTS_MAX} times`;
@@ -217,7 +217,7 @@ export class Dynamo {
 }
 
 /** The item that the refusal of a write returns. */
-const itemIn = (error: unknown): Item | null => (error as ConditionalCheckFailedException).Item ?? null;
+const itemIn = (error: unknown): TableItem | null => (error as ConditionalCheckFailedException).Item ?? null;
 
 const reasonsIn = (error: unknown) => (error as TransactionCanceledException).CancellationReasons ?? [];
 

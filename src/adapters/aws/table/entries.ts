@@ -22,11 +22,11 @@ import type { Dynamo } from "./dynamo.ts";
 import { all, either, fragment, number, text } from "./expression.ts";
 import * as is from "./fragments.ts";
 import { WRITE_UNIT_BYTES, bytesOf } from "./item-size.ts";
-import { type EntryNames, type Item, itemOf, keyOf, rowItem } from "./item.ts";
+import { type EntryNames, type TableItem, itemOf, itemKey, rowItem } from "./item.ts";
 import { journalItem } from "./keys.ts";
 
 /** `slot`: of the entry that was put; null if none had to be. `outdated`: a later epoch has put into the slot. */
-export type Placed =
+export type EntryPlaced =
   | { readonly kind: "placed"; readonly slot: number | null }
   | { readonly kind: "outdated" }
   | Ambiguous;
@@ -51,7 +51,7 @@ export class Entries {
     journal === null ? null : (this.#names.get(journal) ?? null);
 
   /** Puts what `after` adds to the journal, unless the row has room for all of it. */
-  async place(before: Row, after: Row, shards = 1): Promise<Placed> {
+  async place(before: Row, after: Row, shards = 1): Promise<EntryPlaced> {
     const { journal } = after;
     if (journal === null || journal === before.journal) return { kind: "placed", slot: null };
     const named = this.namesOf(before);
@@ -97,15 +97,15 @@ export class Entries {
 
   /** Removes the entry of a run that turned out to be removed: no clean-up comes any more. */
   remove(incarnation: Incarnation, slot: number): Promise<void> {
-    return this.#dynamo.removeAll([keyOf(incarnation.run, journalItem(incarnation, slot))]);
+    return this.#dynamo.removeAll([itemKey(incarnation.run, journalItem(incarnation, slot))]);
   }
 
-  async #put(row: Row, { slot, part }: { readonly slot: number; readonly part: Uint8Array }): Promise<Placed> {
+  async #put(row: Row, { slot, part }: { readonly slot: number; readonly part: Uint8Array }): Promise<EntryPlaced> {
     for (;;) {
       this.#puts += 1;
       const numbers = { epoch: number(row.epoch), put: number(this.#puts) };
       const item = {
-        ...keyOf(row.run, journalItem(row, slot)),
+        ...itemKey(row.run, journalItem(row, slot)),
         ...itemOf({ ...numbers, journal: { B: part }, digest: text(digestOf(part)) }),
       };
       const isLater = either(
@@ -123,7 +123,7 @@ export class Entries {
   }
 }
 
-const numberIn = (item: Item | null): number => Number(item?.[ATTRIBUTES.put]?.N ?? 0);
+const numberIn = (item: TableItem | null): number => Number(item?.[ATTRIBUTES.put]?.N ?? 0);
 
 const NOTHING = new Uint8Array();
 const NO_ENTRIES: EntryNames = { count: 0, digest: "" };
@@ -134,7 +134,7 @@ const ROW_UNITS_MAX = 2;
 const hasRoom = (row: Row, shards: number): boolean =>
   unitsOf(rowItem(row, { shards })) <= Math.max(ROW_UNITS_MAX, unitsOf(rowItem({ ...row, journal: null }, { shards })));
 
-const unitsOf = (item: Item): number => Math.ceil(bytesOf(item) / WRITE_UNIT_BYTES);
+const unitsOf = (item: TableItem): number => Math.ceil(bytesOf(item) / WRITE_UNIT_BYTES);
 
 const beginsWith = (journal: Uint8Array, before: Uint8Array): boolean =>
   Buffer.compare(journal.subarray(0, before.byteLength), before) === 0;

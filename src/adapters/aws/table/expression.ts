@@ -16,7 +16,9 @@ export interface Fragment {
 }
 
 /** What a write does to one attribute. */
-export type Change = ({ readonly kind: "set" } & Fragment) | { readonly kind: "remove"; readonly attribute: Attribute };
+export type AttributeChange =
+  | ({ readonly kind: "set" } & Fragment)
+  | { readonly kind: "remove"; readonly attribute: Attribute };
 
 export const text = (value: string): AttributeValue => ({ S: value });
 export const number = (value: number): AttributeValue => ({ N: String(value) });
@@ -31,21 +33,21 @@ export const either = (...parts: readonly Fragment[]): Fragment => {
   return { text: `(${text})`, values };
 };
 
-export const set = (attribute: Attribute, value: AttributeValue): Change => ({
+export const set = (attribute: Attribute, value: AttributeValue): AttributeChange => ({
   kind: "set",
   ...fragment(`#${attribute} = :new_${attribute}`, { [`:new_${attribute}`]: value }),
 });
 
-export const raise = (attribute: Attribute): Change => ({
+export const raise = (attribute: Attribute): AttributeChange => ({
   kind: "set",
   ...fragment(`#${attribute} = #${attribute} + :one`, { ":one": number(1) }),
 });
 
-export const remove = (...attributes: readonly Attribute[]): readonly Change[] =>
+export const remove = (...attributes: readonly Attribute[]): readonly AttributeChange[] =>
   attributes.map((attribute) => ({ kind: "remove", attribute }));
 
 /** Sets an attribute, or removes it for null. */
-export const setOrRemove = (attribute: Attribute, value: AttributeValue | null): readonly Change[] =>
+export const setOrRemove = (attribute: Attribute, value: AttributeValue | null): readonly AttributeChange[] =>
   value === null ? remove(attribute) : [set(attribute, value)];
 
 interface Named {
@@ -70,7 +72,7 @@ export function projectionInput(attributes: readonly Attribute[]) {
 
 export function updateInput(
   condition: Fragment,
-  changes: readonly Change[],
+  changes: readonly AttributeChange[],
 ): ConditionInput & { readonly UpdateExpression: string } {
   const sets = changes.filter((change) => change.kind === "set");
   const removed = changes.flatMap((change) => (change.kind === "remove" ? [`#${change.attribute}`] : []));

@@ -10,7 +10,7 @@ import { type ChildFence, type FenceOutcome, decideFence } from "../../../protoc
 import type { Ambiguous } from "../../../ports/run-table.ts";
 import { parentCheck } from "./children.ts";
 import type { Dynamo } from "./dynamo.ts";
-import { keyOf } from "./item.ts";
+import { itemKey } from "./item.ts";
 import { ROW_ITEM } from "./keys.ts";
 import { swapWrite } from "./row-writes.ts";
 import { type Rows, WRITES_MAX, changedTooOften } from "./rows.ts";
@@ -22,9 +22,9 @@ export async function fenceChild(
 ): Promise<FenceOutcome | Ambiguous> {
   const { dynamo, rows, shards } = on;
   if (!isRunId(fence.run)) return { kind: "missing" };
-  const key = keyOf(fence.child, ROW_ITEM);
+  const key = itemKey(fence.child, ROW_ITEM);
   for (let writes = 0; writes < WRITES_MAX; writes += 1) {
-    const parent = presentIn(await rows.found(await dynamo.get(keyOf(fence.run, ROW_ITEM))), fence);
+    const parent = presentIn(await rows.found(await dynamo.get(itemKey(fence.run, ROW_ITEM))), fence);
     if ("kind" in parent) return parent;
     if (!mayMakeChildren(parent, fence)) return { kind: "refused", row: parent };
     const child = isRunId(fence.child) ? await rows.found(await dynamo.get(key)) : null;

@@ -13,11 +13,11 @@ import type { RestoredMark } from "../../../protocol/restored.ts";
 import type { RowBrief } from "../../../protocol/row-brief.ts";
 import type { Incarnation, RedriveNote, Row } from "../../../protocol/row.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
-import { type EntryNames, type Item, entryNamesOf } from "./item.ts";
+import { type EntryNames, type TableItem, entryNamesOf } from "./item.ts";
 import * as keys from "./keys.ts";
 
 /** The row in an item, or why it cannot be read. */
-export function rowOf(item: Item): Found {
+export function rowInItem(item: TableItem): Found {
   const read = new Reader(item);
   const of = { run: read.text("run"), born: read.text("born") };
   const format = read.number("format");
@@ -85,11 +85,11 @@ const STATUSES: ReadonlySet<string> = new Set(["queued", ...PHASE_NAMES.map((pha
 
 /** Reads typed values. A missing or malformed value becomes an empty one, and `faulty` remembers its attribute. */
 class Reader {
-  readonly #item: Item;
+  readonly #item: TableItem;
   /** The first attribute that could not be read; null if all could. */
   faulty: Attribute | null = null;
 
-  constructor(item: Item) {
+  constructor(item: TableItem) {
     this.#item = item;
   }
 

@@ -3,9 +3,9 @@
  *
  * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html (2026-11-23).
  */
-import type { Item } from "./item.ts";
+import type { TableItem } from "./item.ts";
 
-type Value = Item[string];
+type Value = TableItem[string];
 
 const bytesOfText = (text: string): number => Buffer.byteLength(text, "utf8");
 
@@ -23,7 +23,7 @@ function bytesOfValue(value: Value): number {
 }
 
 /** The size of an item in bytes. */
-export const bytesOf = (item: Item): number =>
+export const bytesOf = (item: TableItem): number =>
   Object.entries(item).reduce((sum, [name, value]) => sum + bytesOfText(name) + bytesOfValue(value), 0);
 
 /** A write is charged for each kilobyte that it begins. */

@@ -10,7 +10,7 @@ import { ATTRIBUTES, type Attribute } from "./attributes.ts";
 import { flag, number, text } from "./expression.ts";
 import * as keys from "./keys.ts";
 
-export type Item = Readonly<Record<string, AttributeValue>>;
+export type TableItem = Readonly<Record<string, AttributeValue>>;
 
 /** An item of these attributes, named by what they mean; null leaves an attribute out. */
 export function itemOf(
@@ -22,7 +22,7 @@ export function itemOf(
   return Object.fromEntries(given);
 }
 
-export const keyOf = (run: string, item: string): Record<string, AttributeValue> =>
+export const itemKey = (run: string, item: string): Record<string, AttributeValue> =>
   itemOf({ run: text(run), item: text(item) });
 
 /** The spent budget as a list. The working time is in it only for runs that limit it. */
@@ -92,7 +92,7 @@ export interface EntryNames {
 const IN_ENTRIES = new Uint8Array();
 
 /** Null: the item itself holds the journal. */
-export function entryNamesOf(item: Item): EntryNames | null {
+export function entryNamesOf(item: TableItem): EntryNames | null {
   const [count, digest] = item[ATTRIBUTES.entries]?.L ?? [];
   return digest?.S === undefined ? null : { count: Number(count?.N), digest: digest.S };
 }
@@ -180,6 +180,6 @@ const numberOrNull = (value: number | null | undefined): AttributeValue | null =
   value == null ? null : number(value);
 
 export const rowItem = (row: Row, layout: Layout = {}): Record<string, AttributeValue> => ({
-  ...keyOf(row.run, keys.ROW_ITEM),
+  ...itemKey(row.run, keys.ROW_ITEM),
   ...itemOf(rowValues(row, layout)),
 });

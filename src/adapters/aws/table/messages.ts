@@ -13,8 +13,8 @@ import { ATTRIBUTES } from "./attributes.ts";
 import type { Dynamo, TransactionPart } from "./dynamo.ts";
 import * as is from "./fragments.ts";
 import { type Fragment, fragment, number, text } from "./expression.ts";
-import { type Item, itemOf, keyOf } from "./item.ts";
-import { rowOf } from "./item-reader.ts";
+import { type TableItem, itemOf, itemKey } from "./item.ts";
+import { rowInItem } from "./item-reader.ts";
 import { ROW_ITEM, inboxItem, itemsOf, seenItem } from "./keys.ts";
 import { wakeWrite } from "./row-writes.ts";
 import { WRITES_MAX, changedTooOften } from "./rows.ts";
@@ -46,7 +46,7 @@ async function deliver(dynamo: Dynamo, delivery: Delivery): Promise<DeliverOutco
       const kept = seen?.[ATTRIBUTES.digest]?.S ?? null;
       return withRow(dynamo, delivery, repetition(kept, delivery.digest ?? null));
     }
-    const row = presentIn(refused == null ? null : rowOf(refused), delivery);
+    const row = presentIn(refused == null ? null : rowInItem(refused), delivery);
     if ("kind" in row) return row;
     if (hasEnded(row)) return { kind: "late", row };
     assumed = row;
@@ -61,16 +61,16 @@ function partsOf(delivery: Delivery, assumed: Row | null): readonly TransactionP
     {
       kind: "put",
       item: {
-        ...keyOf(run, seenItem(delivery, id)),
+        ...itemKey(run, seenItem(delivery, id)),
         ...itemOf({ sentAt: number(sentAt), ...(digest === null ? {} : { digest: text(digest) }) }),
       },
       condition: is.absent,
     },
-    { kind: "update", key: keyOf(run, ROW_ITEM), ...wakeWrite(delivery, assumed) },
+    { kind: "update", key: itemKey(run, ROW_ITEM), ...wakeWrite(delivery, assumed) },
     {
       kind: "put",
       item: {
-        ...keyOf(run, inboxItem(delivery, message)),
+        ...itemKey(run, inboxItem(delivery, message)),
         ...itemOf({ id: text(id), sentAt: number(sentAt), body: text(JSON.stringify(body)) }),
       },
       condition: null,
@@ -84,8 +84,8 @@ async function withRow(
   delivery: Delivery,
   kind: "delivered" | "duplicate" | "conflict",
 ): Promise<Exclude<DeliverOutcome, Ambiguous>> {
-  const item = await dynamo.get(keyOf(delivery.run, ROW_ITEM));
-  const row = presentIn(item === null ? null : rowOf(item), delivery);
+  const item = await dynamo.get(itemKey(delivery.run, ROW_ITEM));
+  const row = presentIn(item === null ? null : rowInItem(item), delivery);
   return "kind" in row ? row : { kind, row };
 }
 
@@ -101,7 +101,7 @@ const below = (incarnation: Incarnation, kind: Parameters<typeof itemsOf>[0]): F
     ":items": text(itemsOf(kind, incarnation)),
   });
 
-function messageOf(item: Item): Message {
+function messageOf(item: TableItem): Message {
   const id = item[ATTRIBUTES.id]?.S ?? "";
   const sentAt = Number(item[ATTRIBUTES.sentAt]?.N);
   return { id, sentAt, body: decodeBody(item[ATTRIBUTES.body]?.S ?? "", id) };
@@ -114,7 +114,7 @@ async function forget(dynamo: Dynamo, incarnation: Incarnation): Promise<void> {
     for (;;) {
       const found = await dynamo.query({ index: null, where: below(incarnation, kind), limit: FORGOTTEN_AT_ONCE });
       if (found.length === 0) break;
-      await dynamo.removeAll(found.map((item) => keyOf(incarnation.run, item[ATTRIBUTES.item]?.S ?? "")));
+      await dynamo.removeAll(found.map((item) => itemKey(incarnation.run, item[ATTRIBUTES.item]?.S ?? "")));
     }
   }
 }
@@ -127,13 +127,13 @@ async function clear(dynamo: Dynamo, read: RunRef & { readonly ids: readonly str
   if (!isRunId(read.run) || ids.length === 0) return;
   const idOf = new Map(ids.map((id) => [seenItem(read, id), id]));
   const seen = await dynamo.getAll(
-    [...idOf.keys()].map((item) => keyOf(read.run, item)),
+    [...idOf.keys()].map((item) => itemKey(read.run, item)),
     null,
   );
   await dynamo.removeAll(
     seen.map((item) => {
       const id = idOf.get(item[ATTRIBUTES.item]?.S ?? "") ?? "";
-      return keyOf(read.run, inboxItem(read, { id, sentAt: Number(item[ATTRIBUTES.sentAt]?.N) }));
+      return itemKey(read.run, inboxItem(read, { id, sentAt: Number(item[ATTRIBUTES.sentAt]?.N) }));
     }),
   );
 }

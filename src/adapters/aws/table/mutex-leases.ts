@@ -7,9 +7,9 @@ import { ATTRIBUTES } from "./attributes.ts";
 import type { Dynamo } from "./dynamo.ts";
 import * as is from "./fragments.ts";
 import { either, number, set, text } from "./expression.ts";
-import { itemOf, keyOf } from "./item.ts";
+import { itemOf, itemKey } from "./item.ts";
 
-export const mutexLeaseKey = (name: string): Record<string, AttributeValue> => keyOf(`turn#${name}`, "turn");
+export const mutexLeaseKey = (name: string): Record<string, AttributeValue> => itemKey(`turn#${name}`, "turn");
 
 export const dynamoMutexLeases = (dynamo: Dynamo): MutexLeases => ({
   take: (lease) => take(dynamo, lease),

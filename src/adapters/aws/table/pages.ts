@@ -12,8 +12,8 @@ import type { Page, RunTable } from "../../../ports/run-table.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
 import type { Dynamo } from "./dynamo.ts";
 import { fragment, number, text } from "./expression.ts";
-import { type Item, keyOf } from "./item.ts";
-import { rowOf } from "./item-reader.ts";
+import { type TableItem, itemKey } from "./item.ts";
+import { rowInItem } from "./item-reader.ts";
 import type { Rows } from "./rows.ts";
 import type { StatusShards } from "./status-shards.ts";
 import { ALIVE_SHARDS, ROW_ITEM, dueOf, tenantStatus } from "./keys.ts";
@@ -39,14 +39,14 @@ const BEFORE_ALL = " ";
  * Lists runs, newest first. It merges the lists of all shards, and for any status those of all statuses; the order has
  * no ties. The first shards are read while the number of shards is.
  */
-export async function list(
+export async function listRows(
   { dynamo, shards }: { readonly dynamo: Dynamo; readonly shards: Pick<StatusShards, "read"> },
   query: Parameters<RunTable["list"]>[0],
 ): Promise<Page> {
   const { tenant, status, limit, after, now } = query;
   const before = after === null ? AFTER_ALL : SINCE.exec(fromCursor(after))?.[0];
   if (!isTenant(tenant) || limit < 1 || before === undefined) return NOTHING;
-  const itemsIn = async (numbers: readonly number[]): Promise<readonly Item[]> => {
+  const itemsIn = async (numbers: readonly number[]): Promise<readonly TableItem[]> => {
     const lists = (status === null ? Object.values(STATUSES) : [status]).flatMap((each) =>
       numbers.map((shard) => tenantStatus(tenant, each, shard)),
     );
@@ -63,7 +63,7 @@ export async function list(
   const found = [...first, ...later].map((item) => ({ run: textOf(item, "run"), position: textOf(item, "since") }));
   const inOrder = found.toSorted((one, other) => (one.position < other.position ? 1 : -1));
   const isMeant = (row: Row): boolean => !isExpired(row, now) && (status === null || row.status === status);
-  const decode = async (item: Item) => rowOf(unloadable(item));
+  const decode = async (item: TableItem) => rowInItem(unloadable(item));
   return pageOf(dynamo, { found: inOrder, limit, only: LISTED, decode, isMeant });
 }
 
@@ -125,14 +125,14 @@ async function pageOf(
     readonly found: readonly Found[];
     readonly limit: number;
     readonly only: readonly Attribute[] | null;
-    readonly decode: (item: Item) => Promise<FoundRow | null>;
+    readonly decode: (item: TableItem) => Promise<FoundRow | null>;
     readonly isMeant: (row: Row) => boolean;
   },
 ): Promise<Page> {
   const page = listing.found.slice(0, listing.limit);
   const runs = [...new Set(page.map(({ run }) => run))];
   const items = await dynamo.getAll(
-    runs.map((run) => keyOf(run, ROW_ITEM)),
+    runs.map((run) => itemKey(run, ROW_ITEM)),
     listing.only,
   );
   const rowsFound = await Promise.all(
@@ -155,9 +155,9 @@ async function pageOf(
 const LISTED = (Object.keys(ATTRIBUTES) as readonly Attribute[]).filter((attribute) => attribute !== "journal");
 
 /** Gives a row without its journal bytes that are no journal. Otherwise a reader could believe that it has none. */
-const unloadable = (item: Item): Item => ({ ...item, [ATTRIBUTES.journal]: { B: new Uint8Array() } });
+const unloadable = (item: TableItem): TableItem => ({ ...item, [ATTRIBUTES.journal]: { B: new Uint8Array() } });
 
-const textOf = (item: Item, attribute: Attribute): string => item[ATTRIBUTES[attribute]]?.S ?? "";
+const textOf = (item: TableItem, attribute: Attribute): string => item[ATTRIBUTES[attribute]]?.S ?? "";
 
 const SINCE = /^\d{15}[a-z2-7]{26}$/;
 const IN_SHARD = /^(\d{1,2})\/(\d{15})?([a-z0-9]{1,24}-[a-z2-7]{26})$/;

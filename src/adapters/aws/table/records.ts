@@ -20,7 +20,7 @@ import { ATTRIBUTES, type Attribute } from "./attributes.ts";
 import type { Dynamo } from "./dynamo.ts";
 import * as is from "./fragments.ts";
 import { type Fragment, all, fragment, number, set, setOrRemove, text } from "./expression.ts";
-import { type Item, itemOf, keyOf } from "./item.ts";
+import { type TableItem, itemOf, itemKey } from "./item.ts";
 import { recordItem, recordPartition, recordSince, recordsOfTenant } from "./keys.ts";
 
 /** Kinds that are never listed by tenant are in no index. */
@@ -95,7 +95,7 @@ async function listTenant(
   });
   const keys = await dynamo.query({ index: "byStatus", where, limit: limit + 1, newestFirst: true });
   const items = await dynamo.getAll(
-    keys.map((item) => keyOf(textIn(item, "run"), textIn(item, "item"))),
+    keys.map((item) => itemKey(textIn(item, "run"), textIn(item, "item"))),
     null,
   );
   const byKey = new Map(items.map((item) => [`${textIn(item, "run")} ${textIn(item, "item")}`, item]));
@@ -108,7 +108,7 @@ async function listTenant(
 
 /** `item`: null if it is gone. */
 function pageOf(
-  listed: readonly { readonly place: string; readonly item: Item | null }[],
+  listed: readonly { readonly place: string; readonly item: TableItem | null }[],
   { kind, limit, now }: Pick<Query, "kind" | "limit" | "now">,
 ): Found {
   const page = listed.slice(0, limit);
@@ -132,7 +132,8 @@ function behindOf(after: string | null): string | null {
   return place === "" || Buffer.byteLength(place) > CURSOR_BYTES_MAX ? null : place;
 }
 
-const keyOfRecord = (key: RecordKey): Record<string, AttributeValue> => keyOf(recordPartition(key), recordItem(key.id));
+const keyOfRecord = (key: RecordKey): Record<string, AttributeValue> =>
+  itemKey(recordPartition(key), recordItem(key.id));
 
 function newItem(record: StoredRecord): Record<string, AttributeValue> {
   const { kind, tenant, id, at, version, body, expiresAtSec } = record;
@@ -153,7 +154,7 @@ function newItem(record: StoredRecord): Record<string, AttributeValue> {
   };
 }
 
-function recordIn(item: Item, kind: RecordKind): FoundRecord {
+function recordIn(item: TableItem, kind: RecordKind): FoundRecord {
   const partition = textIn(item, "run");
   const key = { kind, id: textIn(item, "id"), about: partition.slice(partition.indexOf("#") + 1) };
   const body = bodyIn(item);
@@ -168,7 +169,7 @@ function recordIn(item: Item, kind: RecordKind): FoundRecord {
   };
 }
 
-function bodyIn(item: Item): Json | undefined {
+function bodyIn(item: TableItem): Json | undefined {
   try {
     return JSON.parse(textIn(item, "body")) as Json;
   } catch {
@@ -176,12 +177,12 @@ function bodyIn(item: Item): Json | undefined {
   }
 }
 
-const isItemExpired = (item: Item, now: number): boolean => isRecordExpired({ expiresAtSec: expiryIn(item) }, now);
+const isItemExpired = (item: TableItem, now: number): boolean => isRecordExpired({ expiresAtSec: expiryIn(item) }, now);
 
-function expiryIn(item: Item): number | null {
+function expiryIn(item: TableItem): number | null {
   const expires = item[ATTRIBUTES.expiresAtSec]?.N;
   return expires === undefined ? null : Number(expires);
 }
 
-const textIn = (item: Item, attribute: Attribute): string => item[ATTRIBUTES[attribute]]?.S ?? "";
-const numberIn = (item: Item, attribute: Attribute): number => Number(item[ATTRIBUTES[attribute]]?.N);
+const textIn = (item: TableItem, attribute: Attribute): string => item[ATTRIBUTES[attribute]]?.S ?? "";
+const numberIn = (item: TableItem, attribute: Attribute): number => Number(item[ATTRIBUTES[attribute]]?.N);

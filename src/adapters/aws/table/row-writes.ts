@@ -8,14 +8,25 @@ import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { ensure } from "../../../core/ensure.ts";
 import type { RunRef, Request, Row } from "../../../protocol/row.ts";
 import { CHANGING_FIELDS, type ChangingField } from "../../../protocol/row-decision.ts";
-import { type Change, type Fragment, all, flag, number, raise, remove, set, setOrRemove, text } from "./expression.ts";
+import {
+  type AttributeChange,
+  type Fragment,
+  all,
+  flag,
+  number,
+  raise,
+  remove,
+  set,
+  setOrRemove,
+  text,
+} from "./expression.ts";
 import * as is from "./fragments.ts";
 import { type Layout, type RowAttribute, rowValues } from "./item.ts";
 import { dueOf } from "./keys.ts";
 
 export interface Write {
   readonly condition: Fragment;
-  readonly changes: readonly Change[];
+  readonly changes: readonly AttributeChange[];
 }
 
 /**
@@ -42,7 +53,7 @@ const MARKS: readonly RowAttribute[] = [
 const LANE: readonly RowAttribute[] = CHANGING_FIELDS;
 
 /** How a decision depends on the message lane. */
-export interface Lane {
+export interface LaneDependence {
   /** The decision holds only for these values. */
   readonly reads?: readonly ChangingField[];
   /** The decision replaces these values, whatever they are. */
@@ -60,7 +71,7 @@ export interface Layouts {
 export function swapWrite(
   before: Row,
   after: Row,
-  { reads = [], replaces = [] }: Lane = {},
+  { reads = [], replaces = [] }: LaneDependence = {},
   { entriesOf = () => null, shards = 1 }: Layouts = {},
 ): Write {
   const from = rowValues(before, { names: entriesOf(before) ?? null });
@@ -96,11 +107,11 @@ const isSame = (one: AttributeValue | null, other: AttributeValue | null): boole
     : one.B === other.B || Buffer.compare(one.B, other.B) === 0;
 
 /** Schedule 144: the next sweep wakes the run if the sender dies before it does. */
-const dueNow = ({ run }: Pick<RunRef, "run">): Change => set("due", text(dueOf(0, run)));
+const dueNow = ({ run }: Pick<RunRef, "run">): AttributeChange => set("due", text(dueOf(0, run)));
 
 /** Schedule 14: a resume clears the pause; a cancel leaves it as it is. */
 export function requestWrite(request: Request): Write {
-  const wanted: Readonly<Record<Request["want"], readonly Change[]>> = {
+  const wanted: Readonly<Record<Request["want"], readonly AttributeChange[]>> = {
     cancel: [set("cancel", flag)],
     pause: [set("pause", flag)],
     resume: remove("pause"),

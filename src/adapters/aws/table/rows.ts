@@ -18,12 +18,12 @@ import { type DecisionOutcome, type RowDecision, rowToWrite } from "../../../pro
 import type { Ambiguous } from "../../../ports/run-table.ts";
 import { StoreUnreachable } from "../../../ports/world.ts";
 import { ATTRIBUTES } from "./attributes.ts";
-import type { Dynamo, Written } from "./dynamo.ts";
+import type { Dynamo, ItemWritten } from "./dynamo.ts";
 import { Entries } from "./entries.ts";
-import { type Item, entryNamesOf, keyOf } from "./item.ts";
-import { rowOf } from "./item-reader.ts";
+import { type TableItem, entryNamesOf, itemKey } from "./item.ts";
+import { rowInItem } from "./item-reader.ts";
 import { ROW_ITEM } from "./keys.ts";
-import { type Lane, requestWrite, swapWrite, unchanged } from "./row-writes.ts";
+import { type LaneDependence, requestWrite, swapWrite, unchanged } from "./row-writes.ts";
 import type { StatusShards } from "./status-shards.ts";
 
 /** If the row changed before every one of these writes, the caller sends the operation again later. */
@@ -66,11 +66,11 @@ export class Rows {
   }
 
   /** Puts the entry that the row will name, and then writes the row. */
-  async #swap(before: Row, after: Row, lane: Lane): Promise<Written> {
+  async #swap(before: Row, after: Row, lane: LaneDependence): Promise<ItemWritten> {
     const shards = await this.#shards.write();
     const placed = await this.#entries.place(before, after, shards);
     if (placed.kind === "ambiguous") return placed;
-    const key = keyOf(before.run, ROW_ITEM);
+    const key = itemKey(before.run, ROW_ITEM);
     if (placed.kind === "outdated") return { kind: "refused", item: await this.#dynamo.get(key) };
     const written = await this.#dynamo.update(
       key,
@@ -82,15 +82,15 @@ export class Rows {
   }
 
   /** Removes the row, if it is still the same. */
-  remove(row: Row): Promise<Written> {
-    return this.#dynamo.remove(keyOf(row.run, ROW_ITEM), unchanged(row));
+  remove(row: Row): Promise<ItemWritten> {
+    return this.#dynamo.remove(itemKey(row.run, ROW_ITEM), unchanged(row));
   }
 
   /** A request applies to any row that has not ended, so it is written without a read. */
   async request(request: Request): Promise<RequestOutcome | Ambiguous> {
     if (!isRunId(request.run)) return { kind: "missing" };
     for (let writes = 0; writes < WRITES_MAX; writes += 1) {
-      const written = await this.#dynamo.update(keyOf(request.run, ROW_ITEM), requestWrite(request));
+      const written = await this.#dynamo.update(itemKey(request.run, ROW_ITEM), requestWrite(request));
       if (written.kind === "ambiguous") return written;
       const row = presentIn(await this.found(written.item), request);
       if ("kind" in row) return row;
@@ -124,7 +124,7 @@ export class Rows {
   async #settle<O extends { readonly kind: string }>(
     ref: RunRef,
     decide: (row: Row) => O,
-    send: (before: Row, decision: O) => Promise<Written> | null,
+    send: (before: Row, decision: O) => Promise<ItemWritten> | null,
   ): Promise<O | Refused | Ambiguous> {
     if (!isRunId(ref.run)) return { kind: "missing" };
     const remembered = this.#remembered.get(ref.run);
@@ -155,7 +155,7 @@ export class Rows {
   }
 
   async #stored(run: string): Promise<Found | null> {
-    return this.found(await this.#dynamo.get(keyOf(run, ROW_ITEM)));
+    return this.found(await this.#dynamo.get(itemKey(run, ROW_ITEM)));
   }
 
   /**
@@ -164,10 +164,10 @@ export class Rows {
    * Schedule 154: a snapshot replaces the journal between the read of the row and that of its entries, and other entries
    * are in their slots. So the row is read again: only a row that still names them is damaged.
    */
-  async found(item: Item | null, written?: Row): Promise<Found | null> {
+  async found(item: TableItem | null, written?: Row): Promise<Found | null> {
     let stored = item;
     for (let reads = 0; reads < READS_MAX; reads += 1) {
-      const row = stored === null ? null : rowOf(stored);
+      const row = stored === null ? null : rowInItem(stored);
       if (stored === null || row === null || row instanceof RowUnreadable) return row;
       const names = entryNamesOf(stored);
       if (names === null) return this.remember(row);
@@ -177,7 +177,7 @@ export class Rows {
         const joined = { ...row, journal };
         return faultIn(joined) ?? this.remember(joined);
       }
-      const again = await this.#dynamo.get(keyOf(row.run, ROW_ITEM));
+      const again = await this.#dynamo.get(itemKey(row.run, ROW_ITEM));
       const { digest } = (again === null ? null : entryNamesOf(again)) ?? { digest: null };
       if (again?.[ATTRIBUTES.born]?.S === row.born && digest === names.digest) {
         return new RowDamaged(row.run, journal.why);

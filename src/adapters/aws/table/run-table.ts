@@ -13,13 +13,13 @@ import { createChildren } from "./children.ts";
 import { fenceChild } from "./fence.ts";
 import * as is from "./fragments.ts";
 import { rowItem } from "./item.ts";
-import { rowOf } from "./item-reader.ts";
-import { alive, list } from "./pages.ts";
+import { rowInItem } from "./item-reader.ts";
+import { alive, listRows } from "./pages.ts";
 import { Rows, WRITES_MAX, changedTooOften } from "./rows.ts";
 import { StatusShards } from "./status-shards.ts";
 import { identityOfTable } from "./store-id.ts";
 import { ownId } from "./store-identity.ts";
-import { forgetKey, keepKey, readKey, tombstoneIn, tombstoneKey } from "./tombstones.ts";
+import { forgetKey, keepTombstone, readKey, tombstoneIn, tombstoneKey } from "./tombstones.ts";
 
 /** The run table `table`, with the contract of `ports/run-table.ts`. */
 export function dynamoRunTable({
@@ -39,14 +39,14 @@ export function dynamoRunTable({
     fenceChild: (fence) => fenceChild({ dynamo, rows, shards }, fence),
     decide: (asked, decision) => rows.decide(asked, decision),
     request: (request) => rows.request(request),
-    keepKey: (tombstone) => keepKey(dynamo, tombstone),
+    keepKey: (tombstone) => keepTombstone(dynamo, tombstone),
     forgetKey: (incarnation) => forgetKey(dynamo, incarnation),
     readKey: (run, now) => readKey(dynamo, run, now),
     read: async (run, now) => {
       const row = await rows.read(run);
       return row === null || isExpired(row, now) ? null : row;
     },
-    list: (query) => list({ dynamo, shards }, query),
+    list: (query) => listRows({ dynamo, shards }, query),
     alive: (query) => alive({ dynamo, rows }, query),
     storeId: async () => {
       const identity = await identityOfTable(dynamo);
@@ -77,7 +77,7 @@ async function create(
       { kind: "check", key: tombstoneKey(run), condition: is.keyIsFree(expiryThreshold(creation)) },
     ]);
     if (put.kind === "ambiguous") return put;
-    if (put.kind === "written") return { kind: "created", row: rows.remember(undamaged(rowOf(item))) };
+    if (put.kind === "written") return { kind: "created", row: rows.remember(undamaged(rowInItem(item))) };
     const [refused, tombstone] = put.items;
     // An existing row governs, and a refusal need not contain the item of each part.
     const found = refused == null ? await rows.read(run) : await rows.found(refused);

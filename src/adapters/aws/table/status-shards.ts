@@ -11,10 +11,10 @@
 import { ATTRIBUTES } from "./attributes.ts";
 import type { Dynamo } from "./dynamo.ts";
 import { either, fragment, number, set } from "./expression.ts";
-import { type Item, keyOf } from "./item.ts";
+import { type TableItem, itemKey } from "./item.ts";
 import { STATUS_SHARDS, STATUS_SHARDS_MAX, STORE } from "./keys.ts";
 
-const KEY = keyOf(STORE.item, "shards");
+const KEY = itemKey(STORE.item, "shards");
 
 export class StatusShards {
   readonly #dynamo: Dynamo;
@@ -56,7 +56,7 @@ export class StatusShards {
 }
 
 /** A number that no setting allows reads as the largest: a list then costs more, and leaves nothing out. */
-function countIn(item: Item | null): number {
+function countIn(item: TableItem | null): number {
   if (item === null) return 1;
   const stored = Number(item[ATTRIBUTES.shards]?.N);
   return STATUS_SHARDS.find((each) => each === stored) ?? STATUS_SHARDS_MAX;

@@ -11,18 +11,18 @@ import { systemClock } from "../clock.ts";
 import { Dynamo } from "./dynamo.ts";
 import { text } from "./expression.ts";
 import * as is from "./fragments.ts";
-import { itemOf, keyOf } from "./item.ts";
+import { itemOf, itemKey } from "./item.ts";
 import { STORE } from "./keys.ts";
-import { type StoreIdentity, identityOf, identityText, ownId } from "./store-identity.ts";
+import { type StoreIdentity, storeIdentityOf, identityText, ownId } from "./store-identity.ts";
 import { s3ObjectStore } from "../bucket/object-store.ts";
 
-const KEY = keyOf(STORE.item, STORE.item);
+const KEY = itemKey(STORE.item, STORE.item);
 
 /** Null before the table is named. */
 export async function identityOfTable(dynamo: Dynamo): Promise<StoreIdentity | null> {
   const item = await dynamo.get(KEY);
   const id = item?.[ATTRIBUTES.store]?.S;
-  return id === undefined ? null : identityOf(id, item?.[ATTRIBUTES.forms]?.S);
+  return id === undefined ? null : storeIdentityOf(id, item?.[ATTRIBUTES.forms]?.S);
 }
 
 /**

@@ -17,11 +17,11 @@ export const identityText = (id: string): string => `${id}\n${FINGERPRINT}`;
 
 export function identityIn(text: string): StoreIdentity {
   const [id = "", forms] = text.split("\n");
-  return identityOf(id, forms);
+  return storeIdentityOf(id, forms);
 }
 
 /** `forms`: the fingerprint. A store from before the first release has none. */
-export function identityOf(id: string, forms: string | undefined): StoreIdentity {
+export function storeIdentityOf(id: string, forms: string | undefined): StoreIdentity {
   if (forms === undefined) return { id, foreign: BEFORE_RELEASE };
   return { id, foreign: forms === FINGERPRINT ? null : OTHER_SCHEMAS };
 }

@@ -11,12 +11,12 @@ import { ATTRIBUTES } from "./attributes.ts";
 import type { Dynamo } from "./dynamo.ts";
 import * as is from "./fragments.ts";
 import { all, either, number, text } from "./expression.ts";
-import { type Item, itemOf, keyOf } from "./item.ts";
+import { type TableItem, itemOf, itemKey } from "./item.ts";
 import { TOMBSTONE_ITEM } from "./keys.ts";
 
-export const tombstoneKey = (run: string): Record<string, AttributeValue> => keyOf(run, TOMBSTONE_ITEM);
+export const tombstoneKey = (run: string): Record<string, AttributeValue> => itemKey(run, TOMBSTONE_ITEM);
 
-export async function keepKey(dynamo: Dynamo, next: Tombstone): Promise<{ readonly kind: "kept" } | Ambiguous> {
+export async function keepTombstone(dynamo: Dynamo, next: Tombstone): Promise<{ readonly kind: "kept" } | Ambiguous> {
   const outcome = await dynamo.put(tombstoneItem(next), mayReplace(next));
   // Refused: a newer tombstone is stored (schedule 83).
   return outcome.kind === "ambiguous" ? outcome : { kind: "kept" };
@@ -57,7 +57,7 @@ function tombstoneItem({
  * The tombstone in an item. Only this code writes such items. A field that a later version leaves out reads as empty,
  * and the key stays kept.
  */
-export function tombstoneIn(item: Item): Tombstone {
+export function tombstoneIn(item: TableItem): Tombstone {
   const texts = (name: keyof typeof ATTRIBUTES): string => item[ATTRIBUTES[name]]?.S ?? "";
   const numbers = (name: keyof typeof ATTRIBUTES): number => Number(item[ATTRIBUTES[name]]?.N ?? 0);
   return {

@@ -8,7 +8,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { type Found, RowUnreadable } from "../../../codec/row.ts";
 import type { Row } from "../../../protocol/row.ts";
 import { type JournalParts, type PartNames, journalPartsIn } from "./journal-parts.ts";
-import { type Stored, rowOf, storedRow } from "./row-text.ts";
+import { type Stored, rowInText, storedRow } from "./row-text.ts";
 
 export interface RowMemo {
   /** The row in a stored text if the process knows it. */
@@ -57,7 +57,7 @@ function rowMemo(parts: JournalParts): RowMemo {
     },
     read: (stored, run) => {
       let names: PartNames | null = null;
-      const found = rowOf(stored, run, (named) => {
+      const found = rowInText(stored, run, (named) => {
         names = named;
         return parts.read(named);
       });

@@ -5,7 +5,7 @@ import { PHASES, PHASE_NAMES, type Status } from "../../../core/phases.ts";
 import { RowUnreadable, parted } from "../../../codec/row.ts";
 import type { Page, RunTable } from "../../../ports/run-table.ts";
 import { runId } from "../../../protocol/ids.ts";
-import { type Stored, rowOf, withoutParts } from "./row-text.ts";
+import { type Stored, rowInText, withoutParts } from "./row-text.ts";
 
 interface Position {
   readonly since: number;
@@ -88,7 +88,7 @@ export function pagesOf(db: DatabaseSync) {
     const page = found.slice(0, limit);
     const last = page.at(-1);
     const next = found.length > limit && last !== undefined ? cursorOf(last) : null;
-    const decoded = page.map((each) => rowOf(each, each.run, withoutParts));
+    const decoded = page.map((each) => rowInText(each, each.run, withoutParts));
     const behind = page.filter((_, index) => !(decoded[index] instanceof RowUnreadable)).map(cursorOf);
     return { ...parted(decoded), behind, next };
   };

@@ -71,7 +71,7 @@ export type ReadParts = JournalParts["read"];
 export const withoutParts: ReadParts = ({ count }) => (count === 0 ? null : BESIDE);
 
 /** The row in a stored text, or its damage. `run` is its key. */
-export function rowOf({ row, journal, parts }: Stored, run: string, readParts: ReadParts): Found {
+export function rowInText({ row, journal, parts }: Stored, run: string, readParts: ReadParts): Found {
   const [, text, sum] = SUMMED.exec(row) ?? [];
   const fields = fieldsIn(text === undefined ? row : `${text}}`);
   if (typeof fields !== "object" || fields === null) return new RowDamaged(run, "it is no JSON");
