@@ -3,14 +3,14 @@ import { describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/api/document.ts";
 import { isUnsure, troubleIn, UNREACHABLE, unsureOf } from "../../src/console/api/problem.ts";
 import { describe as described, scheduleAction } from "../../src/console/model/actions.ts";
-import type { Action } from "../../src/console/model/commands.ts";
+import type { ConsoleAction } from "../../src/console/model/commands.ts";
 import { requestKeys } from "../../src/console/model/request-keys.ts";
 import { OFFERED_OF_RUNS } from "./offered-actions.ts";
 
 const names = [...OFFERED_OF_RUNS];
 
 describe("an idempotency key", () => {
-  const action: Action = { words: [], method: "POST", path: "/runs", body: { agent: "clerk" }, isKeyed: true };
+  const action: ConsoleAction = { words: [], method: "POST", path: "/runs", body: { agent: "clerk" }, isKeyed: true };
 
   test("stays with its request until its outcome is known", () => {
     let count = 0;

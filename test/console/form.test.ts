@@ -1,6 +1,6 @@
 /** The form that starts a run, without a browser. */
 import { expect, test } from "vitest";
-import { fieldsOf, filledIn } from "../../src/console/model/form.ts";
+import { formFields, filledIn } from "../../src/console/model/form.ts";
 
 const choice = { type: "string", enum: ["calm", "cross"] };
 const schema = (of: object = {}) => ({
@@ -11,7 +11,7 @@ const schema = (of: object = {}) => ({
 });
 
 const filledAtFirst = (of: object): unknown => {
-  const fields = fieldsOf(of) ?? [];
+  const fields = formFields(of) ?? [];
   return filledIn(fields, Object.fromEntries(fields.map(({ name, first }) => [name, first])));
 };
 
@@ -22,7 +22,7 @@ test("gives a value for what must be given, and none that the user did not choos
 });
 
 test("leaves out an optional choice that the user takes back", () => {
-  const fields = fieldsOf(schema()) ?? [];
+  const fields = formFields(schema()) ?? [];
   const typed = { mood: "cross", other: "", sure: "true", loud: "false" };
   expect(filledIn(fields, typed)).toEqual({ ok: true, input: { mood: "cross", sure: true, loud: false } });
 });

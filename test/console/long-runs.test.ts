@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { withEntries } from "../../src/console/model/audit-list.ts";
-import { type Row, rowReader, rowsOf } from "../../src/console/model/beats.ts";
+import { type HistoryRow, rowReader, rowsOf } from "../../src/console/model/beats.ts";
 import { mapOf } from "../../src/console/model/minimap.ts";
 import { NO_RUNS_READ, withFirstPage } from "../../src/console/model/run-list.ts";
 import { UNTOLD } from "../../src/render/story.ts";
@@ -21,7 +21,7 @@ describe("the rows of the timeline", () => {
       fc.property(walks, (walk) => {
         const read = rowReader();
         const parts = entriesOf(walk);
-        let rows: readonly Row[] = [];
+        let rows: readonly HistoryRow[] = [];
         for (let count = 0; count <= parts.length; count += 1) rows = read(parts.slice(0, count).flat());
         expect(rows).toEqual(rowsOf(parts.flat()));
       }),

@@ -4,8 +4,8 @@ import type { Summary } from "../../src/operations/views.ts";
 import { BULK_ACTIONS, sendEach, whyNot } from "../../src/console/model/bulk.ts";
 import { cliOf, curlOf, pathOf, requestOf } from "../../src/console/model/commands.ts";
 import { NO_FILTERS, filtersFrom, matches, mayMatch, queryOf } from "../../src/console/model/filters.ts";
-import { find } from "../../src/console/model/find.ts";
-import { countsOf, groupOf, phaseWords } from "../../src/console/model/groups.ts";
+import { findAmong } from "../../src/console/model/find.ts";
+import { groupCounts, groupOf, phaseWords } from "../../src/console/model/groups.ts";
 
 const run = (name: string, of: Partial<Summary> = {}): Summary => ({
   ...{
@@ -56,7 +56,7 @@ describe("groups", () => {
       "running",
       "failed",
     ]);
-    expect(countsOf(runs)).toEqual({ needs: 3, running: 1, waiting: 3, failed: 1, completed: 0, cancelled: 0 });
+    expect(groupCounts(runs)).toEqual({ needs: 3, running: 1, waiting: 3, failed: 1, completed: 0, cancelled: 0 });
   });
 
   test("says which store is away and when the run continues", () => {
@@ -194,6 +194,6 @@ describe("one action for several runs", () => {
 
 test("the palette finds all words, and first what begins with them", () => {
   const all = ["my travel", "travel", "orders"].map((title) => ({ title, says: "agent", path: [title] }));
-  expect(find(all, "trav").map(({ title }) => title)).toEqual(["travel", "my travel"]);
-  expect(find(all, "agent orders").map(({ title }) => title)).toEqual(["orders"]);
+  expect(findAmong(all, "trav").map(({ title }) => title)).toEqual(["travel", "my travel"]);
+  expect(findAmong(all, "agent orders").map(({ title }) => title)).toEqual(["orders"]);
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import {
   type AllNeeds,
-  type RunDocument,
+  type ShownDocument,
   argsIn,
   blockedFrom,
   isOpenIn,
@@ -78,7 +78,7 @@ test("arguments that the list leaves out come from the same question of the run,
       { call: "c2", asked: 1, args: "earlier" },
       { call: "c2", asked: 2, args: { question: "why?" } },
     ],
-  } as unknown as RunDocument;
+  } as unknown as ShownDocument;
   expect(argsIn(gate, document)).toEqual({
     args: { step: 1 },
     parsed: { as: "value", json: { step: 2 }, dropped: [] },

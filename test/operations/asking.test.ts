@@ -1,6 +1,6 @@
 /** What a run says that it does while it asks its model, and while its tool runs. */
 import { expect, test } from "vitest";
-import { verdictOf } from "../../src/console/model/verdict.ts";
+import { runVerdict } from "../../src/console/model/verdict.ts";
 import { pollEvents } from "../../src/operations/event-page.ts";
 import { ANY_RUN, listRuns } from "../../src/operations/list.ts";
 import { summaryOf } from "../../src/operations/summary.ts";
@@ -69,7 +69,7 @@ test("asks its model since its claim or its last commit, and no more while its t
     [slowFrom, true],
   ] as const) {
     expect(renderRun(await shown(), { ...style, now, command: () => "" }).includes("longer than usual")).toBe(isSlow);
-    expect(verdictOf(await shown(), now).says.includes("longer than usual")).toBe(isSlow);
+    expect(runVerdict(await shown(), now).says.includes("longer than usual")).toBe(isSlow);
   }
   expect(await lines()).not.toContain("driven by");
   expect(await lines()).toMatch(/asking the model since \d\d:\d\d:\d\d/);

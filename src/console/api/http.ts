@@ -14,7 +14,7 @@ export const token: string | null = sessionStorage.getItem(KEPT);
 export const signInNeeded = signal<string | null>(null);
 
 /** Null signs out. Another token sees other runs, so the page begins anew, without anything that it has read. */
-export function signIn(given: string | null): void {
+export function signInWith(given: string | null): void {
   if (given === null) sessionStorage.removeItem(KEPT);
   else sessionStorage.setItem(KEPT, given);
   location.reload();
@@ -23,7 +23,7 @@ export function signIn(given: string | null): void {
 /** The path of the API: the folder of this page, without the slash at its end. */
 export const base = (): string => new URL(".", location.href).href.replace(/\/$/, "");
 
-export interface Asking {
+export interface ConsoleRequest {
   readonly method?: "GET" | "POST" | "DELETE";
   readonly body?: object | undefined;
   readonly headers?: Readonly<Record<string, string>>;
@@ -37,7 +37,10 @@ export const awaited = { since: new Map<object, number>(), heardAt: 0 };
 const READ_MS_MAX = 30_000;
 
 /** The answer, whatever its status. Throws an `ApiError` if none comes. */
-export async function send(path: string, { method = "GET", body, headers, signal }: Asking = {}): Promise<Response> {
+export async function sendToApi(
+  path: string,
+  { method = "GET", body, headers, signal }: ConsoleRequest = {},
+): Promise<Response> {
   try {
     const response = await fetch(`${base()}${path}`, {
       method,
@@ -61,14 +64,14 @@ export async function send(path: string, { method = "GET", body, headers, signal
 }
 
 /** The document of a success. Throws an `ApiError` for a problem, and for a success whose document did not arrive whole. */
-export async function ask<Document>(path: string, asking: Asking = {}): Promise<Document> {
-  if ((asking.method ?? "GET") !== "GET") return documentOf<Document>(await send(path, asking));
+export async function askApi<Document>(path: string, asking: ConsoleRequest = {}): Promise<Document> {
+  if ((asking.method ?? "GET") !== "GET") return documentOf<Document>(await sendToApi(path, asking));
   const late = AbortSignal.timeout(READ_MS_MAX);
   const signal = asking.signal === undefined ? late : AbortSignal.any([asking.signal, late]);
   const request = {};
   awaited.since.set(request, Date.now());
   try {
-    return await documentOf<Document>(await send(path, { ...asking, signal }));
+    return await documentOf<Document>(await sendToApi(path, { ...asking, signal }));
   } catch (error) {
     if (late.aborted && asking.signal?.aborted !== true) throw new ApiError(UNREACHABLE);
     throw error;

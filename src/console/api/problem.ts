@@ -1,5 +1,5 @@
 /** An answer of the API that is no success, or the lack of an answer, as the console shows it. */
-export interface Trouble {
+export interface ShownProblem {
   readonly code: string;
   /** What happened, why, and what to do, in the words of the API. */
   readonly detail: string;
@@ -11,15 +11,15 @@ export interface Trouble {
 
 export class ApiError extends Error {
   override readonly name = "ApiError";
-  readonly trouble: Trouble;
+  readonly trouble: ShownProblem;
 
-  constructor(trouble: Trouble) {
+  constructor(trouble: ShownProblem) {
     super(trouble.detail);
     this.trouble = trouble;
   }
 }
 
-export const UNREACHABLE: Trouble = {
+export const UNREACHABLE: ShownProblem = {
   code: "Unreachable",
   detail:
     "The server does not answer. It may have been stopped: start it again with npx cairn dev. This page keeps trying.",
@@ -30,10 +30,10 @@ export const UNREACHABLE: Trouble = {
 const UNEXPLAINED = "Unexplained";
 
 /** The problem in the body of a refused request (RFC 9457). */
-export function troubleIn(status: number, document: unknown): Trouble {
+export function troubleIn(status: number, document: unknown): ShownProblem {
   const facts = (document ?? {}) as Readonly<Record<string, unknown>>;
   const { code, detail, outcome, errors } = facts;
-  const outcomeOf = typeof outcome === "object" ? (outcome as Trouble["outcome"]) : null;
+  const outcomeOf = typeof outcome === "object" ? (outcome as ShownProblem["outcome"]) : null;
   if (typeof code !== "string" || typeof detail !== "string") {
     return {
       code: UNEXPLAINED,
@@ -47,13 +47,13 @@ export function troubleIn(status: number, document: unknown): Trouble {
 }
 
 /** It is not known whether the request was applied. Only a success and a refusal say so. */
-export const isUnsure = ({ status }: Trouble): boolean => status === null || status < 400 || status >= 500;
+export const isUnsure = ({ status }: ShownProblem): boolean => status === null || status < 400 || status >= 500;
 
 /** Problems that do not say whether the request was applied. The words of the others do. */
 const UNSAID: ReadonlySet<string> = new Set([UNREACHABLE.code, UNEXPLAINED, "StoreUnreachable"]);
 
 /** The trouble of an action, in words for who clicked. `isKeyed`: the same request again has no second effect. */
-export function unsureOf(trouble: Trouble, isKeyed: boolean): Trouble {
+export function unsureOf(trouble: ShownProblem, isKeyed: boolean): ShownProblem {
   if (!UNSAID.has(trouble.code)) return trouble;
   const why = trouble.status === null ? "No answer came" : `The server answered ${trouble.status}`;
   const then = isKeyed ? "Sending it again is safe: it counts once." : "Look whether it did before you send it again.";
@@ -68,5 +68,5 @@ interface Wrong {
 
 const placed = ({ pointer, parameter, detail = "" }: Wrong): string => `${pointer ?? parameter ?? ""} ${detail}`.trim();
 
-export const troubleOf = (error: unknown): Trouble =>
+export const troubleOf = (error: unknown): ShownProblem =>
   error instanceof ApiError ? error.trouble : { ...UNREACHABLE, detail: String(error) };

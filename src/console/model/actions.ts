@@ -4,7 +4,7 @@ import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import { SIZES } from "../../codec/limits.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
 import { ledgerOf } from "../../history/call-ledger.ts";
-import { type Action, requestOf } from "./commands.ts";
+import { type ConsoleAction, requestOf } from "./commands.ts";
 
 export type ActionName =
   | "message"
@@ -32,7 +32,7 @@ export interface Described {
     readonly charactersMax?: number;
   } | null;
   readonly isDangerous: boolean;
-  readonly request: (text: string, confirmed: boolean) => Action;
+  readonly request: (text: string, confirmed: boolean) => ConsoleAction;
 }
 
 /** The actions that the status of the run allows, the usual ones first. */
@@ -75,7 +75,7 @@ type Reasoned = "pause" | "resume" | "upgrade" | "cancel" | "restart" | "checked
 /** The command and the request of such an operation. `words`: the command, and an option that selects the operation. */
 const reasoned =
   (name: Reasoned, { run }: Target, [command, ...options]: readonly [string, ...string[]] = [name]) =>
-  (why: string): Action => ({
+  (why: string): ConsoleAction => ({
     words: [command, run, ...options, ...typed(why)],
     ...requestOf(name, { run, why: given(why) }),
   });
@@ -175,7 +175,7 @@ const DESCRIBED: { readonly [A in ActionName]: (target: Target) => Described } =
 export const describe = (name: ActionName, run: Target): Described => DESCRIBED[name](run);
 
 /** What an operator does to the schedule of an agent. */
-export const scheduleAction = (agent: string, word: "pause" | "resume" | "run"): Action => ({
+export const scheduleAction = (agent: string, word: "pause" | "resume" | "run"): ConsoleAction => ({
   words: ["schedules", word, agent],
   ...requestOf(`${word}Schedule`, { agent }),
 });
@@ -184,7 +184,7 @@ export const scheduleAction = (agent: string, word: "pause" | "resume" | "run"):
 export const redeliverAction = (
   endpoint: string,
   { notification, to }: { readonly notification: string | null; readonly to: string | null },
-): Action => ({
+): ConsoleAction => ({
   words: [
     "webhooks",
     "redeliver",
@@ -209,7 +209,7 @@ export function forkableIn(outcome: Readonly<Record<string, unknown>> | null): r
 }
 
 /** The effects that stand, newest first, and whether each can be undone. */
-export function effectsOf(
+export function effectEntries(
   entries: readonly TimelineEntry[],
 ): readonly { readonly call: string; readonly tool: string; readonly canUndo: boolean }[] {
   const undoable = new Set(

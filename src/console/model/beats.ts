@@ -14,22 +14,22 @@ import type { TimelineEntry } from "../../operations/views.ts";
  * One stretch of a lane. `lost`: its process died before it was recorded. `wait`: a human is asked. `child`: a child run
  * works, whatever becomes of the process of its parent.
  */
-export interface Span {
+export interface LaneSpan {
   readonly kind: "model" | "run" | "wait" | "child" | "lost";
   readonly from: number;
   /** Null: not over yet. */
   readonly to: number | null;
 }
 
-export interface Lane {
+export interface CallLane {
   readonly call: string;
   readonly tool: string;
   readonly effect: Effect | null;
-  readonly spans: readonly Span[];
+  readonly spans: readonly LaneSpan[];
   readonly outcome: "open" | "succeeded" | "failed" | "unknown" | "compensated";
 }
 
-export interface Told {
+export interface EventLine {
   readonly version: number;
   readonly at: number;
   readonly kind: TimelineEntry["kind"];
@@ -44,30 +44,35 @@ export interface Beat {
   readonly version: number;
   readonly epoch: number;
   readonly at: number;
-  readonly model: { readonly name: string; readonly span: Span; readonly tokens: number; readonly microUsd: number };
-  readonly lanes: readonly Lane[];
-  readonly lines: readonly Told[];
+  readonly model: {
+    readonly name: string;
+    readonly span: LaneSpan;
+    readonly tokens: number;
+    readonly microUsd: number;
+  };
+  readonly lanes: readonly CallLane[];
+  readonly lines: readonly EventLine[];
 }
 
-export interface Mark {
+export interface RunMark {
   readonly kind: "mark";
   readonly tone: "start" | "break" | "pause" | "end" | "failed";
   readonly version: number;
   readonly epoch: number;
   readonly at: number;
-  readonly lines: readonly Told[];
+  readonly lines: readonly EventLine[];
 }
 
-export type Row = Beat | Mark;
+export type HistoryRow = Beat | RunMark;
 
 /** The rows of these events, which must be all events of the run in order. */
-export const rowsOf = (entries: readonly TimelineEntry[]): readonly Row[] => rowReader()(entries);
+export const rowsOf = (entries: readonly TimelineEntry[]): readonly HistoryRow[] => rowReader()(entries);
 
 /**
  * Returns a function that lays out all events of a run so far, again and again. It lays out only those that came since the
  * last time, and a row that they do not change stays the same object. Other events than before begin anew.
  */
-export function rowReader(): (entries: readonly TimelineEntry[]) => readonly Row[] {
+export function rowReader(): (entries: readonly TimelineEntry[]) => readonly HistoryRow[] {
   let [layout, story] = [new Layout(), UNTOLD];
   let read: readonly TimelineEntry[] = [];
   return (entries) => {
@@ -91,27 +96,27 @@ const SHOWN_CHARACTERS = 160;
 const PLAIN = { paint: (_: string, text: string): string => text, width: Infinity } as const;
 
 interface OpenRow {
-  readonly row: Row;
-  readonly lines: Told[];
+  readonly row: HistoryRow;
+  readonly lines: EventLine[];
   readonly calls: readonly string[];
   /** The row as it was shown; null: it has changed since. */
-  shown: Row | null;
+  shown: HistoryRow | null;
 }
 
 class Layout {
   readonly #rows: OpenRow[] = [];
-  readonly #lanes = new Map<string, { readonly lane: Lane; readonly in: OpenRow }>();
+  readonly #lanes = new Map<string, { readonly lane: CallLane; readonly in: OpenRow }>();
   /** The calls that are under way. */
   readonly #running = new Set<string>();
   #asked = 0;
   readonly #followed = followedCalls();
   #beats = 0;
 
-  rows(): readonly Row[] {
+  rows(): readonly HistoryRow[] {
     return this.#rows.map((open) => (open.shown ??= this.#shown(open)));
   }
 
-  #shown({ row, lines, calls }: OpenRow): Row {
+  #shown({ row, lines, calls }: OpenRow): HistoryRow {
     if (row.kind === "mark") return { ...row, lines: [...lines] };
     return { ...row, lines: [...lines], lanes: calls.flatMap((call) => this.#lanes.get(call)?.lane ?? []) };
   }
@@ -138,7 +143,7 @@ class Layout {
     this.#asked += calls.length;
     const { version, epoch, at, tookMs, tokensIn, tokensOut } = entry;
     const microUsd = next?.kind === "BudgetDebited" ? (next.debit.microUsd ?? 0) : 0;
-    const span: Span = { kind: "model", from: at - tookMs, to: at };
+    const span: LaneSpan = { kind: "model", from: at - tookMs, to: at };
     const model = { name: entry.model, span, tokens: tokensIn + tokensOut, microUsd };
     const row: Beat = { kind: "beat", number: this.#beats, version, epoch, at, model, lanes: [], lines: [] };
     const open: OpenRow = { row, lines: [], calls: calls.map(({ call }) => call), shown: null };
@@ -148,9 +153,9 @@ class Layout {
     }
   }
 
-  #mark({ version, epoch, at }: TimelineEntry, tone: Mark["tone"]): void {
+  #mark({ version, epoch, at }: TimelineEntry, tone: RunMark["tone"]): void {
     if (tone === "break") this.#cut(at);
-    const row: Mark = { kind: "mark", tone, version, epoch, at, lines: [] };
+    const row: RunMark = { kind: "mark", tone, version, epoch, at, lines: [] };
     this.#rows.push({ row, lines: [], calls: [], shown: null });
   }
 
@@ -166,7 +171,7 @@ class Layout {
     }
   }
 
-  #change(call: string, change: (lane: Lane) => Lane): void {
+  #change(call: string, change: (lane: CallLane) => CallLane): void {
     const found = this.#lanes.get(call);
     if (found === undefined) return;
     const lane = change(found.lane);
@@ -199,7 +204,7 @@ function otherRunIn(entry: TimelineEntry): string | null {
   return body?.kind === "child" ? body.child : null;
 }
 
-function followed(lane: Lane, entry: TimelineEntry): Lane {
+function followed(lane: CallLane, entry: TimelineEntry): CallLane {
   const { at } = entry;
   switch (entry.kind) {
     case "ToolIntended":
@@ -228,10 +233,10 @@ function followed(lane: Lane, entry: TimelineEntry): Lane {
   }
 }
 
-const closed = (spans: readonly Span[], at: number): readonly Span[] =>
+const closed = (spans: readonly LaneSpan[], at: number): readonly LaneSpan[] =>
   spans.map((span) => (span.to === null ? { ...span, to: at } : span));
 
-function toneOf(entry: TimelineEntry): Mark["tone"] | null {
+function toneOf(entry: TimelineEntry): RunMark["tone"] | null {
   switch (entry.kind) {
     case "RunStarted":
     case "RunRedriven":

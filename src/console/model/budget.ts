@@ -2,9 +2,13 @@
 import { meterWords } from "../../render/meters.ts";
 import type { BudgetMeter } from "../../operations/budget-meter.ts";
 
-export type Level = "fine" | "near" | "used";
+export type MeterLevel = "fine" | "near" | "used";
 
-export const LEVEL_WORDS: { readonly [L in Level]: string } = { fine: "", near: "nearly used up", used: "used up" };
+export const LEVEL_WORDS: { readonly [L in MeterLevel]: string } = {
+  fine: "",
+  near: "nearly used up",
+  used: "used up",
+};
 
 /** From this share on a limit is near. */
 const NEAR = 0.8;
@@ -12,7 +16,7 @@ const NEAR = 0.8;
 /** The used share of a meter, 0 to 1. A limit of 0 is used up. */
 export const shareOf = ({ used, limit }: BudgetMeter): number => (limit > 0 ? Math.min(1, used / limit) : 1);
 
-export function levelOf(meter: BudgetMeter): Level {
+export function levelOf(meter: BudgetMeter): MeterLevel {
   const share = shareOf(meter);
   return share >= 1 ? "used" : share >= NEAR ? "near" : "fine";
 }
@@ -34,7 +38,7 @@ export const tightest = (budget: readonly BudgetMeter[]): BudgetMeter | null =>
 export function warningOf(
   budget: readonly BudgetMeter[],
   beside: BudgetMeter["meter"] | null = null,
-): { readonly level: Level; readonly words: string } | null {
+): { readonly level: MeterLevel; readonly words: string } | null {
   const most = tightest(budget);
   if (most === null || levelOf(most) === "fine") return null;
   const level = levelOf(most);

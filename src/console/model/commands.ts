@@ -3,7 +3,7 @@ import type { InputTo } from "../../operations/caller-outcome.ts";
 import { type FieldsIn, PLACES, type RoutedOperation } from "../../operations/places.ts";
 import { commandLine } from "../../render/words.ts";
 
-export interface Action {
+export interface ConsoleAction {
   /** The words after `npx cairn`. */
   readonly words: readonly string[];
   readonly method: "GET" | "POST" | "DELETE";
@@ -15,11 +15,12 @@ export interface Action {
 }
 
 /** It speaks to this server, whatever the store and the folder of who types it. */
-export const cliOf = ({ words }: Pick<Action, "words">, base: string): string => commandLine([...words, "--api", base]);
+export const cliOf = ({ words }: Pick<ConsoleAction, "words">, base: string): string =>
+  commandLine([...words, "--api", base]);
 
 /** The token stays a variable of the shell: a command is copied into chats and histories. */
 export function curlOf(
-  { method, path, body }: Action,
+  { method, path, body }: ConsoleAction,
   { base, hasToken }: { readonly base: string; readonly hasToken: boolean },
 ): string {
   const url = `${base.replace(/\/$/, "")}${path}`;
@@ -48,7 +49,7 @@ const filled = (path: string, fields: Readonly<Record<string, unknown>>): string
 type InputAt<N extends RoutedOperation> = N extends unknown ? InputTo<N> : never;
 
 /** The request of the operation with that input: what its path does not take is the body. */
-export function requestOf<N extends RoutedOperation>(name: N, input: InputAt<N>): Omit<Action, "words"> {
+export function requestOf<N extends RoutedOperation>(name: N, input: InputAt<N>): Omit<ConsoleAction, "words"> {
   const [method, path, kind] = PLACES[name];
   const rest = Object.entries(input).filter(([field, value]) => value !== undefined && !path.includes(`{${field}}`));
   const request = { method: METHODS[method], path: filled(path, { ...input }), isKeyed: kind === "withKey" };

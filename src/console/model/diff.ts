@@ -1,6 +1,6 @@
 /** What changed between two JSON documents, by path. */
 
-export interface Change {
+export interface JsonChange {
   /** Such as `open[0].status`. */
   readonly path: string;
   readonly kind: "added" | "removed" | "changed";
@@ -11,15 +11,15 @@ export interface Change {
 const CHANGES_MAX = 500;
 
 /** Changes in the order of the documents; more than 500 are cut. */
-export function diff(before: unknown, after: unknown): readonly Change[] {
-  const changes: Change[] = [];
+export function diff(before: unknown, after: unknown): readonly JsonChange[] {
+  const changes: JsonChange[] = [];
   collect({ before, after, path: "" }, changes);
   return changes;
 }
 
 function collect(
   { before, after, path }: { readonly before: unknown; readonly after: unknown; readonly path: string },
-  into: Change[],
+  into: JsonChange[],
 ): void {
   if (into.length >= CHANGES_MAX || Object.is(before, after)) return;
   if (!isBranch(before) || !isBranch(after) || Array.isArray(before) !== Array.isArray(after)) {

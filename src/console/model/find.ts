@@ -1,7 +1,7 @@
 /** What the palette finds for a text. */
 import type { ActionName } from "./actions.ts";
 
-export interface Found {
+export interface Findable {
   readonly title: string;
   readonly says: string;
   /** An action of the run that the page shows. */
@@ -13,7 +13,7 @@ export interface Found {
 const FOUND_MAX = 12;
 
 /** All words of the text must occur; what begins with the text comes first. */
-export function find(all: readonly Found[], text: string): readonly Found[] {
+export function findAmong(all: readonly Findable[], text: string): readonly Findable[] {
   const wanted = text.trim().toLowerCase();
   if (wanted === "") return all.slice(0, FOUND_MAX);
   const words = wanted.split(/\s+/);

@@ -14,7 +14,7 @@ export interface FormField {
 type Schema = Readonly<Record<string, unknown>>;
 
 /** Null if the task is no object with known fields: then it is typed as JSON. */
-export function fieldsOf(schema: unknown): readonly FormField[] | null {
+export function formFields(schema: unknown): readonly FormField[] | null {
   const { type, properties, required } = (schema ?? {}) as Schema;
   if (type !== "object" || typeof properties !== "object" || properties === null) return null;
   const must = new Set(Array.isArray(required) ? (required as readonly unknown[]) : []);

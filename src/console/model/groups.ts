@@ -29,7 +29,7 @@ export function groupOf({ status, phase, restored }: Grouped): Group {
 }
 
 /** How many runs each group has. */
-export function countsOf(runs: Iterable<Grouped>): { readonly [G in Group]: number } {
+export function groupCounts(runs: Iterable<Grouped>): { readonly [G in Group]: number } {
   const counts = { needs: 0, running: 0, waiting: 0, failed: 0, completed: 0, cancelled: 0 };
   for (const run of runs) counts[groupOf(run)] += 1;
   return counts;

@@ -1,8 +1,8 @@
 /** The shapes of the map of a run: one path for each tone, so that a run of thousands of beats is a handful of elements. */
-import type { Mark, Row } from "./beats.ts";
+import type { RunMark, HistoryRow } from "./beats.ts";
 
 export interface Tick {
-  readonly tone: "beat" | Mark["tone"];
+  readonly tone: "beat" | RunMark["tone"];
   /** The path of all ticks of this tone. */
   readonly d: string;
 }
@@ -12,7 +12,7 @@ const TICK_HEIGHT_MIN = 4;
 
 /** Marks come last, so that the ticks of beats never hide them. */
 export function mapOf(
-  rows: readonly Row[],
+  rows: readonly HistoryRow[],
   { width, height }: { readonly width: number; readonly height: number },
 ): readonly Tick[] {
   const step = width / Math.max(1, rows.length);
@@ -30,4 +30,5 @@ export function mapOf(
 
 const short = (length: number): number => Number(length.toFixed(2));
 
-const heightMs = (row: Row): number => (row.kind === "beat" ? (row.model.span.to ?? row.at) - row.model.span.from : 0);
+const heightMs = (row: HistoryRow): number =>
+  row.kind === "beat" ? (row.model.span.to ?? row.at) - row.model.span.from : 0;

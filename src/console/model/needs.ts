@@ -78,10 +78,10 @@ export function needsOf({ gates, questions, restored, blocked }: AllNeeds): read
         ];
       if (waitsFor?.kind !== "upgrade" || waitsFor.accepted) return [];
       const title = `New version of ${agent}`;
-      return [{ kind: "upgrade", shown, id: upgradeId(run, waitsFor), run, until: null, title }];
+      return [{ kind: "upgrade", shown, id: upgradeNeedId(run, waitsFor), run, until: null, title }];
     }),
   ];
-  return inOrder(all);
+  return needsInOrder(all);
 }
 
 /** The outcome of a call can become unknown again. Then it is another question, which has another time. */
@@ -91,7 +91,7 @@ export const unknownId = (
 ): string => `${run} ${call} unknown ${reconcilableFrom}`;
 
 /** A run can wait for another version later, which an earlier acceptance does not answer. */
-export const upgradeId = (run: string, { from, to }: Upgrade): string => `${run} upgrade ${from} ${to}`;
+export const upgradeNeedId = (run: string, { from, to }: Upgrade): string => `${run} upgrade ${from} ${to}`;
 
 /** Another restore of the store is another question. */
 export const restoredId = ({ run, at }: Pick<RestoredRun, "run" | "at">): string => `${run} restored ${at}`;
@@ -103,7 +103,7 @@ export const repairId = ({ run, statusSince }: Pick<Shown, "run" | "statusSince"
 type Upgrade = Pick<Extract<WaitsFor, { readonly kind: "upgrade" }>, "from" | "to">;
 
 /** What expires first comes first. */
-export const inOrder = (all: readonly Need[]): readonly Need[] =>
+export const needsInOrder = (all: readonly Need[]): readonly Need[] =>
   all.toSorted((one, other) => (one.until ?? Number.MAX_VALUE) - (other.until ?? Number.MAX_VALUE));
 
 /** Whether the run has not taken the answer yet. `shown`: its document, or null if it is gone. */
@@ -122,7 +122,7 @@ export function isOpenIn(need: Need, shown: Shown | null): boolean {
     case "operator":
       return waitsFor?.kind === "operator" && repairId(shown) === need.id;
     case "upgrade":
-      return waitsFor?.kind === "upgrade" && upgradeId(run, waitsFor) === need.id;
+      return waitsFor?.kind === "upgrade" && upgradeNeedId(run, waitsFor) === need.id;
   }
 }
 
@@ -143,7 +143,7 @@ export function blockedFrom(
 }
 
 /** The document of a run as the API answers it. */
-export type RunDocument = Shown & {
+export type ShownDocument = Shown & {
   /** Pointers to the parts that were too long for the answer, which are null. */
   readonly omitted?: readonly string[];
 };
@@ -151,7 +151,7 @@ export type RunDocument = Shown & {
 /** The arguments of a gate or a question in the document of its run; null if that leaves them out too. */
 export function argsIn(
   waiting: WaitingGate | WaitingQuestion,
-  { gates, waits, omitted = [] }: RunDocument,
+  { gates, waits, omitted = [] }: ShownDocument,
 ): { readonly args: unknown; readonly parsed: ShownParse | null } | null {
   const isGate = "gate" in waiting;
   if (omitted.includes(isGate ? "#/gates/*/args" : "#/waits/*/args")) return null;

@@ -2,19 +2,19 @@
  * The idempotency keys of requests whose effect a second one would repeat. An answer can be lost after the server acted,
  * so a request keeps its key until an answer says what came of it. It keeps the key also if its dialog is opened anew.
  */
-import type { Action } from "./commands.ts";
+import type { ConsoleAction } from "./commands.ts";
 
 export interface RequestKeys {
   /** The key of the request: the same one until it is forgotten. Another body has another key. */
-  readonly keyOf: (action: Action) => string;
+  readonly keyOf: (action: ConsoleAction) => string;
   /** It is known what came of the request, so the next one like it is a new request. */
-  readonly forget: (action: Action) => void;
+  readonly forget: (action: ConsoleAction) => void;
 }
 
 /** `random`: a key that no request had before. */
 export function requestKeys(random: () => string): RequestKeys {
   const open = new Map<string, string>();
-  const nameOf = ({ path, body }: Action): string => JSON.stringify([path, body]);
+  const nameOf = ({ path, body }: ConsoleAction): string => JSON.stringify([path, body]);
   return {
     keyOf: (action) => {
       const name = nameOf(action);

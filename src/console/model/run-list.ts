@@ -14,7 +14,7 @@ export interface RunList {
 }
 
 /** All pages, one after the other. Each begins where the one before ended, so no run lies between them. */
-export interface Pass {
+export interface ListPass {
   /** The cursor of the page that it reads next; null: it has read its last one. */
   readonly next: string | null;
   readonly pages: number;
@@ -25,7 +25,7 @@ export interface Pass {
 export interface ReadRuns {
   readonly list: RunList;
   /** Null: the next first page begins one. */
-  readonly pass: Pass | null;
+  readonly pass: ListPass | null;
   /** The last pass stopped at `PAGES_MAX`: there are more runs than the list holds. Null: no pass has read its last page. */
   readonly isCut: boolean | null;
 }
@@ -42,7 +42,7 @@ const PAGES_MAX = 20;
 export function withFirstPage({ list, pass, isCut }: ReadRuns, page: Listed): ReadRuns {
   const merged = withPage(list, page);
   const seen = new Set(idsOf(page));
-  const begun: Pass = { next: page.next, pages: 1, seen };
+  const begun: ListPass = { next: page.next, pages: 1, seen };
   // A first page without another one is a whole pass.
   if (begun.next === null) return { list: onlySeen(merged, seen), pass: null, isCut: false };
   if (pass === null) return { list: merged, pass: begun, isCut };
@@ -52,7 +52,7 @@ export function withFirstPage({ list, pass, isCut }: ReadRuns, page: Listed): Re
 }
 
 /** `page`: what the cursor of `pass` names. */
-export function withNextPage({ list, isCut }: ReadRuns, pass: Pass, page: Listed): ReadRuns {
+export function withNextPage({ list, isCut }: ReadRuns, pass: ListPass, page: Listed): ReadRuns {
   const pages = pass.pages + 1;
   const isLast = page.next === null || pages >= PAGES_MAX;
   const seen = new Set([...pass.seen, ...idsOf(page)]);

@@ -6,7 +6,7 @@ import { UNDRIVEN, labelWords, undrivenSince } from "../../render/outage.ts";
 import { count, dollars, momentWords, relative, short } from "../../render/words.ts";
 import type { Shown } from "../../operations/views.ts";
 
-export interface Verdict {
+export interface RunVerdict {
   readonly says: string;
   /** Null: nothing is to be done. */
   readonly action: "review" | "answer" | "reconcile" | "upgrade" | "resume" | "redrive" | "checked" | null;
@@ -14,7 +14,7 @@ export interface Verdict {
 
 const ACCEPTED = "accepted; waiting for the run to take it";
 
-export function verdictOf(run: Shown, now: number): Verdict {
+export function runVerdict(run: Shown, now: number): RunVerdict {
   if (!run.inProgress) return ended(run);
   return asked(run, now) ?? waiting(run, now) ?? { says: atWork(run, now), action: null };
 }
@@ -28,7 +28,7 @@ function atWork(run: Shown, now: number): string {
   return `${sentence(labelWords(run, now))}${undriven}${unread}`;
 }
 
-function ended({ status, failure, redrivable, spent }: Shown): Verdict {
+function ended({ status, failure, redrivable, spent }: Shown): RunVerdict {
   if (status === "completed") return { says: `Completed for ${dollars(Math.round(spent.usd * 1e6))}.`, action: null };
   if (failure === null) return { says: sentence(status), action: null };
   const why = `Failed, ${failure.code}: ${short(failure.message, 300)}`;
@@ -38,7 +38,7 @@ function ended({ status, failure, redrivable, spent }: Shown): Verdict {
 }
 
 /** What a human is asked. */
-function asked({ gates, unknown, waits, waitsFor }: Shown, now: number): Verdict | null {
+function asked({ gates, unknown, waits, waitsFor }: Shown, now: number): RunVerdict | null {
   const gate = gates.find(({ decided }) => !decided);
   if (gate?.call === BUDGET) return { says: `Waits for more budget: ${gate.reason}.`, action: "review" };
   if (gate !== undefined) {
@@ -69,7 +69,7 @@ function asked({ gates, unknown, waits, waitsFor }: Shown, now: number): Verdict
   return isDecided ? { says: `Your decision is ${ACCEPTED}.`, action: null } : null;
 }
 
-function waiting(run: Shown, now: number): Verdict | null {
+function waiting(run: Shown, now: number): RunVerdict | null {
   const { status, outage, detachedCall, storeOutage, phase, wakeAt, restored } = run;
   if (status === "paused" && restored != null) {
     const from = `Restored ${relative(restored.at, now)} and paused: what it did before may have happened.`;

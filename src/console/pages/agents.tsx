@@ -1,7 +1,7 @@
 /** Agents: what each may do to the world, and a form that starts a run. */
 import { useEffect } from "preact/hooks";
 import { Empty, ShownJson, Loading, NotAllowed, Problem, Wide } from "../parts/basics.tsx";
-import { ask } from "../api/http.ts";
+import { askApi } from "../api/http.ts";
 import { pathOf } from "../model/commands.ts";
 import { useRead } from "../store/use-read.ts";
 import { shortRun } from "../../render/words.ts";
@@ -80,7 +80,7 @@ function Shown({ one }: { readonly one: DescribedAgent | undefined }) {
 /** The form is empty, or has the task of the run that the address names. */
 function StartAs({ agent }: { readonly agent: DescribedAgent }) {
   const from = route.value.query.get("from");
-  const read = (signal: AbortSignal) => ask<RunShown>(pathOf("show", { run: from ?? "" }), { signal });
+  const read = (signal: AbortSignal) => askApi<RunShown>(pathOf("show", { run: from ?? "" }), { signal });
   const { value, trouble } = useRead(from === null ? null : read, [from]);
   if (from !== null && value === null && trouble === null) return <Loading rows={2} />;
   const hasFiles = (value?.files ?? []).some(({ source }) => source === "task");

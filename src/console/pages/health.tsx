@@ -1,6 +1,6 @@
 /** Health: what the checks of the store say, how many runs are live, what was spent today, and what webhooks refused. */
 import type { ComponentChildren } from "preact";
-import { ask } from "../api/http.ts";
+import { askApi } from "../api/http.ts";
 import { pathOf } from "../model/commands.ts";
 import { liveWords, spendRows, sweeperWords, workersWords, worstFirst } from "../model/health.ts";
 import { Command, Empty, Loading, MayBeOld, NotAllowed, Problem, Wide } from "../parts/basics.tsx";
@@ -19,7 +19,7 @@ const WEBHOOKS_MS = 5_000;
 
 export function Health() {
   const isAllowed = mayDo("health");
-  const read = (): Promise<HealthShown> => ask(pathOf("health", {}));
+  const read = (): Promise<HealthShown> => askApi(pathOf("health", {}));
   const { value: health, trouble } = usePolled(read, { everyMs: LOOK_MS, isOn: isAllowed });
   return (
     <section class="page scrolls" aria-label="Health">
@@ -144,7 +144,7 @@ function Checks({ health: { examined } }: { readonly health: HealthShown }) {
 const WORDS = { ok: "ok", warn: "warning", fail: "failed", unknown: "unknown" } as const;
 
 function Webhooks() {
-  const read = (): Promise<WebhooksListed> => ask(pathOf("webhooks", {}));
+  const read = (): Promise<WebhooksListed> => askApi(pathOf("webhooks", {}));
   const { value: list, trouble, again } = usePolled(read, { everyMs: WEBHOOKS_MS });
   const endpoints = list?.endpoints ?? [];
   return (

@@ -10,7 +10,7 @@ import { RunFilters, change } from "../parts/run-filters.tsx";
 import { RunRows } from "../parts/run-rows.tsx";
 import { BULK_ACTIONS } from "../model/bulk.ts";
 import { NO_FILTERS, filtersFrom, matches, queryOf } from "../model/filters.ts";
-import { GROUPS, GROUP_WORDS, countsOf } from "../model/groups.ts";
+import { GROUPS, GROUP_WORDS, groupCounts } from "../model/groups.ts";
 import type { Summary } from "../../operations/views.ts";
 import { mayDo } from "../store/caller.ts";
 import { now } from "../store/clock.ts";
@@ -43,7 +43,7 @@ export function Runs() {
 
 function Head() {
   const filters = filtersFrom(route.value.query);
-  const counts = countsOf(runs.value?.runs ?? []);
+  const counts = groupCounts(runs.value?.runs ?? []);
   return (
     <div class="runs-head">
       <h1>Runs</h1>

@@ -1,9 +1,9 @@
 /** Schedules: the next firings, the last one, and pause or run now. */
 import { useSignal } from "@preact/signals";
-import { ask } from "../api/http.ts";
+import { askApi } from "../api/http.ts";
 import { scheduleAction } from "../model/actions.ts";
 import type { Offerable } from "../model/allowed.ts";
-import { type Action, pathOf } from "../model/commands.ts";
+import { type ConsoleAction, pathOf } from "../model/commands.ts";
 import { AsCommand, Refused } from "../parts/action-dialog.tsx";
 import { Empty, Loading, NotAllowed, Problem, When } from "../parts/basics.tsx";
 import { type ActionProgress, runIn, sendAction } from "../store/act.ts";
@@ -16,7 +16,7 @@ const EVERY_MS = 5_000;
 const NEXT_SHOWN = 5;
 
 export function Schedules() {
-  const read = (): Promise<ScheduleList> => ask(pathOf("schedules", {}));
+  const read = (): Promise<ScheduleList> => askApi(pathOf("schedules", {}));
   const { value: list, trouble, again } = usePolled(read, { everyMs: EVERY_MS });
   return (
     <section class="page scrolls" aria-label="Schedules">
@@ -40,14 +40,14 @@ export function Schedules() {
 function Schedule({ of, onDone }: { readonly of: Scheduled; readonly onDone: () => void }) {
   const { agent, every, timezone, paused } = of;
   const sent = useSignal<ActionProgress>({ kind: "no" });
-  const buttons: readonly { readonly title: string; readonly needs: Offerable; readonly action: Action }[] = [
+  const buttons: readonly { readonly title: string; readonly needs: Offerable; readonly action: ConsoleAction }[] = [
     { title: "Run now", needs: "runSchedule", action: scheduleAction(agent, "run") },
     paused === null
       ? { title: "Pause", needs: "pauseSchedule", action: scheduleAction(agent, "pause") }
       : { title: "Resume", needs: "resumeSchedule", action: scheduleAction(agent, "resume") },
   ];
   const allowed = buttons.filter(({ needs }) => mayDo(needs));
-  const act = async (action: Action): Promise<void> => {
+  const act = async (action: ConsoleAction): Promise<void> => {
     sent.value = { kind: "sending" };
     sent.value = await sendAction(action);
     onDone();

@@ -1,5 +1,5 @@
 /** Settings of this browser: the theme, and the access token of this tab. */
-import { base, signIn, token } from "../api/http.ts";
+import { base, signInWith, token } from "../api/http.ts";
 import { THEMES, theme } from "../store/theme.ts";
 
 export const Settings = () => (
@@ -23,7 +23,7 @@ export const Settings = () => (
         ) : (
           <div class="line">
             <p class="grow">You are signed in with a token. It is kept in this tab until you close it.</p>
-            <button type="button" onClick={() => signIn(null)}>
+            <button type="button" onClick={() => signInWith(null)}>
               Sign out
             </button>
           </div>

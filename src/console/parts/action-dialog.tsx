@@ -2,9 +2,9 @@
 import { useSignal } from "@preact/signals";
 import { type ComponentChildren, Fragment } from "preact";
 import { base, token } from "../api/http.ts";
-import type { Trouble } from "../api/problem.ts";
-import { type ActionName, describe, effectsOf, forkableIn, isReady } from "../model/actions.ts";
-import { type Action, cliOf, curlOf } from "../model/commands.ts";
+import type { ShownProblem } from "../api/problem.ts";
+import { type ActionName, describe, effectEntries, forkableIn, isReady } from "../model/actions.ts";
+import { type ConsoleAction, cliOf, curlOf } from "../model/commands.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import { type ActionProgress, runIn, sendAction } from "../store/act.ts";
 import { go } from "../store/route.ts";
@@ -83,7 +83,7 @@ export function ActionDialog({
   );
 }
 
-const asksToConfirm = (sent: ActionProgress): Trouble | null =>
+const asksToConfirm = (sent: ActionProgress): ShownProblem | null =>
   sent.kind === "refused" && sent.trouble.code === "NotConfirmed" ? sent.trouble : null;
 
 /** Values that the API named in its refusal. A click types one of them. */
@@ -140,7 +140,7 @@ export const Field = ({
 
 /** What will be undone, the newest first, and what cannot be. */
 function Effects({ entries }: { readonly entries: readonly TimelineEntry[] }) {
-  const effects = effectsOf(entries);
+  const effects = effectEntries(entries);
   if (effects.length === 0) return <p class="quiet">The run has no effect that stands.</p>;
   return (
     <ol class="effects">
@@ -158,7 +158,7 @@ function Effects({ entries }: { readonly entries: readonly TimelineEntry[] }) {
   );
 }
 
-const Confirm = ({ trouble: { detail, outcome } }: { readonly trouble: Trouble }) => (
+const Confirm = ({ trouble: { detail, outcome } }: { readonly trouble: ShownProblem }) => (
   <div class="toast">
     <p>{detail}</p>
     {outcome === null ? null : <ShownJson of={withoutKind(outcome)} />}
@@ -170,7 +170,7 @@ const forkableAt = (sent: ActionProgress): readonly string[] =>
 
 const withoutKind = ({ kind: _, ...rest }: Readonly<Record<string, unknown>>): object => rest;
 
-export const Refused = ({ trouble: { code, detail } }: { readonly trouble: Trouble }) => (
+export const Refused = ({ trouble: { code, detail } }: { readonly trouble: ShownProblem }) => (
   <p class="toast bad" role="alert">
     {detail} <code>{code}</code>
   </p>
@@ -178,7 +178,7 @@ export const Refused = ({ trouble: { code, detail } }: { readonly trouble: Troub
 
 /** The same on the command line and by HTTP: of one action, or of each of several. */
 export const AsCommand = (props: {
-  readonly action: Action | readonly Action[];
+  readonly action: ConsoleAction | readonly ConsoleAction[];
   readonly children?: ComponentChildren;
 }) => (
   <details>

@@ -4,11 +4,11 @@ import { useSignal } from "@preact/signals";
 import { visible } from "../../render/words.ts";
 import type { Json } from "../../core/json.ts";
 import type { WaitingGate } from "../../operations/approvals.ts";
-import { type Action, requestOf } from "../model/commands.ts";
+import { type ConsoleAction, requestOf } from "../model/commands.ts";
 import { diff } from "../model/diff.ts";
 import { jsonIn } from "../model/needs.ts";
 import { jsonText, visibleText } from "../model/visible-text.ts";
-import { decide } from "../store/decided.ts";
+import { sendDecision } from "../store/decided.ts";
 import { type ArgsRead, useArgs } from "../store/omitted-args.ts";
 import { AsCommand } from "./action-dialog.tsx";
 import { Background } from "./background.tsx";
@@ -20,7 +20,7 @@ type As = "approve" | "deny" | "edit";
 function actionOf(
   { run, gate, call }: WaitingGate,
   { as, note, changed }: { readonly as: As; readonly note: string; readonly changed?: Json | undefined },
-): Action {
+): ConsoleAction {
   const words = [as === "deny" ? "deny" : "approve", run, call, ...(note === "" ? [] : ["--note", note])];
   return {
     words: [...words, ...(as === "edit" ? ["--args", JSON.stringify(changed)] : [])],
@@ -35,7 +35,7 @@ export function ApprovalCard({ gate: of }: { readonly gate: WaitingGate }) {
   const edited = useSignal<string | null>(null);
   const isBudget = call === BUDGET;
   const read = useArgs(of);
-  const action = (as: As, changed?: Json): Action => actionOf(of, { as, note: note.value.trim(), changed });
+  const action = (as: As, changed?: Json): ConsoleAction => actionOf(of, { as, note: note.value.trim(), changed });
   const typed = edited.value === null ? null : { text: edited.value, ...jsonIn(edited.value) };
   return (
     <>
@@ -70,14 +70,14 @@ export function ApprovalCard({ gate: of }: { readonly gate: WaitingGate }) {
           <Answers
             read={read}
             isBudget={isBudget}
-            onDecide={(as) => void decide(id, action(as))}
+            onDecide={(as) => void sendDecision(id, action(as))}
             onEdit={(text) => (edited.value = text)}
           />
         ) : (
           <SendEdit
             typed={typed}
             onBack={() => (edited.value = null)}
-            onSend={(json) => void decide(id, action("edit", json))}
+            onSend={(json) => void sendDecision(id, action("edit", json))}
           />
         )}
         {typed?.ok === false ? null : (

@@ -1,5 +1,5 @@
 /** What a human who decides has to know of the run: its task, and what its tools gave before the call. */
-import { ask } from "../api/http.ts";
+import { askApi } from "../api/http.ts";
 import { pathOf } from "../model/commands.ts";
 import { jsonLine, visibleText } from "../model/visible-text.ts";
 import { useRead } from "../store/use-read.ts";
@@ -15,8 +15,8 @@ export function Background({ run, before }: { readonly run: string; readonly bef
   const { value } = useRead(
     async (signal) => {
       const [shown, page] = await Promise.all([
-        ask<Pick<Shown, "task">>(pathOf("show", { run }), { signal }),
-        ask<EventPage>(pathOf("timeline", { run }), { signal }),
+        askApi<Pick<Shown, "task">>(pathOf("show", { run }), { signal }),
+        askApi<EventPage>(pathOf("timeline", { run }), { signal }),
       ]);
       return { task: shown.task, read: readBefore(page.entries, before) };
     },

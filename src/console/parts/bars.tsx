@@ -1,5 +1,5 @@
 /** The lanes of a beat: one bar for the model, one for each call; calls that ran in parallel lie side by side in time. */
-import { type Beat, type Lane, type Span, extentOf } from "../model/beats.ts";
+import { type Beat, type CallLane, type LaneSpan, extentOf } from "../model/beats.ts";
 import { duration } from "../../render/words.ts";
 import { now } from "../store/clock.ts";
 
@@ -39,7 +39,7 @@ export function BeatBars({ beat, isFull }: { readonly beat: Beat; readonly isFul
   );
 }
 
-const labelled = ({ call, tool, outcome, spans }: Lane) => ({ label: `${tool} (${call})`, tone: outcome, spans });
+const labelled = ({ call, tool, outcome, spans }: CallLane) => ({ label: `${tool} (${call})`, tone: outcome, spans });
 
 const Bars = ({
   extent,
@@ -49,7 +49,7 @@ const Bars = ({
   height,
 }: {
   readonly tone: string;
-  readonly spans: readonly Span[];
+  readonly spans: readonly LaneSpan[];
   readonly extent: { readonly from: number; readonly to: number };
   readonly top: number;
   readonly height: number;
@@ -75,10 +75,10 @@ const Bars = ({
   );
 };
 
-const tookOf = (spans: readonly Span[]): string =>
+const tookOf = (spans: readonly LaneSpan[]): string =>
   duration(spans.reduce((sum, { from, to }) => sum + ((to ?? now.value) - from), 0));
 
-function outcomeOf(tone: string, spans: readonly Span[]): string {
+function outcomeOf(tone: string, spans: readonly LaneSpan[]): string {
   const lost = spans.filter(({ kind }) => kind === "lost").length;
   const times = lost === 0 ? "" : `, ${lost} lost`;
   if (tone !== "open") return `${tone === "succeeded" ? tookOf(spans) : tone}${times}`;

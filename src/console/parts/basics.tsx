@@ -1,7 +1,7 @@
 /** Small parts of every page: times, commands to copy, and the states that a view can be in. */
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { UNREACHABLE, type Trouble } from "../api/problem.ts";
+import { UNREACHABLE, type ShownProblem } from "../api/problem.ts";
 import { jsonText, visibleText } from "../model/visible-text.ts";
 import { now } from "../store/clock.ts";
 import { relative } from "../../render/words.ts";
@@ -80,7 +80,7 @@ export const Problem = ({
   isPage,
   trouble,
 }: {
-  readonly trouble: Trouble;
+  readonly trouble: ShownProblem;
   readonly title: string;
   readonly isPage?: true;
 }) => (
@@ -94,7 +94,7 @@ export const Problem = ({
 );
 
 /** Above what was read before: why it is not read again. The top of the page says it if the server does not answer at all. */
-export const MayBeOld = ({ trouble }: { readonly trouble: Trouble | null }) =>
+export const MayBeOld = ({ trouble }: { readonly trouble: ShownProblem | null }) =>
   trouble === null || trouble.detail === UNREACHABLE.detail ? null : (
     <p class="toast bad" role="alert">
       What you see may be old: {trouble.detail} <code>{trouble.code}</code>

@@ -1,11 +1,17 @@
 /** The whole run in one strip: a tick for each beat, by its cost in time, and a mark for each break. */
 import { mapOf } from "../model/minimap.ts";
-import type { Row } from "../model/beats.ts";
+import type { HistoryRow } from "../model/beats.ts";
 
 const WIDTH = 1_000;
 const HEIGHT = 32;
 
-export function Minimap({ rows, onPick }: { readonly rows: readonly Row[]; readonly onPick: (index: number) => void }) {
+export function Minimap({
+  rows,
+  onPick,
+}: {
+  readonly rows: readonly HistoryRow[];
+  readonly onPick: (index: number) => void;
+}) {
   const pick = (event: MouseEvent): void => {
     const box = (event.currentTarget as SVGElement).getBoundingClientRect();
     onPick(Math.min(rows.length - 1, Math.floor(((event.clientX - box.left) / box.width) * rows.length)));

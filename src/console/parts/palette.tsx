@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { actionsOf, describe } from "../model/actions.ts";
 import { offered } from "../model/allowed.ts";
-import { type Found, find } from "../model/find.ts";
+import { type Findable, findAmong } from "../model/find.ts";
 import { phaseWords } from "../model/groups.ts";
 import { agents, readAgents } from "../store/agents.ts";
 import { caller } from "../store/caller.ts";
@@ -15,7 +15,7 @@ import { runs } from "../store/runs.ts";
 import { Dialog } from "./dialog.tsx";
 import { paletteShown } from "./keys.ts";
 
-const PAGES: readonly Found[] = [
+const PAGES: readonly Findable[] = [
   { title: "Runs", says: "page", path: ["runs"] },
   { title: "Needs me", says: "page: approvals, questions, unknown outcomes", path: ["needs"] },
   { title: "Failed runs", says: "filter", path: ["runs"], query: { group: "failed" } },
@@ -30,11 +30,11 @@ export function Palette() {
   const text = useSignal("");
   const at = useSignal(0);
   useEffect(readAgents, []);
-  const found = find([...actionsFound(), ...PAGES, ...agentsFound(), ...runsFound()], text.value);
+  const found = findAmong([...actionsFound(), ...PAGES, ...agentsFound(), ...runsFound()], text.value);
   const close = (): void => {
     paletteShown.value = false;
   };
-  const open = (each: Found | undefined): void => {
+  const open = (each: Findable | undefined): void => {
     if (each === undefined) return;
     close();
     if (each.action === undefined) go(each.path, each.query);
@@ -88,7 +88,7 @@ export function Palette() {
 }
 
 /** The actions of the run that the page shows. */
-function actionsFound(): readonly Found[] {
+function actionsFound(): readonly Findable[] {
   const [page, run = ""] = route.value.path;
   const shown = page === "run" && followed.value?.run === run ? followed.value.shown : null;
   if (shown === null) return [];
@@ -101,14 +101,14 @@ function actionsFound(): readonly Found[] {
   }));
 }
 
-const agentsFound = (): readonly Found[] =>
+const agentsFound = (): readonly Findable[] =>
   (agents.value?.agents ?? []).map(({ name, version }) => ({
     title: name,
     says: `agent, version ${version}: start a run`,
     path: ["agents", name],
   }));
 
-const runsFound = (): readonly Found[] =>
+const runsFound = (): readonly Findable[] =>
   (runs.value?.runs ?? []).map((run) => ({
     title: run.run,
     says: `${run.agent}: ${phaseWords(run, now.peek())}`,

@@ -2,10 +2,10 @@
 import { useSignal } from "@preact/signals";
 import type { Json } from "../../core/json.ts";
 import type { WaitingQuestion } from "../../operations/approvals.ts";
-import { type Action, requestOf } from "../model/commands.ts";
+import { type ConsoleAction, requestOf } from "../model/commands.ts";
 import { answerIn } from "../model/needs.ts";
 import { visibleText } from "../model/visible-text.ts";
-import { decide } from "../store/decided.ts";
+import { sendDecision } from "../store/decided.ts";
 import { useArgs } from "../store/omitted-args.ts";
 import { AsCommand } from "./action-dialog.tsx";
 import { ShownJson, When } from "./basics.tsx";
@@ -16,7 +16,7 @@ export function QuestionCard({ question: of }: { readonly question: WaitingQuest
   const id = `${run} ${call} ${asked}`;
   const text = useSignal("");
   const answer = answerIn(text.value, schema);
-  const action = (result: Json): Action => ({
+  const action = (result: Json): ConsoleAction => ({
     words: ["answer", run, call, "--result", JSON.stringify(result)],
     ...requestOf("answer", { run, call, result }),
   });
@@ -57,7 +57,7 @@ export function QuestionCard({ question: of }: { readonly question: WaitingQuest
             type="button"
             class="primary"
             disabled={text.value === "" || !answer.ok}
-            onClick={() => answer.ok && void decide(id, action(answer.json))}
+            onClick={() => answer.ok && void sendDecision(id, action(answer.json))}
           >
             Answer
           </button>

@@ -3,7 +3,7 @@ import { MENDS } from "../../core/policy/mends.ts";
 import type { Shown } from "../../operations/views.ts";
 import { describe } from "../model/actions.ts";
 import { repairId } from "../model/needs.ts";
-import { decide } from "../store/decided.ts";
+import { sendDecision } from "../store/decided.ts";
 import { AsCommand } from "./action-dialog.tsx";
 import { CardHead, Deciding } from "./need-parts.tsx";
 
@@ -21,7 +21,7 @@ export function RepairCard({ run: shown }: { readonly run: Shown }) {
       <p class="quiet">Nothing was undone. Mend this, such as a key, a limit or a tool, and let the run go on.</p>
       <Deciding id={id} needs="resume" title="Resume">
         <div class="line">
-          <button type="button" class="primary" data-key="a" onClick={() => void decide(id, action)}>
+          <button type="button" class="primary" data-key="a" onClick={() => void sendDecision(id, action)}>
             Resume
           </button>
         </div>

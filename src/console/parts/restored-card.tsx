@@ -4,7 +4,7 @@ import type { RestoredRun } from "../../operations/approvals.ts";
 import { describe } from "../model/actions.ts";
 import { restoredId } from "../model/needs.ts";
 import { now } from "../store/clock.ts";
-import { decide } from "../store/decided.ts";
+import { sendDecision } from "../store/decided.ts";
 import { AsCommand } from "./action-dialog.tsx";
 import { CardHead, Deciding } from "./need-parts.tsx";
 
@@ -24,7 +24,7 @@ export function RestoredCard({ mark }: { readonly mark: RestoredRun }) {
       </p>
       <Deciding id={id} needs="checked" title="Outside was checked">
         <div class="line">
-          <button type="button" onClick={() => void decide(id, action)}>
+          <button type="button" onClick={() => void sendDecision(id, action)}>
             Outside was checked
           </button>
         </div>

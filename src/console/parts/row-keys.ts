@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useRef } from "preact/hooks";
 import { useKeys } from "./keys.ts";
-import type { Rows } from "./virtual.ts";
+import type { VirtualRows } from "./virtual.ts";
 
 /** Returns a function that begins at the top again. The first link of a row takes the focus. */
 export function useRowKeys({
@@ -12,7 +12,7 @@ export function useRowKeys({
   total,
 }: {
   readonly scroller: RefObject<HTMLElement | null>;
-  readonly rows: Rows;
+  readonly rows: VirtualRows;
   readonly total: number;
 }): () => void {
   const selected = useSignal(-1);

@@ -1,5 +1,5 @@
 /** Asks for an access token where the server wants one. The token stays in this tab and goes only into headers. */
-import { signIn } from "../api/http.ts";
+import { signInWith } from "../api/http.ts";
 import { Command } from "./basics.tsx";
 import { Dialog } from "./dialog.tsx";
 
@@ -7,7 +7,7 @@ export function SignIn({ why }: { readonly why: string }) {
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     const given = new FormData(event.currentTarget as HTMLFormElement).get("token");
-    if (typeof given === "string" && given.trim() !== "") signIn(given.trim());
+    if (typeof given === "string" && given.trim() !== "") signInWith(given.trim());
   };
   return (
     <Dialog label="Sign in">

@@ -2,8 +2,8 @@
 import { useSignal } from "@preact/signals";
 import type { Json } from "../../core/json.ts";
 import type { DescribedAgent } from "../../operations/agents.ts";
-import { type Action, requestOf } from "../model/commands.ts";
-import { type FormField, fieldsOf, filledIn, textFrom } from "../model/form.ts";
+import { type ConsoleAction, requestOf } from "../model/commands.ts";
+import { type FormField, formFields, filledIn, textFrom } from "../model/form.ts";
 import { jsonIn } from "../model/needs.ts";
 import { type ActionProgress, runIn, sendAction } from "../store/act.ts";
 import { go } from "../store/route.ts";
@@ -17,7 +17,7 @@ export function StartForm({
   /** What the form holds at first; null: what the schema says. */
   readonly first: Json;
 }) {
-  const fields = fieldsOf(task);
+  const fields = formFields(task);
   const texts = useSignal<Readonly<Record<string, string>>>(
     Object.fromEntries((fields ?? []).map((field) => [field.name, textFrom(first, field.name) ?? field.first])),
   );
@@ -26,7 +26,7 @@ export function StartForm({
   const sent = useSignal<ActionProgress>({ kind: "no" });
   const filled = fields === null ? asFilled(json.value) : filledIn(fields, texts.value);
   const input = filled.ok ? filled.input : {};
-  const action: Action = {
+  const action: ConsoleAction = {
     words: ["start", name, "--input", JSON.stringify(input)],
     ...requestOf("start", { agent: name, input }),
   };

@@ -2,10 +2,10 @@
 import { useSignal } from "@preact/signals";
 import type { Json } from "../../core/json.ts";
 import type { Shown, UnknownCall } from "../../operations/views.ts";
-import { type Action, requestOf } from "../model/commands.ts";
-import { type RunDocument, jsonIn, unknownId } from "../model/needs.ts";
+import { type ConsoleAction, requestOf } from "../model/commands.ts";
+import { type ShownDocument, jsonIn, unknownId } from "../model/needs.ts";
 import { now } from "../store/clock.ts";
-import { decide } from "../store/decided.ts";
+import { sendDecision } from "../store/decided.ts";
 import { TOO_LONG } from "../store/omitted-args.ts";
 import { AsCommand } from "./action-dialog.tsx";
 import { When } from "./basics.tsx";
@@ -35,7 +35,7 @@ type Answer = keyof typeof ANSWERS;
 function actionOf(
   { run, call }: { readonly run: string; readonly call: string },
   { as, note, returned }: { readonly as: Answer; readonly note: string; readonly returned: { readonly result?: Json } },
-): Action {
+): ConsoleAction {
   return {
     words: [
       ...["reconcile", run, call, "--as", as],
@@ -50,7 +50,7 @@ export function UnknownCard({ run: shown, call: of }: { readonly run: Shown; rea
   const { run } = shown;
   const { call, tool, args, reconcilableFrom, undo, toolGone, did } = of;
   const id = unknownId(run, of);
-  const isOmitted = (shown as RunDocument).omitted?.includes("#/unknown/*/args") === true;
+  const isOmitted = (shown as ShownDocument).omitted?.includes("#/unknown/*/args") === true;
   const chosen = useSignal<Answer>("succeeded");
   const note = useSignal("");
   const result = useSignal("null");
@@ -103,7 +103,7 @@ export function UnknownCard({ run: shown, call: of }: { readonly run: Shown; rea
             type="button"
             class="primary"
             disabled={isEarly || (isResult && !parsed.ok)}
-            onClick={() => void decide(id, action)}
+            onClick={() => void sendDecision(id, action)}
           >
             Reconcile: {ANSWERS[chosen.value].word.toLowerCase()}
           </button>

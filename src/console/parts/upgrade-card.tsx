@@ -1,8 +1,8 @@
 /** A pinned run that waits for an operator to accept a newer version of its agent. */
 import type { Shown } from "../../operations/views.ts";
 import { describe } from "../model/actions.ts";
-import { upgradeId } from "../model/needs.ts";
-import { decide } from "../store/decided.ts";
+import { upgradeNeedId } from "../model/needs.ts";
+import { sendDecision } from "../store/decided.ts";
 import { AsCommand } from "./action-dialog.tsx";
 import { CardHead, Deciding } from "./need-parts.tsx";
 
@@ -10,7 +10,7 @@ export function UpgradeCard({ run: shown }: { readonly run: Shown }) {
   const { run, agent, waitsFor } = shown;
   if (waitsFor?.kind !== "upgrade") return null;
   const action = describe("upgrade", shown).request("", false);
-  const id = upgradeId(run, waitsFor);
+  const id = upgradeNeedId(run, waitsFor);
   return (
     <>
       <CardHead title={`Continue with version ${waitsFor.to}?`} about={shown} />
@@ -20,7 +20,7 @@ export function UpgradeCard({ run: shown }: { readonly run: Shown }) {
       </p>
       <Deciding id={id} needs="upgrade" title="Accept the version">
         <div class="line">
-          <button type="button" class="primary" data-key="a" onClick={() => void decide(id, action)}>
+          <button type="button" class="primary" data-key="a" onClick={() => void sendDecision(id, action)}>
             Accept version {waitsFor.to}
           </button>
         </div>

@@ -9,7 +9,7 @@ import {
 import type { RefObject } from "preact";
 import { useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
 
-export type Rows = Virtualizer<HTMLElement, HTMLElement>;
+export type VirtualRows = Virtualizer<HTMLElement, HTMLElement>;
 
 export function useRows(list: {
   readonly scroller: RefObject<HTMLElement | null>;
@@ -18,7 +18,7 @@ export function useRows(list: {
   readonly count: number;
   readonly heightOf: (index: number) => number;
   readonly keyOf: (index: number) => string;
-}): Rows {
+}): VirtualRows {
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   const keyOf = useMemo(() => list.keyOf, list.items);
   const options: VirtualizerOptions<HTMLElement, HTMLElement> = {

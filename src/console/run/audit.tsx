@@ -1,8 +1,8 @@
 /** Who did what to the run, from where and why. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { ask, base } from "../api/http.ts";
-import { type Trouble, troubleOf } from "../api/problem.ts";
+import { askApi, base } from "../api/http.ts";
+import { type ShownProblem, troubleOf } from "../api/problem.ts";
 import { withEntries } from "../model/audit-list.ts";
 import { cliOf, pathOf } from "../model/commands.ts";
 import { Command, Loading, Problem, When, Wide } from "../parts/basics.tsx";
@@ -11,7 +11,7 @@ import type { Shown } from "../../operations/views.ts";
 import { originBeside, shortJson, visible } from "../../render/words.ts";
 
 const pageAfter = (run: string, after: string | null): Promise<AuditPage> =>
-  ask<AuditPage>(
+  askApi<AuditPage>(
     `${pathOf("auditLog", {})}?run=${encodeURIComponent(run)}${after === null ? "" : `&after=${encodeURIComponent(after)}`}`,
   );
 
@@ -20,7 +20,7 @@ function useLog({ run, version }: Shown) {
   const entries = useSignal<readonly AuditEntry[] | null>(null);
   /** The cursor behind the entries; null: these are all. */
   const next = useSignal<string | null>(null);
-  const trouble = useSignal<Trouble | null>(null);
+  const trouble = useSignal<ShownProblem | null>(null);
   const read = async (after: string | null): Promise<void> => {
     try {
       const page = await pageAfter(run, after);

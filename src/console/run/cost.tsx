@@ -1,13 +1,13 @@
 /** What the run costs: by model, by beat, and what its recoveries saved. */
 import { useMemo } from "preact/hooks";
-import { ask } from "../api/http.ts";
+import { askApi } from "../api/http.ts";
 import { grantedWords, meterWords } from "../../render/meters.ts";
 import type { AwsShare as AwsBill } from "../../history/aws-share.ts";
 import type { RunReceipt } from "../../history/run-receipt.ts";
 import { receiptOf } from "../../history/receipt.ts";
 import { count, grouped } from "../../render/words.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
-import { LEVEL_WORDS, type Level, levelOf, shareOf } from "../model/budget.ts";
+import { LEVEL_WORDS, type MeterLevel, levelOf, shareOf } from "../model/budget.ts";
 import { pathOf } from "../model/commands.ts";
 import { Wide } from "../parts/basics.tsx";
 import { MeterBar } from "../parts/budget-bar.tsx";
@@ -88,12 +88,12 @@ function Budget({ run: { budget, granted } }: { readonly run: Shown }) {
   );
 }
 
-const LEVEL_CLASS: { readonly [L in Level]: string } = { fine: "quiet", near: "warn", used: "bad" };
+const LEVEL_CLASS: { readonly [L in MeterLevel]: string } = { fine: "quiet", near: "warn", used: "bad" };
 
 /** What the run takes of AWS by item. No request is counted, so it is an estimate, and says from when its prices are. */
 function AwsShare({ run }: { readonly run: Shown }) {
   const { value, trouble } = useRead(
-    (signal) => ask<{ readonly receipt: RunReceipt }>(pathOf("cost", run), { signal }),
+    (signal) => askApi<{ readonly receipt: RunReceipt }>(pathOf("cost", run), { signal }),
     [run.run, run.beats, run.status],
   );
   const isHere = run.aws !== null;

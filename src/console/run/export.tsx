@@ -3,11 +3,11 @@
  * a deployment is at a signed URL, whose answer is saved by the browser: no script reads it.
  */
 import { useSignal } from "@preact/signals";
-import { documentOf, send, token } from "../api/http.ts";
+import { documentOf, sendToApi, token } from "../api/http.ts";
 import { pathOf } from "../model/commands.ts";
-import { ApiError, UNREACHABLE, type Trouble, troubleOf } from "../api/problem.ts";
+import { ApiError, UNREACHABLE, type ShownProblem, troubleOf } from "../api/problem.ts";
 
-type Saving = "no" | "yes" | Trouble;
+type Saving = "no" | "yes" | ShownProblem;
 
 export function Export({ run }: { readonly run: string }) {
   const saving = useSignal<Saving>("no");
@@ -40,7 +40,7 @@ export function Export({ run }: { readonly run: string }) {
 }
 
 async function saved(path: string, name: string): Promise<void> {
-  const response = await send(path);
+  const response = await sendToApi(path);
   const isDocument = /[/+]json\b/.test(response.headers.get("content-type") ?? "");
   if (!response.ok || isDocument) {
     const { location } = await documentOf<{ readonly location: string }>(response);

@@ -6,7 +6,7 @@ import { type ActionName, describe } from "../model/actions.ts";
 import { offered } from "../model/allowed.ts";
 import { dollarsIn } from "../model/budget.ts";
 import { groupOf } from "../model/groups.ts";
-import { type Verdict, verdictOf } from "../model/verdict.ts";
+import { type RunVerdict, runVerdict } from "../model/verdict.ts";
 import { jsonLine, visibleText } from "../model/visible-text.ts";
 import { ActionDialog } from "../parts/action-dialog.tsx";
 import { BudgetWarning, MeterBar } from "../parts/budget-bar.tsx";
@@ -17,7 +17,7 @@ import { caller, mayDo } from "../store/caller.ts";
 import { now } from "../store/clock.ts";
 import { openAction } from "../store/open-action.ts";
 import { go, hrefOf, route } from "../store/route.ts";
-import { follow, followed } from "../store/run.ts";
+import { followShown, followed } from "../store/run.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import type { Json } from "../../core/json.ts";
 import { count, labelTexts, short, shortRun, titleWords } from "../../render/words.ts";
@@ -48,7 +48,7 @@ export function RunPage() {
   const [, run = ""] = route.value.path;
   useEffect(() => {
     const stop = new AbortController();
-    void follow(run, stop.signal);
+    void followShown(run, stop.signal);
     return () => stop.abort();
   }, [run]);
   const { shown = null, entries = null, trouble = null } = followed.value?.run === run ? followed.value : {};
@@ -110,7 +110,7 @@ const Unshown = ({ run }: { readonly run: string }) => {
 
 function Head({ run, entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
   useEffect(() => () => void (openAction.value = null), [run.run]);
-  const verdict = verdictOf(run, now.value);
+  const verdict = runVerdict(run, now.value);
   return (
     <header class="run-head">
       <div class="line">
@@ -151,7 +151,7 @@ function Primary({
   onAction,
 }: {
   readonly run: Shown;
-  readonly verdict: Verdict;
+  readonly verdict: RunVerdict;
   readonly onAction: (name: ActionName) => void;
 }) {
   const { action } = verdict;

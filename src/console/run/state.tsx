@@ -2,9 +2,9 @@
 import { useSignal } from "@preact/signals";
 import { Fragment } from "preact";
 import { useMemo } from "preact/hooks";
-import { ask } from "../api/http.ts";
+import { askApi } from "../api/http.ts";
 import { pathOf } from "../model/commands.ts";
-import { type Change, diff } from "../model/diff.ts";
+import { type JsonChange, diff } from "../model/diff.ts";
 import { ActionDialog } from "../parts/action-dialog.tsx";
 import { ShownJson, Loading, Problem, Wide } from "../parts/basics.tsx";
 import { useSome } from "../parts/some.tsx";
@@ -30,7 +30,7 @@ export function StateAt({ run, entries }: { readonly run: Shown; readonly entrie
   const { value: both, trouble } = useRead(
     async (signal): Promise<Both> => {
       const read = async (version: number) =>
-        (await ask<SnapshotShown>(pathOf("snapshot", { run: run.run, version }), { signal })).state;
+        (await askApi<SnapshotShown>(pathOf("snapshot", { run: run.run, version }), { signal })).state;
       const [state, before] = await Promise.all([read(at), against >= 1 && against !== at ? read(against) : null]);
       return { at, against, now: state, before };
     },
@@ -148,7 +148,7 @@ const breakable = (path: string) =>
 
 const text = (value: unknown): string => (value === undefined ? "" : visible(shortJson(value as JsonValue, 400)));
 
-const ChangeOf = ({ change: { kind, before, after } }: { readonly change: Change }) => (
+const ChangeOf = ({ change: { kind, before, after } }: { readonly change: JsonChange }) => (
   <>
     {kind === "added" ? null : (
       <code class="removed">

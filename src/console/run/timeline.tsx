@@ -1,6 +1,6 @@
 /** The timeline: beats as lanes, process deaths as breaks, and a map of the whole run above them. */
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { Beat, Mark, Row, Told } from "../model/beats.ts";
+import type { Beat, RunMark, HistoryRow, EventLine } from "../model/beats.ts";
 import { DECISIONS } from "../model/decisions.ts";
 import { BeatBars } from "../parts/bars.tsx";
 import { exact } from "../parts/basics.tsx";
@@ -18,7 +18,7 @@ const LINE = 24;
 const LANE = 22;
 
 /** The height is known without drawing a row, so a run of thousands of beats scrolls without jumps. */
-function heightOf(row: Row, isFull: boolean): number {
+function heightOf(row: HistoryRow, isFull: boolean): number {
   if (row.kind === "mark") return 16 + LINE * Math.max(1, row.lines.length);
   if (!isFull) return narrow.value ? 64 : 40;
   return 24 + LINE + LANE * (1 + row.lanes.length) + LINE * row.lines.length;
@@ -33,7 +33,7 @@ export function Timeline({ run }: { readonly run: Shown }) {
     scroller,
     items: [rows],
     count: rows.length,
-    heightOf: (index) => heightOf(rows[index] as Row, isFull),
+    heightOf: (index) => heightOf(rows[index] as HistoryRow, isFull),
     keyOf: (index) => `${rows[index]?.kind ?? ""}${rows[index]?.version ?? index} ${index}`,
   });
   useRowKeys({ scroller, rows: shown, total: rows.length });
@@ -91,7 +91,7 @@ export function Timeline({ run }: { readonly run: Shown }) {
   );
 }
 
-function MarkRow({ mark: { tone, lines, at }, run }: { readonly mark: Mark; readonly run: Shown }) {
+function MarkRow({ mark: { tone, lines, at }, run }: { readonly mark: RunMark; readonly run: Shown }) {
   return (
     <div class={`mark ${tone}`}>
       {lines.length === 0 ? <p>{exact(at)}</p> : null}
@@ -135,7 +135,7 @@ function BeatRow({ beat, isFull, run }: { readonly beat: Beat; readonly isFull: 
 }
 
 /** What was said of one event. What a rule or a human decided leads to the reason. */
-const Line = (props: { readonly run: Shown; readonly line: Told; readonly class: string }) => {
+const Line = (props: { readonly run: Shown; readonly line: EventLine; readonly class: string }) => {
   const { version, at, kind, says, about } = props.line;
   return (
     <p class={`event ${props.class}`} title={`${exact(at)}\n${says}`}>

@@ -1,6 +1,6 @@
 /** The transcript beside the ledger: picking a call highlights it in both. What a model or tool wrote is text. */
 import { useMemo } from "preact/hooks";
-import { ask } from "../api/http.ts";
+import { askApi } from "../api/http.ts";
 import { pathOf } from "../model/commands.ts";
 import { visibleText } from "../model/visible-text.ts";
 import { ShownJson, Loading, MayBeOld, Problem, When } from "../parts/basics.tsx";
@@ -17,7 +17,7 @@ import { count, visible } from "../../render/words.ts";
 export function Transcript({ run, entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
   const { run: id, version } = run;
   const { value, trouble } = useRead(
-    (signal) => ask<SnapshotShown>(pathOf("snapshot", { run: id, version }), { signal }),
+    (signal) => askApi<SnapshotShown>(pathOf("snapshot", { run: id, version }), { signal }),
     [id, version],
   );
   const picked = route.value.query.get("call");

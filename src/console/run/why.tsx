@@ -1,6 +1,6 @@
 /** Why the run did what it did: each rule that fired and what it saw, first signals of failures, and the diagnosis. */
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { ask } from "../api/http.ts";
+import { askApi } from "../api/http.ts";
 import { pathOf } from "../model/commands.ts";
 import { DECISIONS } from "../model/decisions.ts";
 import { Problem, When, Wide } from "../parts/basics.tsx";
@@ -17,7 +17,7 @@ import { now } from "../store/clock.ts";
 
 export function Why({ run, entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
   const { value, trouble } = useRead(
-    (signal) => ask<{ readonly findings: readonly Finding[] }>(pathOf("diagnose", run), { signal }),
+    (signal) => askApi<{ readonly findings: readonly Finding[] }>(pathOf("diagnose", run), { signal }),
     [run.run, run.version],
   );
   const likely = (value?.findings ?? []).filter(({ evidence }) => evidence.length > 0);

@@ -1,14 +1,14 @@
 /** Sends an action once, and says what came of it. */
-import { ask } from "../api/http.ts";
-import { type Trouble, isUnsure, troubleOf, unsureOf } from "../api/problem.ts";
-import type { Action } from "../model/commands.ts";
+import { askApi } from "../api/http.ts";
+import { type ShownProblem, isUnsure, troubleOf, unsureOf } from "../api/problem.ts";
+import type { ConsoleAction } from "../model/commands.ts";
 import { requestKeys } from "../model/request-keys.ts";
 
 export type ActionProgress =
   | { readonly kind: "no" }
   | { readonly kind: "sending" }
   | { readonly kind: "accepted"; readonly outcome: Readonly<Record<string, unknown>> }
-  | { readonly kind: "refused"; readonly trouble: Trouble };
+  | { readonly kind: "refused"; readonly trouble: ShownProblem };
 
 /** The run that an outcome names; empty if there is none. */
 export const runIn = ({ run }: Readonly<Record<string, unknown>>): string => (typeof run === "string" ? run : "");
@@ -19,13 +19,13 @@ const random = (): string =>
 
 const keys = requestKeys(random);
 
-export async function sendAction(action: Action): Promise<ActionProgress> {
+export async function sendAction(action: ConsoleAction): Promise<ActionProgress> {
   const { method, path, body, isKeyed = false } = action;
   try {
     // A POST without a field sends no body at all.
     const given = body === undefined || Object.keys(body).length === 0 ? undefined : body;
     const headers = isKeyed ? { "idempotency-key": keys.keyOf(action) } : {};
-    const outcome = await ask<Readonly<Record<string, unknown>> | null>(path, { method, body: given, headers });
+    const outcome = await askApi<Readonly<Record<string, unknown>> | null>(path, { method, body: given, headers });
     keys.forget(action);
     return { kind: "accepted", outcome: outcome ?? {} };
   } catch (error) {

@@ -1,7 +1,7 @@
 /** Who uses this page, and what the server performs for them. Both stay until the page loads anew. */
 import { signal } from "@preact/signals";
 import type { CallerView } from "../../operations/caller-view.ts";
-import { ask } from "../api/http.ts";
+import { askApi } from "../api/http.ts";
 import { type Offerable, offered } from "../model/allowed.ts";
 
 /** Null until it is known. */
@@ -12,5 +12,5 @@ export const mayDo = (name: Offerable): boolean => offered(name, caller.value) =
 
 /** Asked once. If no answer comes, the page offers every action, and the server refuses what it does not perform. */
 export async function readCaller(): Promise<void> {
-  caller.value = await ask<CallerView>("/caller").catch(() => null);
+  caller.value = await askApi<CallerView>("/caller").catch(() => null);
 }

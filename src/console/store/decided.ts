@@ -3,14 +3,14 @@
  * has taken it. What was refused may be decided again.
  */
 import { signal } from "@preact/signals";
-import type { Trouble } from "../api/problem.ts";
-import type { Action } from "../model/commands.ts";
+import type { ShownProblem } from "../api/problem.ts";
+import type { ConsoleAction } from "../model/commands.ts";
 import { sendAction } from "./act.ts";
 
 export type Fate =
   | { readonly kind: "sending" }
   | { readonly kind: "accepted"; readonly toolGone: boolean }
-  | { readonly kind: "refused"; readonly trouble: Trouble };
+  | { readonly kind: "refused"; readonly trouble: ShownProblem };
 
 export const fates = signal<ReadonlyMap<string, Fate>>(new Map());
 
@@ -19,7 +19,7 @@ const set = (id: string, fate: Fate): void => {
 };
 
 /** Sends a decision once: while it is under way or accepted, another click does nothing. */
-export async function decide(id: string, action: Action): Promise<void> {
+export async function sendDecision(id: string, action: ConsoleAction): Promise<void> {
   const fate = fates.peek().get(id);
   if (fate !== undefined && fate.kind !== "refused") return;
   set(id, { kind: "sending" });

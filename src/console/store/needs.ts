@@ -3,10 +3,18 @@ import { computed, signal } from "@preact/signals";
 import type { WaitingPage } from "../../operations/approvals.ts";
 import type { Listed } from "../../operations/list.ts";
 import type { Shown } from "../../operations/views.ts";
-import { ask } from "../api/http.ts";
-import { type Trouble, troubleOf } from "../api/problem.ts";
+import { askApi } from "../api/http.ts";
+import { type ShownProblem, troubleOf } from "../api/problem.ts";
 import { pathOf } from "../model/commands.ts";
-import { type AllNeeds, type BlockedRead, type Need, blockedFrom, inOrder, isOpenIn, needsOf } from "../model/needs.ts";
+import {
+  type AllNeeds,
+  type BlockedRead,
+  type Need,
+  blockedFrom,
+  needsInOrder,
+  isOpenIn,
+  needsOf,
+} from "../model/needs.ts";
 import { fates } from "./decided.ts";
 import { poll } from "./poll.ts";
 import { blockedRuns } from "./runs.ts";
@@ -22,13 +30,13 @@ const taking = signal<readonly Need[]>([]);
 
 /** What waits for a human, and what waits for its run to take it. */
 export const allNeeds = computed(() =>
-  needs.value === null ? null : inOrder([...needsOf(needs.value), ...taking.value]),
+  needs.value === null ? null : needsInOrder([...needsOf(needs.value), ...taking.value]),
 );
 
 /** What the last read left out: runs that may wait, and blocked runs. */
 export const needsCut = signal({ isWaitingCut: false, blockedCut: 0 });
 
-export const needsTrouble = signal<Trouble | null>(null);
+export const needsTrouble = signal<ShownProblem | null>(null);
 
 export const needsCount = computed(() => (needs.value === null ? 0 : needsOf(needs.value).length));
 
@@ -39,7 +47,7 @@ async function readNeeds(): Promise<void> {
   const pages: WaitingPage[] = [];
   let after: string | null = null;
   do {
-    const page: WaitingPage = await ask<WaitingPage>(
+    const page: WaitingPage = await askApi<WaitingPage>(
       `${pathOf("approvals", {})}${after === null ? "" : `?after=${encodeURIComponent(after)}`}`,
     );
     pages.push(page);
@@ -65,11 +73,11 @@ async function readNeeds(): Promise<void> {
 
 /** For a time at which the list of this page does not hold all runs of the caller. */
 const readBlockedRuns = async (): Promise<readonly string[]> =>
-  (await ask<Listed>(`${pathOf("list", {})}?status=blocked&limit=500`)).runs.map(({ run }) => run);
+  (await askApi<Listed>(`${pathOf("list", {})}?status=blocked&limit=500`)).runs.map(({ run }) => run);
 
 async function readBlocked(run: string): Promise<BlockedRead> {
   try {
-    return { shown: await ask<Shown>(pathOf("show", { run })) };
+    return { shown: await askApi<Shown>(pathOf("show", { run })) };
   } catch (error) {
     const { status, detail } = troubleOf(error);
     return status === 404 ? null : { run, why: detail };
@@ -87,7 +95,7 @@ async function notTaken(next: AllNeeds): Promise<readonly Need[]> {
   );
   const kept = await Promise.all(
     [...decided.values()].map(async (need) => {
-      const shown = await ask<Shown>(pathOf("show", need)).catch(() => null);
+      const shown = await askApi<Shown>(pathOf("show", need)).catch(() => null);
       return isOpenIn(need, shown) ? [need] : [];
     }),
   );

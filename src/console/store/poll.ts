@@ -4,7 +4,7 @@
  */
 import { type Signal, computed, effect, signal } from "@preact/signals";
 import { awaited } from "../api/http.ts";
-import { type Trouble, troubleOf } from "../api/problem.ts";
+import { type ShownProblem, troubleOf } from "../api/problem.ts";
 import { now } from "./clock.ts";
 
 export type Connection =
@@ -37,7 +37,7 @@ export const answered = (): void => {
   answeredAt.value = Date.now();
 };
 
-export function failed(trouble: Trouble): void {
+export function failed(trouble: ShownProblem): void {
   // Another status than 5xx comes from a server that works.
   if (trouble.status !== null && trouble.status < 500) answered();
   else lostAt.value ??= Date.now();
@@ -93,7 +93,11 @@ const retryMs = (failures: number): number => Math.min(RETRY_MS_MAX, 500 * 2 ** 
 /** Reads something once. It is asked again, while the page is visible, until an answer comes; a refusal is one. */
 export async function readOnce<Read>(
   read: (signal: AbortSignal) => Promise<Read>,
-  target: { readonly stop: AbortSignal; readonly value: Signal<Read | null>; readonly trouble: Signal<Trouble | null> },
+  target: {
+    readonly stop: AbortSignal;
+    readonly value: Signal<Read | null>;
+    readonly trouble: Signal<ShownProblem | null>;
+  },
 ): Promise<void> {
   const done = new AbortController();
   await whileVisible(AbortSignal.any([target.stop, done.signal]), async (signal) => {
@@ -117,7 +121,7 @@ export async function readOnce<Read>(
 /** Calls `read` while the page is visible, until `signal` fires. `trouble` has its last failure, or null. */
 export async function poll(
   read: () => Promise<unknown>,
-  options: { readonly everyMs: number; readonly signal: AbortSignal; readonly trouble: Signal<Trouble | null> },
+  options: { readonly everyMs: number; readonly signal: AbortSignal; readonly trouble: Signal<ShownProblem | null> },
 ): Promise<void> {
   await whileVisible(options.signal, async (signal) => {
     for (let failures = 0; !signal.aborted;) {

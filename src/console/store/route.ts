@@ -1,19 +1,19 @@
 /** The address of the page: a path and a query behind `#`. Each view can be restored from it. */
 import { signal } from "@preact/signals";
 
-export interface Route {
+export interface PageRoute {
   /** `["runs"]`, `["run", "local-…"]`. */
   readonly path: readonly string[];
   readonly query: URLSearchParams;
 }
 
-export const route = signal<Route>(routeOf(location.hash));
+export const route = signal<PageRoute>(routeOf(location.hash));
 
 addEventListener("hashchange", () => {
   route.value = routeOf(location.hash);
 });
 
-function routeOf(hash: string): Route {
+function routeOf(hash: string): PageRoute {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const parts = path.split("/").filter((part) => part !== "");
   return { path: parts.length === 0 ? ["runs"] : parts.map(decoded), query: new URLSearchParams(query) };

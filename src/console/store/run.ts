@@ -7,8 +7,8 @@ import type { EventPage } from "../../operations/event-page.ts";
 import type { Reset } from "../../operations/live-page.ts";
 import type { Delta } from "../../ports/delta-log.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
-import { ask, documentOf, send } from "../api/http.ts";
-import { ApiError, type Trouble, troubleOf } from "../api/problem.ts";
+import { askApi, documentOf, sendToApi } from "../api/http.ts";
+import { ApiError, type ShownProblem, troubleOf } from "../api/problem.ts";
 import { pathOf } from "../model/commands.ts";
 import { type LiveStep, withDelta, withEntries, withReset } from "../model/live-text.ts";
 import { rowReader } from "../model/beats.ts";
@@ -22,7 +22,7 @@ export interface OpenedRun {
   readonly entries: readonly TimelineEntry[] | null;
   /** What the model says, and no commit has; null: nothing. */
   readonly live: LiveStep | null;
-  readonly trouble: Trouble | null;
+  readonly trouble: ShownProblem | null;
 }
 
 export const followed = signal<OpenedRun | null>(null);
@@ -46,7 +46,7 @@ const ENDED_MS = 3_000;
 const SHOWN_MS = 3_000;
 
 /** Follows a run until `stop` fires. A hidden page reads nothing. */
-export async function follow(run: string, stop: AbortSignal): Promise<void> {
+export async function followShown(run: string, stop: AbortSignal): Promise<void> {
   followed.value = { run, shown: null, entries: null, live: null, trouble: null };
   const gathered = gatherer(run);
   let after = "0";
@@ -84,7 +84,7 @@ interface Reading {
 
 async function readEvents(run: string, from: Reading): Promise<Part> {
   const { after, stop, gathered } = from;
-  const response = await send(
+  const response = await sendToApi(
     `${pathOf("timeline", { run })}?deltas=true&cursor=${after}${after === "0" ? "" : "&wait=15"}`,
     {
       headers: { accept: "text/event-stream, application/json" },
@@ -209,7 +209,7 @@ export async function readShown(run: string): Promise<void> {
 
 async function readShownOnce(run: string): Promise<void> {
   try {
-    const shown = await ask<Shown>(pathOf("show", { run }));
+    const shown = await askApi<Shown>(pathOf("show", { run }));
     answered();
     change(run, { shown, trouble: null });
   } catch (error) {

@@ -4,8 +4,8 @@
  */
 import { effect, signal } from "@preact/signals";
 import type { Listed } from "../../operations/list.ts";
-import { ask } from "../api/http.ts";
-import type { Trouble } from "../api/problem.ts";
+import { askApi } from "../api/http.ts";
+import type { ShownProblem } from "../api/problem.ts";
 import { pathOf } from "../model/commands.ts";
 import { NO_RUNS_READ, type ReadRuns, type RunList, withFirstPage, withNextPage } from "../model/run-list.ts";
 import { poll } from "./poll.ts";
@@ -18,7 +18,7 @@ const GAP_MS = 10_000;
 
 /** Null until the first page is read. */
 export const runs = signal<RunList | null>(null);
-export const runsTrouble = signal<Trouble | null>(null);
+export const runsTrouble = signal<ShownProblem | null>(null);
 /** There are more runs than the list holds. */
 export const runsCut = signal(false);
 
@@ -86,5 +86,5 @@ function pageAfter(after: string | null): Promise<Listed> {
     ...(after !== null && { after }),
     ...(named !== null && { tenant: named }),
   });
-  return ask<Listed>(`${pathOf("list", {})}?${query.toString()}`);
+  return askApi<Listed>(`${pathOf("list", {})}?${query.toString()}`);
 }

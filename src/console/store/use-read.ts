@@ -1,7 +1,7 @@
 /** What a view reads: once for what it is about, or again and again while it is shown. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { Trouble } from "../api/problem.ts";
+import type { ShownProblem } from "../api/problem.ts";
 import { poll, readOnce } from "./poll.ts";
 
 /**
@@ -11,9 +11,9 @@ import { poll, readOnce } from "./poll.ts";
 export function useRead<Read>(
   read: ((signal: AbortSignal) => Promise<Read>) | null,
   about: readonly unknown[],
-): { readonly value: Read | null; readonly trouble: Trouble | null } {
+): { readonly value: Read | null; readonly trouble: ShownProblem | null } {
   const value = useSignal<Read | null>(null);
-  const trouble = useSignal<Trouble | null>(null);
+  const trouble = useSignal<ShownProblem | null>(null);
   useEffect(() => {
     if (read === null) return undefined;
     const stop = new AbortController();
@@ -30,9 +30,9 @@ export function useRead<Read>(
 export function usePolled<Read>(
   read: () => Promise<Read>,
   { everyMs, isOn = true }: { readonly everyMs: number; readonly isOn?: boolean },
-): { readonly value: Read | null; readonly trouble: Trouble | null; readonly again: () => void } {
+): { readonly value: Read | null; readonly trouble: ShownProblem | null; readonly again: () => void } {
   const value = useSignal<Read | null>(null);
-  const trouble = useSignal<Trouble | null>(null);
+  const trouble = useSignal<ShownProblem | null>(null);
   const look = async (): Promise<void> => {
     value.value = await read();
   };
