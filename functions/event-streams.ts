@@ -7,7 +7,7 @@ import { streamHandle } from "hono/aws-lambda";
 import { Hono } from "hono";
 import type { Api } from "../src/api/app.ts";
 import * as problems from "../src/api/problem.ts";
-import type { Rows } from "../src/api/routes.ts";
+import type { OperationRows } from "../src/api/routes.ts";
 import { ROWS } from "../src/operations/table.ts";
 import type { Clock } from "../src/ports/world.ts";
 import { addEventStreams } from "../src/api/streams/routes.ts";
@@ -15,7 +15,7 @@ import { OpenStreams } from "../src/api/streams/open-streams.ts";
 import { type FromGateway, type GatewayEvent, eventBelow } from "./gateway.ts";
 
 /** The one operation of this function. */
-export const EVENT_ROWS: Rows = { timeline: ROWS.timeline };
+export const EVENT_ROWS: OperationRows = { timeline: ROWS.timeline };
 
 export interface FromReader extends FromGateway {
   /** False: a later page of a stream. */

@@ -8,7 +8,7 @@ import type { Hono } from "hono";
 import type { Authenticate, Caller, Credentials } from "../src/api/access/caller.ts";
 import { DEFAULT_TENANT } from "../src/core/ids.ts";
 import { SIZES } from "../src/codec/limits.ts";
-import type { Rows } from "../src/api/routes.ts";
+import type { OperationRows } from "../src/api/routes.ts";
 import { SCOPES } from "../src/operations/operation.ts";
 import { ROWS } from "../src/operations/table.ts";
 
@@ -16,7 +16,9 @@ import { ROWS } from "../src/operations/table.ts";
  * The operations of the deployed API: all but the purge. That deletes archives, which no function of a deployment may
  * do, so an operator purges with their own rights.
  */
-export const GATEWAY_ROWS: Rows = Object.fromEntries(Object.entries(ROWS).filter(([name]) => name !== "purge"));
+export const GATEWAY_ROWS: OperationRows = Object.fromEntries(
+  Object.entries(ROWS).filter(([name]) => name !== "purge"),
+);
 
 /** The fields of an API Gateway event that are read here; the rest is passed on. */
 export interface GatewayEvent {

@@ -54,7 +54,7 @@ export interface ApiOptions<From extends object> {
   /** The most bytes of a gzipped export that does not fit into a response: the process holds all of it. */
   readonly exportBytesMax?: number;
   /** The operations that have routes here. Default: every operation of the table that has one. */
-  readonly rows?: routes.Rows;
+  readonly rows?: routes.OperationRows;
   /** Whether the server has the routes of the chat protocols, which its document then describes; default: no. */
   readonly hasChats?: boolean;
   /** What each tenant may do; default: there are no limits. */
@@ -181,7 +181,7 @@ function addRuns<From extends object>(app: Api<From>, options: ApiOptions<From>)
 /** Adds the operations whose rows of the table describe their routes completely. */
 function addPlain<From extends object>(
   app: Api<From>,
-  { rows, ...options }: ApiOptions<From> & { readonly rows: routes.Rows },
+  { rows, ...options }: ApiOptions<From> & { readonly rows: routes.OperationRows },
 ): Api<From> {
   for (const { operation, route } of routes.plainRoutes(rows)) {
     app.openapi(route, async (c) => {

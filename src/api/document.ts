@@ -3,17 +3,20 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import type { JSONValue } from "hono/utils/types";
 import { ROWS } from "../operations/table.ts";
 import { CHAT_ROUTES, CHAT_TAG } from "./chat/routes.ts";
-import { type Rows, routesOf } from "./routes.ts";
+import { type OperationRows, routesOf } from "./routes.ts";
 
 type Document = Record<string, JSONValue>;
 
 /** `hasChats`: the server has the routes of the chat protocols too. */
 interface Described {
-  readonly rows?: Rows;
+  readonly rows?: OperationRows;
   readonly hasChats?: boolean;
 }
 
-const made = { withChats: new WeakMap<Rows, Document>(), without: new WeakMap<Rows, Document>() } as const;
+const made = {
+  withChats: new WeakMap<OperationRows, Document>(),
+  without: new WeakMap<OperationRows, Document>(),
+} as const;
 
 /** The document of these operations. It is generated at the first request for it, then cached. */
 export function openApiDocument({ rows = ROWS, hasChats = true }: Described = {}): Document {

@@ -15,7 +15,7 @@ import { type Exported } from "../features/archive/export.ts";
 import { resolveAmbiguousPut } from "../history/resolve-ambiguous-write.ts";
 import { performOperation } from "../operations/perform.ts";
 import { OPERATIONS } from "../operations/table.ts";
-import { type Asked, contextOf, find } from "./operations.ts";
+import { type HandlerContext, contextOf, find } from "./operations.ts";
 import { runUnknown, tooLarge } from "./problem.ts";
 
 /** How long the signed URL of an export is valid. */
@@ -28,7 +28,10 @@ interface Wanted {
   readonly redirects: boolean;
 }
 
-export async function exportOf(asked: Asked, { run, ...wanted }: Wanted & { readonly run: string }): Promise<Response> {
+export async function exportOf(
+  asked: HandlerContext,
+  { run, ...wanted }: Wanted & { readonly run: string },
+): Promise<Response> {
   const row = await find(asked, run);
   const { links } = asked.world;
   return links === undefined ? streamed(asked, row) : bounded(asked, { row, links, ...wanted });
@@ -37,7 +40,7 @@ export async function exportOf(asked: Asked, { run, ...wanted }: Wanted & { read
 const HEADERS = { "content-type": "application/jsonl", "cache-control": "no-store" };
 
 /** Writes the export. Rejects with a problem if the run is gone. */
-async function write(asked: Asked, row: Row, to: (chunk: string) => void | Promise<void>): Promise<Exported> {
+async function write(asked: HandlerContext, row: Row, to: (chunk: string) => void | Promise<void>): Promise<Exported> {
   const context = { ...contextOf(asked, row), write: to };
   const outcome = await performOperation(OPERATIONS.export, context, { run: row.run });
   if (outcome.kind === "missing") throw runUnknown();
@@ -45,7 +48,7 @@ async function write(asked: Asked, row: Row, to: (chunk: string) => void | Promi
 }
 
 /** The response begins with the first chunk, so an error before that is a problem document. */
-async function streamed(asked: Asked, row: Row): Promise<Response> {
+async function streamed(asked: HandlerContext, row: Row): Promise<Response> {
   const { readable, writable } = new TransformStream<string, string>();
   const writer = writable.getWriter();
   const first = Promise.withResolvers<void>();
@@ -66,7 +69,7 @@ async function streamed(asked: Asked, row: Row): Promise<Response> {
 }
 
 async function bounded(
-  asked: Asked,
+  asked: HandlerContext,
   { row, links, bytesMax, redirects }: Wanted & { readonly row: Row; readonly links: NonNullable<World["links"]> },
 ): Promise<Response> {
   const small: string[] = [];

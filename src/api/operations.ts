@@ -45,7 +45,7 @@ import { entityTag, isOfEpoch, isUnchanged, resumeToken } from "./resume.ts";
 import type * as schemas from "./schemas.ts";
 
 /** What a handler may use besides the request. */
-export interface Asked {
+export interface HandlerContext {
   readonly world: World;
   readonly caller: Caller;
   readonly agentOf: (name: string) => Promise<Agent | null>;
@@ -60,7 +60,7 @@ export interface Asked {
 }
 
 export const contextOf = (
-  { world, caller, agentOf, agents, firingsOf, examine, load, limits, headers }: Asked,
+  { world, caller, agentOf, agents, firingsOf, examine, load, limits, headers }: HandlerContext,
   row: Row | null,
 ): OperationContext => ({
   ...tracedIn(headers),
@@ -95,7 +95,7 @@ interface Wanted {
 
 /** `POST /runs`: starts a run, or returns the run that the same idempotency key started before. */
 export async function startOf(
-  asked: Asked,
+  asked: HandlerContext,
   { agent, input, files, labels, idempotencyKey: key }: Wanted,
 ): Promise<z.output<typeof schemas.startedDocument>> {
   const started = await performOperation(OPERATIONS.start, contextOf(asked, null), {
@@ -157,15 +157,15 @@ const keyEnded = ({ run, agent, status, endedAt, expiresAtSec, inputDigest }: To
   });
 
 /** The response to a read: unchanged since the caller's token, or the document of the run. */
-export type Seen =
+export type RunRead =
   | { readonly kind: "unchanged"; readonly etag: string }
   | { readonly kind: "shown"; readonly etag: string; readonly document: z.output<typeof schemas.runDocument> };
 
 /** `GET /runs/{run}`: the document of a run, unless its token equals the caller's. */
 export async function runOf(
-  asked: Asked,
+  asked: HandlerContext,
   request: { readonly run: string; readonly ifNoneMatch: string },
-): Promise<Seen> {
+): Promise<RunRead> {
   const { world } = asked;
   const row = await find(asked, request.run);
   // The token is computed before the document is read. So the tag is at worst too old, and the caller is shown what
@@ -182,7 +182,7 @@ export async function runOf(
 
 /** `POST /runs/{run}/messages`: sends a message to a run, once per ID. */
 export async function messageOf(
-  asked: Asked,
+  asked: HandlerContext,
   said: {
     readonly run: string;
     readonly text: string;
@@ -252,7 +252,10 @@ function stale(world: World, row: Row): ApiProblem {
 }
 
 /** `GET /runs/{run}/files/{file}`: the bytes of a file, or where the store hands them out. */
-export async function fileOf(asked: Asked, wanted: { readonly run: string; readonly file: string }): Promise<Response> {
+export async function fileOf(
+  asked: HandlerContext,
+  wanted: { readonly run: string; readonly file: string },
+): Promise<Response> {
   const row = await find(asked, wanted.run);
   const found = await performOperation(OPERATIONS.file, contextOf(asked, row), { run: row.run, file: wanted.file });
   if (found.kind === "missing") throw runUnknown();
@@ -278,7 +281,7 @@ export async function fileOf(asked: Asked, wanted: { readonly run: string; reado
 
 /** Performs an operation without a handler of its own. The response is its outcome. */
 export async function outcomeOf(
-  asked: Asked,
+  asked: HandlerContext,
   operation: AnyOperation,
   { given, ifMatch }: { readonly given: Readonly<Record<string, unknown>>; readonly ifMatch: string },
 ): Promise<{ readonly status: number; readonly outcome: ToldOutcome }> {
@@ -304,7 +307,7 @@ export async function outcomeOf(
  * The row of a run, if it exists and belongs to the caller's tenant. The operator of the machine has every tenant. A text
  * that is no ID is the key of a start, from which the ID of each agent's run under it derives: so no list is read.
  */
-export async function find(asked: Asked, text: string): Promise<Row> {
+export async function find(asked: HandlerContext, text: string): Promise<Row> {
   const { world, caller } = asked;
   const isOfTenant = tenantOf(text) === caller.tenant || caller.isOperator === true;
   const ids = isRunId(text) ? (isOfTenant ? [text] : []) : await idsUnder(asked, text);
@@ -315,7 +318,7 @@ export async function find(asked: Asked, text: string): Promise<Row> {
   return row;
 }
 
-async function idsUnder({ world, caller, agents }: Asked, idempotencyKey: string): Promise<readonly string[]> {
+async function idsUnder({ world, caller, agents }: HandlerContext, idempotencyKey: string): Promise<readonly string[]> {
   if (agents === undefined || wrongWithKey(idempotencyKey) !== null) return [];
   const { tenant } = caller;
   const known = (await agents().catch(asInvalid)).agents;

@@ -37,7 +37,7 @@ export const every = {
 };
 export const ofBody = { 400: problem(400), 413: problem(413), 415: problem(415), 422: problem(422) };
 
-export const answer = <Schema extends z.ZodType>(description: string, schema: Schema) => ({
+export const answerSchema = <Schema extends z.ZodType>(description: string, schema: Schema) => ({
   description,
   content: { "application/json": { schema } },
 });

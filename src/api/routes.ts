@@ -12,7 +12,17 @@ import { fileHeaders, fileParams } from "./file-schemas.ts";
 import { boundedBody } from "./body.ts";
 import { callerDocument } from "./caller-document.ts";
 import * as headers from "./header-schemas.ts";
-import { type ProblemStatus, answer, body, etag, every, location, ofBody, problem, retryAfter } from "./route-parts.ts";
+import {
+  type ProblemStatus,
+  answerSchema,
+  body,
+  etag,
+  every,
+  location,
+  ofBody,
+  problem,
+  retryAfter,
+} from "./route-parts.ts";
 import * as schemas from "./schemas.ts";
 
 /** The method and path of an operation. */
@@ -28,8 +38,8 @@ export const startRoute = createRoute({
   middleware: boundedBody,
   request: { headers: headers.startHeaders, body: body(schemas.startBody) },
   responses: {
-    200: { ...answer("An earlier request of that key started it.", schemas.startedDocument), headers: location },
-    202: { ...answer("It is started.", schemas.startedDocument), headers: location },
+    200: { ...answerSchema("An earlier request of that key started it.", schemas.startedDocument), headers: location },
+    202: { ...answerSchema("It is started.", schemas.startedDocument), headers: location },
     404: { ...problem(404), description: "There is no such agent." },
     409: {
       ...problem(409),
@@ -47,7 +57,7 @@ export const runRoute = createRoute({
   summary: "Shows a run, as `cairn show` does",
   request: { params: schemas.runParams, headers: headers.runHeaders },
   responses: {
-    200: { ...answer("The run.", schemas.runDocument), headers: etag },
+    200: { ...answerSchema("The run.", schemas.runDocument), headers: etag },
     304: { description: "The run still has the state that the tag names.", headers: etag },
     404: problem(404),
     ...every,
@@ -61,8 +71,8 @@ export const messageRoute = createRoute({
   middleware: boundedBody,
   request: { params: schemas.runParams, headers: headers.messageHeaders, body: body(schemas.messageBody) },
   responses: {
-    200: answer("It was delivered before.", schemas.messageDocument),
-    202: answer("It is delivered: the run will read it.", schemas.messageDocument),
+    200: answerSchema("It was delivered before.", schemas.messageDocument),
+    202: answerSchema("It is delivered: the run will read it.", schemas.messageDocument),
     404: problem(404),
     409: {
       ...problem(409),
@@ -104,7 +114,7 @@ export const documentRoute = createRoute({
   operationId: "describe",
   summary: "This document",
   responses: {
-    200: answer("OpenAPI 3.1.", z.object({}).loose()),
+    200: answerSchema("OpenAPI 3.1.", z.object({}).loose()),
     401: problem(401),
     429: { ...problem(429), headers: retryAfter },
   },
@@ -116,7 +126,7 @@ export const callerRoute = createRoute({
   operationId: "caller",
   summary: "Who the caller is, and which operations this server performs for it",
   responses: {
-    200: answer("The caller.", callerDocument),
+    200: answerSchema("The caller.", callerDocument),
     401: problem(401),
     429: { ...problem(429), headers: retryAfter },
   },
@@ -128,7 +138,7 @@ export const healthRoute = createRoute({
   operationId: "health",
   summary: "Says that the API answers; needs no signature, and reads nothing",
   security: [],
-  responses: { 200: answer("The API answers.", schemas.healthDocument) },
+  responses: { 200: answerSchema("The API answers.", schemas.healthDocument) },
 });
 
 export const callbackRoute = createRoute({
@@ -147,8 +157,8 @@ export const callbackRoute = createRoute({
     },
   },
   responses: {
-    202: answer("The event is durable.", schemas.callbackDocument),
-    200: answer("It was reported before.", schemas.callbackDocument),
+    202: answerSchema("The event is durable.", schemas.callbackDocument),
+    200: answerSchema("It was reported before.", schemas.callbackDocument),
     404: problem(404),
     409: problem(409),
     422: problem(422),
@@ -196,10 +206,12 @@ const DESIGNED: { readonly [N in OperationName]?: RouteConfig } = {
 };
 
 /** Operations by name. Each with `http` has a route. */
-export type Rows = Readonly<Record<string, AnyOperation>>;
+export type OperationRows = Readonly<Record<string, AnyOperation>>;
 
 /** The routes that are generated from the rows of the table alone. */
-export const plainRoutes = (rows: Rows): readonly { readonly operation: AnyOperation; readonly route: RouteConfig }[] =>
+export const plainRoutes = (
+  rows: OperationRows,
+): readonly { readonly operation: AnyOperation; readonly route: RouteConfig }[] =>
   Object.entries(rows).flatMap(([name, operation]) =>
     operation.http === undefined || Object.hasOwn(DESIGNED, name)
       ? []
@@ -207,7 +219,7 @@ export const plainRoutes = (rows: Rows): readonly { readonly operation: AnyOpera
   );
 
 /** All routes, in the order of the table, each with the scope that its caller needs. */
-export const routesOf = (rows: Rows): readonly RouteConfig[] => [
+export const routesOf = (rows: OperationRows): readonly RouteConfig[] => [
   ...Object.entries(rows).flatMap(([name, operation]) => {
     if (operation.http === undefined) return [];
     const route = DESIGNED[name as OperationName] ?? plainRoute(name, operation);
@@ -289,7 +301,7 @@ function answersOf({ outcomes }: AnyOperation): RouteConfig["responses"] {
       const description = [...new Set(told.map(([, { says }]) => says))].join(" ");
       if (status >= 400) return [status, { ...problem(status as ProblemStatus), description }];
       const kinds = told.map(([kind]) => kind) as [string, ...string[]];
-      return [status, answer(description, z.object({ kind: z.enum(kinds) }).loose())];
+      return [status, answerSchema(description, z.object({ kind: z.enum(kinds) }).loose())];
     }),
   );
 }

@@ -3,7 +3,7 @@
  * it runs. A command that is not here is derived wholly (`derived-command.ts`).
  */
 import type { DecisionFlags } from "./commands/approve.ts";
-import type { ListFlags } from "./commands/memory.ts";
+import type { MemoryListFlags } from "./commands/memory.ts";
 import type { ReasonFlags } from "./commands/steer.ts";
 import type { Shell } from "./shell.ts";
 import type { TypedInput, Handler } from "./typed-command.ts";
@@ -89,7 +89,7 @@ const forgetting = async (): Promise<Handler> => {
   const { forgetAll, forgetOne } = await import("./commands/memory-forget.ts");
   return async (
     shell: Shell,
-    { id, flags, fail }: Typed<ListFlags & { readonly all?: boolean }> & { readonly id?: string },
+    { id, flags, fail }: Typed<MemoryListFlags & { readonly all?: boolean }> & { readonly id?: string },
   ) => {
     if ((flags.all === true) === (id !== undefined)) return fail("name one entry, or --all");
     return id === undefined ? forgetAll(shell, flags) : forgetOne(shell, { id, flags });
@@ -98,13 +98,13 @@ const forgetting = async (): Promise<Handler> => {
 
 const listingMemory = async (): Promise<Handler> => {
   const { listEntries } = await import("./commands/memory.ts");
-  return (shell: Shell, { agent, flags }: Typed<ListFlags> & { readonly agent?: string }) =>
+  return (shell: Shell, { agent, flags }: Typed<MemoryListFlags> & { readonly agent?: string }) =>
     listEntries(shell, { agent, query: null, flags });
 };
 
 const searchingMemory = async (): Promise<Handler> => {
   const { listEntries } = await import("./commands/memory.ts");
-  return (shell: Shell, { query, flags }: Typed<ListFlags> & { readonly query: readonly string[] }) =>
+  return (shell: Shell, { query, flags }: Typed<MemoryListFlags> & { readonly query: readonly string[] }) =>
     listEntries(shell, { agent: undefined, query: query.join(" "), flags });
 };
 

@@ -8,7 +8,7 @@ import type { Shell } from "./shell.ts";
 import type { Transport } from "./transport.ts";
 
 /** `more`: fields of the context that only this command needs. The identity that a service knows is the actor. */
-export const contextOf = (
+export const localContext = (
   shell: Shell,
   { world, operator }: Pick<Opened, "world" | "operator">,
   more: Partial<OperationContext> = {},
@@ -43,7 +43,7 @@ export function refusedAs({ outcomes }: Pick<AnyOperation, "outcomes">, kind: st
 }
 
 /** Returns the outcome, or throws `RunUnknown` if the run no longer exists. */
-export function unlessGone<Outcome extends { readonly kind: string }>(
+export function unlessRunGone<Outcome extends { readonly kind: string }>(
   { gone }: Pick<Transport, "gone">,
   { run, outcome }: { readonly run: string; readonly outcome: Outcome },
 ): Exclude<Outcome, { readonly kind: "missing" }> {

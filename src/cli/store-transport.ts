@@ -6,7 +6,7 @@ import { outcomeForCaller } from "../operations/caller-outcome.ts";
 import type { Row } from "../protocol/row.ts";
 import { resolveRun, runGone } from "./commands/runs.ts";
 import type { Opened } from "../compose/open.ts";
-import { contextOf } from "./perform.ts";
+import { localContext } from "./perform.ts";
 import type { Shell } from "./shell.ts";
 import { follow } from "./terminal/follow.ts";
 import type { StoreTransport } from "./transport.ts";
@@ -20,7 +20,7 @@ export function storeTransport(shell: Shell, opened: Opened): StoreTransport {
     command,
     now,
     perform: async (name, given, local = {}) => {
-      const context = contextOf(shell, opened, local);
+      const context = localContext(shell, opened, local);
       const outcome: { readonly kind: string; readonly row?: Row } = await performAny(ROWS[name], context, given);
       if (name === "purge" && outcome.kind === "purged" && outcome.row !== undefined) opened.finishRemoval(outcome.row);
       return outcomeForCaller(outcome, { now: now(), modelMs: world.limits.modelMs }) as never;

@@ -5,7 +5,7 @@ import { DEFAULT_TENANT } from "../core/ids.ts";
 import { SCOPES } from "../operations/operation.ts";
 import { isAgent } from "../ports/is-agent.ts";
 import type { StoreTarget } from "./targets.ts";
-import { openStore } from "./open-store.ts";
+import { openNamedStore } from "./open-store.ts";
 import type { Endpoint } from "./request.ts";
 import { unlessAborted } from "../ports/unless-aborted.ts";
 
@@ -19,7 +19,7 @@ export async function openEndpoint<Known extends object>({
   tenant = DEFAULT_TENANT,
   by = `${userInfo().username}@${hostname()}`,
 }: StoreTarget<Known>): Promise<{ readonly endpoint: Endpoint; readonly close: () => Promise<void> }> {
-  const opened = await openStore({ store, world: name });
+  const opened = await openNamedStore({ store, world: name });
   const { world } = opened;
   const known = Object.values(agents ?? {}).filter(isAgent);
   const api = createApi<object>({

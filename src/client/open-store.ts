@@ -20,7 +20,7 @@ export const surroundingsOf = (cwd = process.cwd(), agents?: readonly Agent[]): 
 });
 
 /** Creates a missing store. Settings that are not given come from the environment and the config. */
-export const openStore = (given: {
+export const openNamedStore = (given: {
   readonly store?: string | undefined;
   readonly world?: string | undefined;
 }): Promise<OpenedWorld> => {

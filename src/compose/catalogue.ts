@@ -145,7 +145,7 @@ async function agentAt(
 }
 
 /** The error for an unknown agent name. It lists the known names. `instead`: the command with another name. */
-export function agentUnknown({
+export function agentNameUnknown({
   name,
   catalogue,
   hasConfig,

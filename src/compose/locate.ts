@@ -13,7 +13,7 @@ import {
   agentClash,
   agentInFile,
   agentNamed,
-  agentUnknown,
+  agentNameUnknown,
   isFileName,
   readCatalogue,
   wrongWithLocated,
@@ -65,7 +65,7 @@ async function foundAs(
     const at = shell.argv.indexOf(name);
     const instead = (agent: string): string =>
       at < 0 ? settings.command("start", agent) : commandLine(shell.argv.with(at, agent));
-    throw agentUnknown({ name, catalogue, hasConfig: settings.hasConfig, instead });
+    throw agentNameUnknown({ name, catalogue, hasConfig: settings.hasConfig, instead });
   }
   const located = await agentInFile(shell.cwd, name);
   const same = agentNamed(configured, located.agent.name);

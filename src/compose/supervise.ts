@@ -33,7 +33,7 @@ export interface WorkerSettings {
 }
 
 /** What a command passes to its supervisor. */
-export interface SuperviseOptions {
+export interface CommandSupervision {
   readonly shell: Surroundings;
   /** What of its output this process could not write; absent: it is not counted. */
   readonly lostOutput?: () => LostLines | null;
@@ -51,7 +51,7 @@ export interface SuperviseOptions {
 }
 
 /** @throws StoreSupervised, StoreUnreachable */
-export function supervise(options: SuperviseOptions): Supervisor {
+export function supervise(options: CommandSupervision): Supervisor {
   const { shell, settings, supervision, ahead, schedules = () => [], lostOutput, onEvent } = options;
   const { world, limits, agentFiles, prices, modelRates, webhooks, workers, beatsPerWorker, concurrency, tenants } =
     settings;

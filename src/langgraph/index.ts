@@ -8,7 +8,7 @@
  */
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { CairnError } from "../client/errors.ts";
-import { openStore } from "../client/open-store.ts";
+import { openNamedStore } from "../client/open-store.ts";
 import { type Retention, assertRetention } from "./retention.ts";
 import type { CairnSaver } from "./saver.ts";
 
@@ -38,7 +38,7 @@ export async function openCheckpointer(options: CheckpointerOptions = {}): Promi
   const retention = { checkpointsMax: null, days: null, ...options.retention };
   assertRetention(retention);
   const { CairnSaver: Saver } = await loadSaver(() => import("./saver.ts"));
-  const opened = await openStore({ store, world: name });
+  const opened = await openNamedStore({ store, world: name });
   const { objects, clock } = opened.world;
   return new Saver({ objects, clock, retention, serde, close: async () => opened.close() });
 }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { agentOfRun } from "./agents.ts";
-import { answer } from "./answer.ts";
+import { answerQuestion } from "./answer.ts";
 import { RESPONSES, operation, respond, runInput } from "./operation.ts";
 import { json } from "./values.ts";
 import type { Syntaxes } from "./syntax.ts";
@@ -12,7 +12,7 @@ export const answerOperation = operation({
   help: "answer a call that asks a human (askHuman); the first answer counts",
   input: runInput.extend({ call: z.string(), result: json.default(null) }),
   run: async (context, said) =>
-    answer(context.world, { ...said, by: context.by, agent: await agentOfRun(context, said.run) }),
+    answerQuestion(context.world, { ...said, by: context.by, agent: await agentOfRun(context, said.run) }),
   outcomes: {
     accepted: RESPONSES.accepted,
     duplicate: respond.refused("Duplicate", "The question was answered before; the first answer counts."),

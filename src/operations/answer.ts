@@ -27,7 +27,7 @@ import { type Gone, type Sending, checkThenDeliver } from "./look-then-deliver.t
 import { timeline } from "./views.ts";
 
 /** What the operation can learn about an answer. */
-export type Answered =
+export type AnswerDelivered =
   /** `applied`: it is the result of the call. `waits`: the next beat judges it. */
   | { readonly kind: "accepted"; readonly stage: "applied" | "waits" }
   /** The question was answered before, perhaps by this very sender. Null: that answer is not known yet. */
@@ -51,10 +51,10 @@ interface Said {
   readonly agent: Agent | null;
 }
 
-export const answer = (world: World, said: Said): Promise<Answered> =>
-  checkThenDeliver<Answered>(world, said.run, (row) => answerTo(world, row, said));
+export const answerQuestion = (world: World, said: Said): Promise<AnswerDelivered> =>
+  checkThenDeliver<AnswerDelivered>(world, said.run, (row) => answerTo(world, row, said));
 
-async function answerTo(world: World, row: Row, said: Said): Promise<Answered | Sending<Answered>> {
+async function answerTo(world: World, row: Row, said: Said): Promise<AnswerDelivered | Sending<AnswerDelivered>> {
   const state = await loadAfterRedrive(world, row);
   const open = questionsIn(state).find(({ call }) => call === said.call);
   const about = { row, call: said.call };
@@ -96,7 +96,7 @@ const questionsIn = ({ open }: State): readonly Question[] =>
 async function wrongWith(
   world: World,
   { open, said }: { readonly open: OpenCall; readonly said: Said },
-): Promise<Answered | null> {
+): Promise<AnswerDelivered | null> {
   if (isTooDeep(said.result)) return { kind: "refused", why: TOO_DEEP };
   const read = readInput(said.agent === null ? null : toolFor(said.agent, open), said.result);
   if (!read.ok) return { kind: "answerInvalid", why: bounded(read.why) };
@@ -140,7 +140,7 @@ async function sentTo(
 async function fateOf(
   world: World,
   { row, call, asked, by }: { readonly row: Row; readonly call: string; readonly asked: number; readonly by: string },
-): Promise<Answered> {
+): Promise<AnswerDelivered> {
   const after = await world.table.read(row.run, world.clock.now());
   if (after === null) return { kind: "late" };
   // If the run did not move, the question is open. A later commit that closes it sees the raised `wakeCount`.

@@ -18,12 +18,12 @@ import { sendRequest } from "../engine/loop/request.ts";
 export type Compensated = "accepted" | "duplicate" | "late" | "missing" | "unreadable" | "notStarted";
 
 /** What the run has spent, and the effects of its calls since the last restart. */
-export interface Effects extends StandingEffects {
+export interface RunEffects extends StandingEffects {
   readonly spent: Spent;
 }
 
 /** Null if there is no such run. */
-export async function effectsOf(world: World, run: string): Promise<Effects | null> {
+export async function effectsOf(world: World, run: string): Promise<RunEffects | null> {
   const row = await world.table.read(run, world.clock.now());
   if (row === null) return null;
   const { state } = await loadVouched(world, row, new SegmentCache());

@@ -26,7 +26,7 @@ export type Scope = (typeof SCOPES)[number];
 export const SCOPES = ["runs:read", "runs:write", "approve", "admin"] as const;
 
 /** Where a caller comes from: a network address or a machine, and the ID of its access token, never the secret. */
-export interface Origin {
+export interface RequestOrigin {
   readonly from: string | null;
   readonly token: string | null;
 }
@@ -37,7 +37,7 @@ export interface OperationContext {
   /** The caller's identity as the CLI or API knows it, for the record. */
   readonly by: string;
   /** Where the caller comes from, for the audit log. */
-  readonly origin?: Origin;
+  readonly origin?: RequestOrigin;
   /** The tenant whose runs are started and listed. The API lets a caller name no run of another tenant. */
   readonly tenant: string;
   /** The caller is the operator of the machine, and may name each tenant of its store; default: no. */
@@ -92,7 +92,7 @@ export interface Http {
 }
 
 /** A CLI command that performs the operation. `option`: only if that option is given. */
-export interface Typed {
+export interface CommandTyped {
   readonly command: string;
   readonly option?: string;
   /** The help text of this command; by default that of the operation. */
@@ -127,7 +127,7 @@ export interface Operation<Input extends z.ZodObject, Outcome extends { readonly
   /** False if the operation only reads. */
   readonly writes: boolean;
   readonly help: string;
-  readonly typed: readonly Typed[];
+  readonly typed: readonly CommandTyped[];
   readonly input: Input;
   /** Refuses by the input and the agent alone. It changes nothing, so no record tells of a refusal. */
   readonly check?: (context: OperationContext, input: z.output<Input>) => Promise<CheckOutcome<Outcome, Checked>>;

@@ -1,7 +1,7 @@
 /** Undoes the effects of a run before it is cancelled or restarts. The operator sees what that costs. */
 import type { World } from "../ports/world.ts";
 import { hasEnded } from "../protocol/row.ts";
-import { type Compensated, type Effects, requestCompensation, effectsOf } from "./compensate.ts";
+import { type Compensated, type RunEffects, requestCompensation, effectsOf } from "./compensate.ts";
 
 interface Undoing {
   readonly run: string;
@@ -10,7 +10,7 @@ interface Undoing {
 
 /** `effects`: what was spent so far, which effects will be undone, and which cannot be. */
 export type Undone =
-  | { readonly kind: "accepted"; readonly effects: Effects }
+  | { readonly kind: "accepted"; readonly effects: RunEffects }
   | { readonly kind: Exclude<Compensated, "accepted"> };
 
 /** Requests that the run undoes its effects and is cancelled. */
@@ -23,7 +23,7 @@ export async function undoAndCancel(world: World, { run, by }: Undoing): Promise
 export async function undoAndRestart(
   world: World,
   { run, by, confirmed }: Undoing & { readonly confirmed: boolean },
-): Promise<Undone | { readonly kind: "notConfirmed"; readonly effects: Effects }> {
+): Promise<Undone | { readonly kind: "notConfirmed"; readonly effects: RunEffects }> {
   const effects = await effectsOf(world, run);
   const row = await world.table.read(run, world.clock.now());
   if (effects === null || row === null) return { kind: "missing" };
@@ -34,7 +34,7 @@ export async function undoAndRestart(
 
 async function asked(
   world: World,
-  { run, by, next, effects }: Undoing & { readonly next: "cancel" | "restart"; readonly effects: Effects },
+  { run, by, next, effects }: Undoing & { readonly next: "cancel" | "restart"; readonly effects: RunEffects },
 ): Promise<Undone> {
   const kind = await requestCompensation(world, { run, next, by });
   return kind === "accepted" ? { kind, effects } : { kind };

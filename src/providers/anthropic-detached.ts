@@ -6,8 +6,8 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import * as z from "zod";
 import type { AsynchronousCalls, DetachedSearch } from "../ports/asynchronous-model.ts";
-import { type LookUp, SKEW_MS, created, readReply, unlessGone, written } from "./detached-parts.ts";
-import { type OpenModel, type WireRequest, refusal, send } from "./wire-request.ts";
+import { type LookUp, SKEW_MS, created, readReply, unlessJobGone, written } from "./detached-parts.ts";
+import { type OpenModel, type WireRequest, refusal, sendToProvider } from "./wire-request.ts";
 
 const counts = z.record(z.string(), z.number());
 const batch = z.looseObject({
@@ -40,13 +40,15 @@ export const anthropicBatch = (open: OpenModel): AsynchronousCalls => ({
     const { stream: _, ...params } = wire.body;
     const body = { requests: [{ custom_id: key, params }] };
     const url = `${wire.url}/batches`;
-    const text = await send(wire, { method: "POST", url, body, key, signal: options.abortSignal });
+    const text = await sendToProvider(wire, { method: "POST", url, body, key, signal: options.abortSignal });
     return created.parse(JSON.parse(text)).id;
   },
   async poll(options, reference) {
     const wire = await written(open, options);
     const url = urlOf(wire, reference);
-    const text = await unlessGone(url, () => send(wire, { method: "GET", url, signal: options.abortSignal }));
+    const text = await unlessJobGone(url, () =>
+      sendToProvider(wire, { method: "GET", url, signal: options.abortSignal }),
+    );
     if (typeof text !== "string") return text;
     const { processing_status: status } = batch.parse(JSON.parse(text));
     if (status !== "ended") return { kind: "pending" };
@@ -59,7 +61,11 @@ export const anthropicBatch = (open: OpenModel): AsynchronousCalls => ({
   find: (options, sought) => findBatch(open, { options, sought }),
   async cancel(options, reference) {
     const wire = await written(open, options);
-    await send(wire, { method: "POST", url: `${urlOf(wire, reference)}/cancel`, signal: options.abortSignal });
+    await sendToProvider(wire, {
+      method: "POST",
+      url: `${urlOf(wire, reference)}/cancel`,
+      signal: options.abortSignal,
+    });
   },
 });
 
@@ -79,7 +85,7 @@ function errorIn(error: unknown, url: string): unknown {
 
 async function resultOf(wire: WireRequest, reference: string, options: LanguageModelV4CallOptions): Promise<Line> {
   const url = `${urlOf(wire, reference)}/results`;
-  const [first = ""] = (await send(wire, { method: "GET", url, signal: options.abortSignal })).split("\n");
+  const [first = ""] = (await sendToProvider(wire, { method: "GET", url, signal: options.abortSignal })).split("\n");
   return line.parse(JSON.parse(first));
 }
 
@@ -112,7 +118,9 @@ async function listBatches(
   let after = "";
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
     const url = `${wire.url}/batches?limit=${PAGE}${after}`;
-    const answer = page.parse(JSON.parse(await send(wire, { method: "GET", url, signal: options.abortSignal })));
+    const answer = page.parse(
+      JSON.parse(await sendToProvider(wire, { method: "GET", url, signal: options.abortSignal })),
+    );
     const { data, has_more: hasMore, last_id: last } = answer;
     for (const each of data) {
       const at = Date.parse(each.created_at);

@@ -16,7 +16,7 @@ import { bounded } from "../codec/value.ts";
 import { TIMES } from "../protocol/limits.ts";
 import type { ModelFailed, Refusal } from "../ports/model.ts";
 import { ModelNotReady } from "../ports/named-models.ts";
-import { reportedError, wordsOf } from "./reported-error.ts";
+import { reportedError, errorWords } from "./reported-error.ts";
 
 /**
  * The failure that a thrown error stands for. Never throws: an error whose fields throw is a failure without retry.
@@ -48,7 +48,7 @@ function blamedOnFiles(error: unknown, failed: ModelFailed, files: readonly File
 const FILES_NAMED_MAX = 4;
 
 function readFailure(error: unknown, secret: string): ModelFailed {
-  const said = wordsOf(error);
+  const said = errorWords(error);
   const message = bounded(withoutCredentials(said, secret)).toWellFormed();
   const failed = (code: string, retryable: boolean, retryAfterMs: number | null = null): ModelFailed => ({
     kind: "failed",

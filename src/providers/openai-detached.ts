@@ -4,9 +4,9 @@
  */
 import * as z from "zod";
 import type { AsynchronousCalls, DetachedSearch } from "../ports/asynchronous-model.ts";
-import { type LookUp, SKEW_MS, created, readReply, unlessGone, written } from "./detached-parts.ts";
+import { type LookUp, SKEW_MS, created, readReply, unlessJobGone, written } from "./detached-parts.ts";
 import { NotSent } from "./detached-calls.ts";
-import { type OpenModel, type WireRequest, refusal, send } from "./wire-request.ts";
+import { type OpenModel, type WireRequest, refusal, sendToProvider } from "./wire-request.ts";
 
 /** The name of the metadata that holds the key. */
 const KEY = "cairn_call";
@@ -23,13 +23,18 @@ export const openaiBackground = (open: OpenModel): AsynchronousCalls => ({
     const metadata = { ...(body.metadata as object | undefined), [KEY]: key };
     // A response that is not stored could not be asked for.
     const asked = { ...body, background: true, store: true, metadata };
-    const text = await send({ headers }, { method: "POST", url, body: asked, key, signal: options.abortSignal });
+    const text = await sendToProvider(
+      { headers },
+      { method: "POST", url, body: asked, key, signal: options.abortSignal },
+    );
     return created.parse(JSON.parse(text)).id;
   },
   async poll(options, reference) {
     const { headers, url } = await written(open, options);
     const at = `${url}/${encodeURIComponent(reference)}`;
-    const text = await unlessGone(at, () => send({ headers }, { method: "GET", url: at, signal: options.abortSignal }));
+    const text = await unlessJobGone(at, () =>
+      sendToProvider({ headers }, { method: "GET", url: at, signal: options.abortSignal }),
+    );
     if (typeof text !== "string") return text;
     const body = responseState.parse(JSON.parse(text));
     if (body.status === "queued" || body.status === "in_progress") return { kind: "pending" };
@@ -40,7 +45,7 @@ export const openaiBackground = (open: OpenModel): AsynchronousCalls => ({
   async cancel(options, reference) {
     const { headers, url } = await written(open, options);
     const at = `${url}/${encodeURIComponent(reference)}/cancel`;
-    await send({ headers }, { method: "POST", url: at, signal: options.abortSignal });
+    await sendToProvider({ headers }, { method: "POST", url: at, signal: options.abortSignal });
   },
 });
 
@@ -74,7 +79,7 @@ export const openaiBatch = (open: OpenModel): AsynchronousCalls => ({
     form.set("purpose", "batch");
     form.set("file", new Blob([`${row}\n`], { type: "application/jsonl" }), `${key}.jsonl`);
     // A file alone starts nothing.
-    const file = await send(wire, { method: "POST", url: rootOf(wire, "/files"), body: form, signal }).catch(
+    const file = await sendToProvider(wire, { method: "POST", url: rootOf(wire, "/files"), body: form, signal }).catch(
       (error: unknown) => {
         throw new NotSent(error);
       },
@@ -86,20 +91,20 @@ export const openaiBatch = (open: OpenModel): AsynchronousCalls => ({
       metadata: { [KEY]: key },
     };
     const url = rootOf(wire, "/batches");
-    return created.parse(JSON.parse(await send(wire, { method: "POST", url, body: asked, key, signal }))).id;
+    return created.parse(JSON.parse(await sendToProvider(wire, { method: "POST", url, body: asked, key, signal }))).id;
   },
   async poll(options, reference) {
     const wire = await written(open, options);
     const signal = options.abortSignal;
     const url = rootOf(wire, `/batches/${encodeURIComponent(reference)}`);
-    const text = await unlessGone(url, () => send(wire, { method: "GET", url, signal }));
+    const text = await unlessJobGone(url, () => sendToProvider(wire, { method: "GET", url, signal }));
     if (typeof text !== "string") return text;
     const found = batch.parse(JSON.parse(text));
     if (PENDING.has(found.status)) return { kind: "pending" };
     const file = found.output_file_id ?? found.error_file_id ?? null;
     if (file === null) return { kind: "failed", error: withoutLine(found, url) };
     const at = rootOf(wire, `/files/${encodeURIComponent(file)}/content`);
-    const [first = "{}"] = (await send(wire, { method: "GET", url: at, signal })).split("\n");
+    const [first = "{}"] = (await sendToProvider(wire, { method: "GET", url: at, signal })).split("\n");
     const { response, error } = line.parse(JSON.parse(first));
     if (response?.status_code === 200) return readReply(open, options, response.body);
     const status = response?.status_code ?? (error?.code === "batch_expired" ? 503 : 500);
@@ -109,7 +114,7 @@ export const openaiBatch = (open: OpenModel): AsynchronousCalls => ({
   async cancel(options, reference) {
     const wire = await written(open, options);
     const url = rootOf(wire, `/batches/${encodeURIComponent(reference)}/cancel`);
-    await send(wire, { method: "POST", url, signal: options.abortSignal });
+    await sendToProvider(wire, { method: "POST", url, signal: options.abortSignal });
   },
 });
 
@@ -135,7 +140,7 @@ async function findBatch(open: OpenModel, { options, sought }: LookUp): Promise<
   let after = "";
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
     const url = rootOf(wire, `/batches?limit=${PAGE}${after}`);
-    const text = await send(wire, { method: "GET", url, signal: options.abortSignal });
+    const text = await sendToProvider(wire, { method: "GET", url, signal: options.abortSignal });
     const { data, has_more: hasMore = false } = page.parse(JSON.parse(text));
     const found = data.find(({ metadata }) => metadata?.[KEY] === sought.key);
     if (found !== undefined) return { kind: "found", reference: found.id };

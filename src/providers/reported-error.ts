@@ -78,7 +78,7 @@ function reportedObject(error: unknown): ReportedError | null {
 const isStatus = (value: unknown): value is number => typeof value === "number" && value >= 400 && value < 600;
 
 /** The error as one text. */
-export function wordsOf(error: unknown): string {
+export function errorWords(error: unknown): string {
   const reported = reportedError(error);
   if (reported === null) return error instanceof Error ? String(error.message || error.name) : String(error);
   const { status, message, code, body } = reported;

@@ -9,7 +9,7 @@ import {
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
 import type { DeltaPart, Piece } from "../ports/delta-log.ts";
-import { reportedError, wordsOf } from "./reported-error.ts";
+import { reportedError, errorWords } from "./reported-error.ts";
 
 /** A stream that ended within its response, or that cannot be read. The request itself was accepted. */
 export class BrokenStream extends Error {
@@ -34,7 +34,7 @@ export async function readReply(
   } catch (cause) {
     const { hasBegun } = reply;
     if (!hasBegun && (reportedError(cause) !== null || UnsupportedFunctionalityError.isInstance(cause))) throw cause;
-    throw new BrokenStream(`the reply broke off: ${wordsOf(cause)}`, { hasBegun, cause });
+    throw new BrokenStream(`the reply broke off: ${errorWords(cause)}`, { hasBegun, cause });
   }
   return reply.finished();
 }

@@ -66,7 +66,7 @@ interface Change {
 }
 
 /** Sends a request with the headers of the one that the package wrote. Throws `APICallError` for any other status. */
-export async function send({ headers }: Pick<WireRequest, "headers">, change: Change): Promise<string> {
+export async function sendToProvider({ headers }: Pick<WireRequest, "headers">, change: Change): Promise<string> {
   const { method, url, body, key, signal } = change;
   const isForm = body instanceof FormData;
   const { "content-type": type, "content-length": _, ...kept } = headers;

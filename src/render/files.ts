@@ -21,7 +21,7 @@ export const filesMadeWords = (parts: readonly ReplyPart[]): string =>
   filesWords(parts.filter((part) => part.kind === "file"));
 
 /** One line per file, for `show`: what it is, who gave it, and the name by which `cairn file` writes it. */
-export const fileLines = ({ files }: Pick<Shown, "files">): readonly (readonly [string, string])[] =>
+export const filesInWords = ({ files }: Pick<Shown, "files">): readonly (readonly [string, string])[] =>
   files.map((each) => [
     each.inResult ? "result file" : "file",
     `${shortName(each)}  ${fileWords(each)}, from ${each.source}`,

@@ -3,7 +3,7 @@ import type { EventOf } from "../core/event.ts";
 import type { WaitEvents } from "../core/wait.ts";
 import type { OpenWait } from "../operations/wait-views.ts";
 import { type Paint, type Style, pairs } from "./paint.ts";
-import { type Command, relative, short, shortJson, timeOfDay } from "./words.ts";
+import { type CommandBuilder, relative, short, shortJson, timeOfDay } from "./words.ts";
 
 const WORDS_MAX = 300;
 
@@ -44,7 +44,7 @@ const AT_LIMIT = {
 } as const;
 
 /** Shows a call that waits, and the command that ends its wait. */
-export function renderWait(run: string, wait: OpenWait, style: Style & { readonly command: Command }): string {
+export function renderWait(run: string, wait: OpenWait, style: Style & { readonly command: CommandBuilder }): string {
   const { now, paint, command } = style;
   const { call, tool, until } = wait;
   const does = WAITS_FOR[wait.for](wait.event ?? undefined);
@@ -67,7 +67,7 @@ export function renderWait(run: string, wait: OpenWait, style: Style & { readonl
   ].join("\n");
 }
 
-function commandFor(run: string, wait: OpenWait, command: Command): string | null {
+function commandFor(run: string, wait: OpenWait, command: CommandBuilder): string | null {
   if (wait.for === "time") return null;
   if (wait.for === "event") return command("signal", run, wait.event ?? "", "--detail", "JSON");
   return command("answer", run, wait.call, "--result", "JSON");

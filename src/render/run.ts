@@ -10,12 +10,12 @@ import { type Ink, type Paint, type Style, pairs } from "./paint.ts";
 import { labelWords, undrivenSince } from "./outage.ts";
 import { goneOnWords, renderChildren } from "./children.ts";
 import { renderWait } from "./input-waits.ts";
-import { fileLines } from "./files.ts";
+import { filesInWords } from "./files.ts";
 import { budgetWords } from "./meters.ts";
 import { placeLines } from "./places.ts";
 import { waits } from "./waits.ts";
 import {
-  type Command,
+  type CommandBuilder,
   count,
   dollars,
   duration,
@@ -45,11 +45,11 @@ export const inked = (status: Status, paint: Paint): string => paint(INKS[status
 /** The line of a run whose row cannot be decoded. Nothing else of the row is known. */
 export const renderDamaged = (
   { run, why }: Damaged,
-  style: Pick<Style, "paint"> & { readonly command: Command },
+  style: Pick<Style, "paint"> & { readonly command: CommandBuilder },
 ): string =>
   `${style.paint("bold", run)}  ${style.paint("red", "damaged")}: ${why}; see ${style.paint("bold", style.command("verify", run))}`;
 
-export function renderRun(run: Shown, style: Style & { readonly command: Command }): string {
+export function renderRun(run: Shown, style: Style & { readonly command: CommandBuilder }): string {
   const calls = run.unknown.map((call) => renderUnknown(run.run, call, style));
   const gates = run.gates.map((gate) => renderGate(run.run, gate, style));
   return [
@@ -99,7 +99,7 @@ function head(run: Shown, { now, paint }: Style): string[] {
         ...(run.assigned === null ? [] : [["assigned", `to ${run.assigned.to}, by ${run.assigned.by}`] as const]),
         ...unreadBy(run, now),
         ["task", shortJson(run.task, 200)],
-        ...fileLines(run),
+        ...filesInWords(run),
         ...(wakes > now ? [["continues", momentWords(wakes, now)] as const] : []),
         ...keptOf(run, now),
         ...placeLines(run),
@@ -198,7 +198,7 @@ function restoredOf({ restored }: Shown, now: number): readonly (readonly [strin
   ];
 }
 
-function paused(run: Shown, { paint, command }: Style & { readonly command: Command }): string[] {
+function paused(run: Shown, { paint, command }: Style & { readonly command: CommandBuilder }): string[] {
   const checked =
     run.restored == null
       ? []
@@ -208,7 +208,7 @@ function paused(run: Shown, { paint, command }: Style & { readonly command: Comm
     : checked;
 }
 
-function end(run: Shown, { paint, command }: Style & { readonly command: Command }): string[] {
+function end(run: Shown, { paint, command }: Style & { readonly command: CommandBuilder }): string[] {
   if (run.failure !== null) {
     const { code, message } = run.failure;
     const ways = run.redrivable
@@ -228,7 +228,7 @@ const untilOf = ({ expiresAt, asksAgain }: OpenGate, now: number): string =>
   `${timeOfDay(expiresAt, now)} (${relative(expiresAt, now)}), then ${asksAgain ? "it is asked again" : "it is denied"}`;
 
 /** Shows a gate: the frozen call, and the decisions that an operator can make. */
-export function renderGate(run: string, gate: OpenGate, style: Style & { readonly command: Command }): string {
+export function renderGate(run: string, gate: OpenGate, style: Style & { readonly command: CommandBuilder }): string {
   const { now, paint, command } = style;
   if (gate.call === BUDGET) return renderBudget(run, gate, style);
   const title = `${paint("yellow", "?")} may ${paint("bold", gate.tool)} (${gate.call}) run? ${gate.reason}`;
@@ -262,7 +262,7 @@ function parsedFacts({ parsed }: OpenGate): (readonly [string, string])[] {
 function renderBudget(
   run: string,
   gate: OpenGate,
-  { now, paint, command }: Style & { readonly command: Command },
+  { now, paint, command }: Style & { readonly command: CommandBuilder },
 ): string {
   const title = `${paint("yellow", "?")} may the run spend more than its ${paint("bold", "budget")}? ${gate.reason}`;
   if (gate.decided)
@@ -294,7 +294,7 @@ function renderBudget(
 export function renderUnknown(
   run: string,
   call: UnknownCall,
-  { now, paint, command }: Style & { readonly command: Command },
+  { now, paint, command }: Style & { readonly command: CommandBuilder },
 ): string {
   const name = `${paint("bold", call.tool)} (${call.call})`;
   const title =
@@ -342,7 +342,7 @@ const FOLLOWS = {
   compensate: "all effects are undone",
 } as const;
 
-function answersTo(run: string, { call, undo, undoes, byHand }: UnknownCall, command: Command) {
+function answersTo(run: string, { call, undo, undoes, byHand }: UnknownCall, command: CommandBuilder) {
   const answer = (as: string): string => command("reconcile", run, call, "--as", as);
   if (undoes !== undefined) {
     return [

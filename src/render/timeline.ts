@@ -22,16 +22,16 @@ import { type Story, after, copyOf } from "./story.ts";
 import { dueBy, routeWords, count, crackWords, dollars, duration, short, shortValue } from "./words.ts";
 
 /** Whether to colour, and the number of columns of a line. */
-export type Page = Pick<Style, "paint" | "width">;
+export type LineStyle = Pick<Style, "paint" | "width">;
 
 /** The rendered lines, and the state with which the next call continues. */
-export interface Told {
+export interface RenderedEvents {
   readonly story: Story;
   readonly lines: readonly string[];
 }
 
 /** Renders `entries`, which are whole commits in order, and returns the story so far. */
-export function tell(story: Story, entries: readonly TimelineEntry[], page: Page): Told {
+export function renderEvents(story: Story, entries: readonly TimelineEntry[], page: LineStyle): RenderedEvents {
   const told = tellEach(story, entries, page);
   const lines = told.lines.map(({ entry, says, shows }) =>
     fitted(`${stamp(told.story, entry, page)}${says}`, { shows, page }),
@@ -48,7 +48,7 @@ interface Saying extends Line {
 export function tellEach(
   story: Story,
   entries: readonly TimelineEntry[],
-  page: Page,
+  page: LineStyle,
 ): { readonly story: Story; readonly lines: readonly Saying[] } {
   const lines: Saying[] = [];
   let now = copyOf(story);
@@ -61,14 +61,17 @@ export function tellEach(
 }
 
 /** The time since the run's first event, the epoch, and the version, which `fork`, `replay` and `snapshot` take. */
-function stamp({ startedAt }: Story, { at, epoch, version }: TimelineEntry, { paint }: Page): string {
+function stamp({ startedAt }: Story, { at, epoch, version }: TimelineEntry, { paint }: LineStyle): string {
   const elapsed = at - (startedAt ?? at);
   const time = elapsed < 1_000 ? `${(elapsed / 1_000).toFixed(1)}s` : duration(elapsed);
   return paint("dim", `${`+${time}`.padStart(8)}  e${String(epoch).padEnd(3)} v${String(version).padEnd(3)} `);
 }
 
 /** Cuts a shown value at the end of the line. The sentence before it is never cut. */
-function fitted(says: string, { shows, page }: { readonly shows: Value | undefined; readonly page: Page }): string {
+function fitted(
+  says: string,
+  { shows, page }: { readonly shows: Value | undefined; readonly page: LineStyle },
+): string {
   if (shows === undefined) return says;
   const room = page.width - stripVTControlCharacters(says).length - 1;
   return `${says} ${shortValue(shows, Math.max(VALUE_MIN, room))}`;
@@ -87,7 +90,7 @@ interface Context<E = TimelineEntry> {
   readonly entry: E;
   /** The entry that follows in the same commit or the next one. */
   readonly next: TimelineEntry | undefined;
-  readonly page: Page;
+  readonly page: LineStyle;
 }
 
 type Entry<K extends TimelineEntry["kind"]> = Extract<TimelineEntry, { readonly kind: K }>;

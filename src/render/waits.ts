@@ -2,11 +2,11 @@
 import { MENDS } from "../core/policy/mends.ts";
 import type { Shown, WaitsFor } from "../operations/views.ts";
 import { type Style, pairs } from "./paint.ts";
-import type { Command } from "./words.ts";
+import type { CommandBuilder } from "./words.ts";
 import { relative } from "./words.ts";
 
 /** Says what the run waits for, and what lets it go on. */
-export function waits(run: Shown, { paint, command, now }: Style & { readonly command: Command }): string[] {
+export function waits(run: Shown, { paint, command, now }: Style & { readonly command: CommandBuilder }): string[] {
   const { waitsFor } = run;
   if (waitsFor === null) return [];
   const means = waitsFor.kind === "operator" ? "go on, once that is mended" : lookMeans(run, now);

@@ -134,7 +134,7 @@ export function retyped({ argv }: { readonly argv: readonly string[] }, option: 
 }
 
 /** Builds a command that a user can type, for the store in use. */
-export type Command = (...words: readonly string[]) => string;
+export type CommandBuilder = (...words: readonly string[]) => string;
 
 /** When a run has to be done, after the line about its start. */
 export const dueBy = (deadline?: Deadline): string =>

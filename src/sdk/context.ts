@@ -38,7 +38,7 @@ const contextSchema = z.strictObject({
 });
 
 /** What the options say, and the models of the agent with the one for summaries. Throws `AgentInvalid`. */
-export function contextOf(
+export function contextOptionsOf(
   name: string,
   options: ContextOptions | undefined,
   models: Readonly<Record<string, Fallback>>,

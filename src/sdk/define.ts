@@ -17,7 +17,7 @@ import { type BudgetOptions, budgetFrom, budgetSchema } from "./budget.ts";
 import { type ChatOptions, chatOf } from "./chat.ts";
 import { type McpOptions, sourcesOf } from "./mcp.ts";
 import { wrongWithChild } from "./child-tool.ts";
-import { type ContextOptions, contextOf } from "./context.ts";
+import { type ContextOptions, contextOptionsOf } from "./context.ts";
 import { type DeadlineOptions, deadlineOf } from "./deadline.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { AGENT_FORMS, TOOL_FORMS } from "./definition-forms.ts";
@@ -27,7 +27,7 @@ import { type OutageOptions, outagePolicyOf } from "./outage.ts";
 import { parseSchedule } from "./schedule/firing-times.ts";
 import { firstIssue, parsedOption } from "./issues.ts";
 import { type Remembering, memoryPolicyOf } from "./memory.ts";
-import { modelOptionsOf, resultOf } from "./model-options.ts";
+import { modelOptionsOf, resultOptionsOf } from "./model-options.ts";
 import { priceOf } from "./prices.ts";
 import type {
   Check,
@@ -225,7 +225,7 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
   refuse(!budget.success, `the budget of agent ${name}: ${firstIssue(budget.error)}`);
   const secrets = secretNames.safeParse(options.secrets ?? []);
   refuse(!secrets.success, `the secrets of agent ${name}: ${firstIssue(secrets.error)}`);
-  const { models, ...context } = contextOf(name, options.context, roleModels(name, options.models));
+  const { models, ...context } = contextOptionsOf(name, options.context, roleModels(name, options.models));
   checkTopology(name, { topology, models, tools: tools as Agent["tools"], sources: options.mcp ?? [] });
   const { fixed, modelOptions, chooser } = varyingOf(options);
   refuseMissingTools(options, tools);
@@ -262,7 +262,7 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
     task: options.task,
     tools: tools as Readonly<Record<string, Tool>>,
     ...sourcesOf(name, options.mcp),
-    ...resultOf(options),
+    ...resultOptionsOf(options),
     ...(options.title !== undefined && { title: options.title }),
     ...modelOptionsOf(name, modelOptions),
     topology,

@@ -49,7 +49,7 @@ interface ResultOptions<Task extends z.ZodType, Output extends z.ZodType> {
 }
 
 /** How the result comes about, and what has to hold of it. Throws `AgentInvalid` for an unusable `output`. */
-export function resultOf<Task extends z.ZodType, Output extends z.ZodType>(
+export function resultOptionsOf<Task extends z.ZodType, Output extends z.ZodType>(
   options: ResultOptions<Task, Output>,
 ): Pick<Agent<Task, Output>, "done" | "result" | "output"> {
   const { name, done = [], result, output } = options;

@@ -71,7 +71,7 @@ function scriptedReply(event: EventOf<"ModelCallCompleted">, archive: Archive): 
   const { parts, cut, tokensIn, tokensOut } = event;
   const text = parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n");
   const calls = parts.flatMap((part) =>
-    part.kind === "call" ? [{ tool: part.tool, args: jsonIn(archive, part.args) }] : [],
+    part.kind === "call" ? [{ tool: part.tool, args: recordedJson(archive, part.args) }] : [],
   );
   const files = parts.flatMap((part) =>
     part.kind === "file" ? [{ bytes: bytesIn(archive, part), mediaType: part.mediaType }] : [],
@@ -92,7 +92,7 @@ function bytesIn({ files }: Archive, { file }: FileRef): Uint8Array {
 }
 
 /** The JSON of a recorded value. Throws `Unreadable` if the export left it out. */
-export function jsonIn({ blobs }: Archive, value: Value): Json {
+export function recordedJson({ blobs }: Archive, value: Value): Json {
   if (value.kind === "inline") return value.json;
   const json = blobs.get(value.sha256);
   if (json === undefined) throw new Unreadable(`the export does not contain a large value, blob ${value.sha256}`);

@@ -22,7 +22,7 @@ import { firingsOf } from "./firings.ts";
 import { houseHours, sweeper } from "./looks.ts";
 import { leftBehind } from "./process-groups.ts";
 import { unusableIn } from "../ports/store-errors.ts";
-import { retentionOf } from "./retention.ts";
+import { retentionWork } from "./retention.ts";
 import { SPARE_PLACES } from "./placement.ts";
 import { type Pool, type PoolOptions, type TaskEnd, type Taken, type WorkerOptions, createPool } from "./workers.ts";
 import { createPoolHere } from "./pool-here.ts";
@@ -78,7 +78,7 @@ export function createDriver(options: DriverOptions): Driver {
   const caps = createAgentCaps(options.concurrency);
   const sweep = sweeper(options, pool);
   const firings = firingsOf(options, pool);
-  const retention = retentionOf(options, { pool, backlog });
+  const retention = retentionWork(options, { pool, backlog });
   const left = leftBehind(options, children);
   // Each pass but the last sends tasks, or finds one more agent full, which has a process then.
   const passesMax = options.workers * options.beatsPerWorker + options.workers + SPARE_PLACES + 1;

@@ -7,7 +7,7 @@
  */
 import type { Clock } from "../ports/world.ts";
 
-export interface Places {
+export interface BeatPlaces {
   /** Sets how many there are. */
   readonly allow: (count: number) => void;
   /** Takes a place at once for a new task. The supervisor knows of a free one, or did when it sent the task. */
@@ -20,7 +20,7 @@ export interface Places {
   readonly takeAgain: (ms: number, hurry: AbortSignal) => Promise<void>;
 }
 
-export function createPlaces(clock: Clock): Places {
+export function createPlaces(clock: Clock): BeatPlaces {
   const waiting = new Set<() => void>();
   let [count, taken] = [1, 0];
   const takeNext = (): void => {

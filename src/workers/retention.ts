@@ -16,7 +16,7 @@ interface Upkeep {
   readonly settle: (end: TaskEnd) => void;
 }
 
-export interface Retention {
+export interface RetentionWork {
   /** Removes a bounded number of expired rows. */
   readonly expire: () => void;
   /** The next task, or null. */
@@ -35,7 +35,7 @@ const LOOK_EVERY_MS = 1_000;
 const RETRY_MS = 60_000;
 const ORPHANS_EVERY_MS = 24 * 3_600_000;
 
-export function retentionOf(
+export function retentionWork(
   options: {
     readonly store: Pick<DrivenStore, "removals" | "orphanSearch">;
     readonly clock: Clock;
@@ -43,7 +43,7 @@ export function retentionOf(
     readonly onProgress: () => void;
   },
   { backlog, pool }: { readonly pool: Pick<Pool<Taken>, "run">; readonly backlog: Backlog },
-): Retention {
+): RetentionWork {
   const { store, clock, onEvent, onProgress } = options;
   const removals = store.removals();
   const plan = orphanPlanOf(store.orphanSearch(), clock);

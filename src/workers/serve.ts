@@ -24,7 +24,7 @@ import { sentenceOf, stackOf } from "../codec/value.ts";
 import type { IntrinsicChanged } from "../ports/intrinsics.ts";
 import { type Clock, StoreUnreachable } from "../ports/world.ts";
 import { punctually, systemClock } from "../adapters/local/clock.ts";
-import { type Places, createPlaces } from "./places.ts";
+import { type BeatPlaces, createPlaces } from "./places.ts";
 import { killGroup } from "../adapters/local/process-identity.ts";
 import { fileCode } from "../adapters/local/store/store-errors.ts";
 import type { TaskError } from "../ports/supervisor-events.ts";
@@ -174,7 +174,7 @@ const inHand = new Set<Held>();
 let isSpent = false;
 
 interface Serving {
-  readonly taken: Places;
+  readonly taken: BeatPlaces;
   readonly drain: AbortSignal;
   readonly clean: (text: string) => string;
   readonly channel: Channel;

@@ -7,7 +7,7 @@ import type { TaskError } from "../ports/supervisor-events.ts";
 import type { Task, TaskResult } from "../protocol/chain.ts";
 
 /** A task, and whether the process may go on by itself with the beats that follow. */
-export interface Assigned {
+export interface TaskToWorker {
   readonly task: Task;
   /** The attempt of the execution that the task is; null: the process answers after this task. */
   readonly attempt: number | null;
@@ -16,7 +16,7 @@ export interface Assigned {
 }
 
 export type ToChild =
-  | ({ readonly kind: "task"; readonly secret: string; readonly deadline: number } & Assigned)
+  | ({ readonly kind: "task"; readonly secret: string; readonly deadline: number } & TaskToWorker)
   /** Other tasks wait: answer the tasks that the process has now instead of going on with them. */
   | { readonly kind: "return" }
   /** The process will be killed soon: commit and end. */

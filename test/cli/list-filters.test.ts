@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { serve } from "@hono/node-server";
 import { expect, onTestFinished, test } from "vitest";
 import { createApi } from "../../src/api/app.ts";
-import { sinceOf } from "../../src/cli/commands/audit-log.ts";
+import { sinceTyped } from "../../src/cli/commands/audit-log.ts";
 import { runCommand } from "../../src/cli/program.ts";
 import { placeLines } from "../../src/render/places.ts";
 import { SCOPES } from "../../src/operations/operation.ts";
@@ -162,9 +162,9 @@ test("a date without a time is a day of the user's zone, in each command", async
   });
   process.env["TZ"] = "Pacific/Auckland";
   const { shell } = createShell({ dir: "", person: null }, ["list"]);
-  expect(sinceOf(shell, "2026-11-29", 0)).toBe(Date.UTC(2026, 10, 28, 11));
-  expect(sinceOf(shell, "2026-11-29T09:00+01:00", 0)).toBe(Date.UTC(2026, 10, 29, 8));
-  expect(() => sinceOf(shell, "2026-02-31", 0)).toThrow("2026-02-31 is no time");
+  expect(sinceTyped(shell, "2026-11-29", 0)).toBe(Date.UTC(2026, 10, 28, 11));
+  expect(sinceTyped(shell, "2026-11-29T09:00+01:00", 0)).toBe(Date.UTC(2026, 10, 29, 8));
+  expect(() => sinceTyped(shell, "2026-02-31", 0)).toThrow("2026-02-31 is no time");
 });
 
 test("a start that is repeated with other labels says that those of the first one stay", async () => {

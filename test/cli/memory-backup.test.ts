@@ -1,13 +1,13 @@
 /** A backup has the memories of its store: a restored agent knows what it knew then, and asks sources with what it kept. */
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { openStore } from "../../src/client/open-store.ts";
+import { openNamedStore } from "../../src/client/open-store.ts";
 import { memoryOf } from "../../src/features/memory/stored.ts";
 import { runCli } from "../support/processes/cli-in-process.ts";
 import { temporaryDir } from "../process/fixtures/store.ts";
 
 async function memoryIn(store: string) {
-  const { world, close } = await openStore({ store });
+  const { world, close } = await openNamedStore({ store });
   onTestFinished(close);
   return memoryOf(world, { tenant: "acme", scope: "harbour" });
 }

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { openStore } from "../../src/client/open-store.ts";
+import { openNamedStore } from "../../src/client/open-store.ts";
 import { memoryLine } from "../../src/render/memory-line.ts";
 import { memoryOf } from "../../src/features/memory/stored.ts";
 import { runCli, runCliAt } from "../support/processes/cli-in-process.ts";
@@ -23,7 +23,7 @@ async function project(agents: Readonly<Record<string, string>> = { pilot: "harb
   writeFileSync(join(dir, "cairn.config.ts"), `export const config = { agents: ["./agents.ts"] };\n`);
   const { exit } = await runCli(dir, "token", "create", "--scopes", "admin");
   expect(exit).toBe(0);
-  const opened = await openStore({ store: dir, world: undefined });
+  const opened = await openNamedStore({ store: dir, world: undefined });
   const memory = memoryOf(opened.world, { tenant: "local", scope: "harbour" });
   await memory.put({
     id: "ferry",

@@ -1,6 +1,6 @@
 /** The error for an agent that no file of the config has. */
 import { expect, test } from "vitest";
-import { agentUnknown } from "../../src/compose/catalogue.ts";
+import { agentNameUnknown } from "../../src/compose/catalogue.ts";
 import { scriptedAgent } from "../support/harness/harness.ts";
 
 const agent = { ...scriptedAgent({}), name: "clerk" };
@@ -13,7 +13,7 @@ const broken = {
 const nextFor = (name: string, brokenFiles: readonly (typeof broken)[]): string => {
   const catalogue = { agents: [located], broken: brokenFiles };
   const instead = (other: string): string => `npx cairn start ${other}`;
-  return agentUnknown({ name, catalogue, hasConfig: true, instead }).trouble.next;
+  return agentNameUnknown({ name, catalogue, hasConfig: true, instead }).trouble.next;
 };
 
 test("names the agent that was meant, and the broken file where the agent may be in it", () => {

@@ -6,7 +6,7 @@ import { type HistoryRow, rowReader, rowsOf } from "../../src/console/model/beat
 import { mapOf } from "../../src/console/model/minimap.ts";
 import { NO_RUNS_READ, withFirstPage } from "../../src/console/model/run-list.ts";
 import { UNTOLD } from "../../src/render/story.ts";
-import { tell } from "../../src/render/timeline.ts";
+import { renderEvents } from "../../src/render/timeline.ts";
 import type { AuditEntry } from "../../src/operations/access/audit.ts";
 import type { Listed } from "../../src/operations/list.ts";
 import type { Summary, TimelineEntry } from "../../src/operations/views.ts";
@@ -121,9 +121,9 @@ test("a story that is told on leaves the story before it as it was", () => {
   fc.assert(
     fc.property(walks, (walk) => {
       const [first = [], ...others] = entriesOf(walk);
-      const { story } = tell(UNTOLD, first, page);
+      const { story } = renderEvents(UNTOLD, first, page);
       const before = structuredClone(story);
-      tell(story, others.flat(), page);
+      renderEvents(story, others.flat(), page);
       expect(story).toEqual(before);
     }),
     { numRuns: 20 },

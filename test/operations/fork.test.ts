@@ -9,7 +9,7 @@ import { fileContent } from "../../src/codec/file.ts";
 import { readArchive } from "../../src/codec/archive.ts";
 import { plain } from "../../src/render/paint.ts";
 import { UNTOLD } from "../../src/render/story.ts";
-import { tell } from "../../src/render/timeline.ts";
+import { renderEvents } from "../../src/render/timeline.ts";
 import { proposedCalls } from "../../src/core/calls/proposed-calls.ts";
 import { recordedRun } from "../../src/testing/kit/recorded-run.ts";
 import { forkRefusal } from "../../src/features/fork/core.ts";
@@ -73,7 +73,7 @@ describe("a fork", () => {
     const it = await createRunToFork();
     const row = await it.play(rowIn(await it.fork({ at: await after(it, 2) })));
     const events = (await timeline(it.harness.world, { run: row.run, after: 0 })) ?? [];
-    const told = tell(UNTOLD, events, { paint: plain, width: 100 }).lines.join("\n");
+    const told = renderEvents(UNTOLD, events, { paint: plain, width: 100 }).lines.join("\n");
     expect(told).toContain("asks for act (c3)");
     expect(told).toContain("act (c3) succeeded");
     expect(told).not.toMatch(/\bc[12]\b/);

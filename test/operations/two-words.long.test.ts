@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { defineAgent, scriptedModel, tool } from "../../src/index.ts";
-import { answer } from "../../src/operations/answer.ts";
+import { answerQuestion } from "../../src/operations/answer.ts";
 import { assign } from "../../src/operations/assign.ts";
 import { requestCompensation } from "../../src/operations/compensate.ts";
 import { decide } from "../../src/operations/decide.ts";
@@ -53,7 +53,7 @@ const reconciles =
 const answers =
   (yes: boolean): Say =>
   async ({ harness, run }) =>
-    (await answer(harness.world, { run, call: "c1", result: { yes }, by, agent: null })).kind;
+    (await answerQuestion(harness.world, { run, call: "c1", result: { yes }, by, agent: null })).kind;
 const assigns =
   (to: string): Say =>
   async ({ harness, run }) =>

@@ -1,7 +1,7 @@
 /** Calls as people read them: whose a key is, what follows without an answer, and what the other side said by itself. */
 import { expect, test } from "vitest";
 import { UNTOLD } from "../../src/render/story.ts";
-import { tell } from "../../src/render/timeline.ts";
+import { renderEvents } from "../../src/render/timeline.ts";
 import { renderRun } from "../../src/render/run.ts";
 import { renderLedger } from "../../src/render/ledger.ts";
 import { commandLine } from "../../src/render/words.ts";
@@ -135,7 +135,7 @@ test("the timeline shows what the external service reports by itself, and what f
     { kind: "ToolResultReconciled", call: "c1", answer, evidence: "409", externalId: "R7" },
   ];
   const entries = events.map((event, index) => ({ version: index, epoch: 1, at: NOW, ...event }) as TimelineEntry);
-  expect(tell(UNTOLD, entries, PAGE).lines.map((line) => line.slice("   +0.0s  e1   v1   ".length))).toEqual([
+  expect(renderEvents(UNTOLD, entries, PAGE).lines.map((line) => line.slice("   +0.0s  e1   v1   ".length))).toEqual([
     'beat 1 asks for book (c1) {"flight":7}',
     "↻ book (c1) failed and is tried again: 503",
     "? the outcome of book (c1) is unknown: no answer; the model is told in 12s, unless an operator reconciles it first",
@@ -151,7 +151,7 @@ test("says that a call of a class without a probe only waits before it runs agai
       { kind: "ToolIntended", call: "c1", effect, key: "K" },
       { kind: "RecoveryDecided", rule: "died", why: "x", action },
     ].map((event) => ({ version: 1, epoch: 1, at: NOW, ...event }) as TimelineEntry);
-    return tell(UNTOLD, events, PAGE).lines.at(-1);
+    return renderEvents(UNTOLD, events, PAGE).lines.at(-1);
   };
   expect(lineFor("idempotent")).toMatch(
     /c1 runs again in 12s, when its earlier request can no longer take effect \(died\): x$/,

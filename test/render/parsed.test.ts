@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { UNTOLD } from "../../src/render/story.ts";
 import { renderGate } from "../../src/render/run.ts";
-import { tell } from "../../src/render/timeline.ts";
+import { renderEvents } from "../../src/render/timeline.ts";
 import { plain } from "../../src/render/paint.ts";
 import { commandLine } from "../../src/render/words.ts";
 import type { OpenGate, ShownParse, TimelineEntry } from "../../src/operations/views.ts";
@@ -52,7 +52,7 @@ const edited = (args: unknown) => ({
 
 const linesOf = (...events: readonly object[]): readonly string[] => {
   const entries = events.map((event, at) => ({ version: at + 1, epoch: 1, at, ...event }) as TimelineEntry);
-  return tell(UNTOLD, entries, { paint: plain, width: 100 }).lines.map((line) =>
+  return renderEvents(UNTOLD, entries, { paint: plain, width: 100 }).lines.map((line) =>
     line.slice("   +0.0s  e1   v1   ".length),
   );
 };

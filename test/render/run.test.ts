@@ -12,7 +12,7 @@ import { renderRun } from "../../src/render/run.ts";
 import { renderLedger } from "../../src/render/ledger.ts";
 import { renderSupervision } from "../../src/render/supervision.ts";
 import { UNTOLD } from "../../src/render/story.ts";
-import { tell } from "../../src/render/timeline.ts";
+import { renderEvents } from "../../src/render/timeline.ts";
 import { commandLine } from "../../src/render/words.ts";
 
 /** Eight in the evening, wherever the reader is. */
@@ -232,7 +232,7 @@ const committed = (...events: readonly object[]): TimelineEntry[] =>
   events.map((event, index) => ({ version: index + 1, epoch: 1, at: NOW + 2_000 * index, ...event }) as TimelineEntry);
 
 const linesOf = (...events: readonly object[]): readonly string[] =>
-  tell(UNTOLD, committed(...events), PAGE).lines.map((line) => line.slice("   +0.0s  e1   v1   ".length));
+  renderEvents(UNTOLD, committed(...events), PAGE).lines.map((line) => line.slice("   +0.0s  e1   v1   ".length));
 
 const asks = {
   ...{ kind: "ModelCallCompleted", model: "m", finish: "tool-calls", tokensIn: 1, tokensOut: 1, tookMs: 1 },
@@ -244,7 +244,7 @@ const invoked = { kind: "ToolInvoked", call: "c1", epoch: 1 };
 describe("the timeline", () => {
   it("shows beats with their cost, calls with their outcome, and the end", () => {
     const recorded = { outcome: "succeeded", value: inline("booked"), externalId: "PNR7", evidence: "" };
-    const told = tell(
+    const told = renderEvents(
       UNTOLD,
       committed(
         { kind: "RunStarted", agentVersion: "1" },
@@ -272,9 +272,9 @@ describe("the timeline", () => {
 
   it("continues from its cursor", () => {
     const entries = committed(asks, debited, invoked, { ...asks, parts: [{ kind: "text", text: "done" }] }, debited);
-    const whole = tell(UNTOLD, entries, PAGE);
-    const first = tell(UNTOLD, entries.slice(0, 3), PAGE);
-    const second = tell(first.story, entries.slice(3), PAGE);
+    const whole = renderEvents(UNTOLD, entries, PAGE);
+    const first = renderEvents(UNTOLD, entries.slice(0, 3), PAGE);
+    const second = renderEvents(first.story, entries.slice(3), PAGE);
     expect([...first.lines, ...second.lines]).toEqual(whole.lines);
     expect(second.lines).toEqual([expect.stringContaining("beat 2 $0.05, $0.10 in all, says: done")]);
   });
@@ -344,7 +344,7 @@ describe("the timeline", () => {
     const loud: Paint = (_, text) => `\u001b[1m${text}\u001b[22m`;
     const parts = [{ kind: "call", tool: "book", args: inline("x".repeat(500)), provider: null }];
     const [bare = "", painted = ""] = [plain, loud].map(
-      (paint) => tell(UNTOLD, committed({ ...asks, parts }), { ...PAGE, paint }).lines[0],
+      (paint) => renderEvents(UNTOLD, committed({ ...asks, parts }), { ...PAGE, paint }).lines[0],
     );
     expect(bare).toHaveLength(PAGE.width);
     expect(stripVTControlCharacters(painted)).toBe(bare);

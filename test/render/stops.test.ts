@@ -1,7 +1,7 @@
 /** What the timeline tells of a run that has to stop, and of one whose context gets too long. */
 import { expect, test } from "vitest";
 import { UNTOLD } from "../../src/render/story.ts";
-import { tell } from "../../src/render/timeline.ts";
+import { renderEvents } from "../../src/render/timeline.ts";
 import type { TimelineEntry } from "../../src/operations/views.ts";
 import {
   AT,
@@ -28,7 +28,7 @@ test("the timeline shows the first signal, the forced stop, and a closing call t
   ] as const;
   const entries = events.map((event, index): TimelineEntry => ({ version: index + 1, epoch: 1, ...event }));
   const page = { paint: (_: string, text: string) => text, width: 120 };
-  const lines = tell(UNTOLD, entries, page).lines.map((line) => line.slice("   +0.0s  e1   v1   ".length));
+  const lines = renderEvents(UNTOLD, entries, page).lines.map((line) => line.slice("   +0.0s  e1   v1   ".length));
   expect(lines.slice(1)).toEqual([
     "beat 1 asks for look (c1) {}",
     "! runs away: w",
@@ -48,7 +48,7 @@ test("the timeline shows a compaction, what the summary replaces and what it cos
   ] as const;
   const entries = events.map((event, index): TimelineEntry => ({ version: index + 1, epoch: 1, ...event }));
   const page = { paint: (_: string, text: string) => text, width: 120 };
-  const lines = tell(UNTOLD, entries, page).lines.map((line) => line.slice("   +0.0s  e1   v1   ".length));
+  const lines = renderEvents(UNTOLD, entries, page).lines.map((line) => line.slice("   +0.0s  e1   v1   ".length));
   expect(lines.slice(1)).toEqual([
     "↻ its context is compacted next (r): w",
     "≡ its context was compacted $0.0012, $0.0012 in all: summary stands for messages m2–m3 (2), 4 tokens",

@@ -2,14 +2,14 @@
 import { expect, test } from "vitest";
 import { plain } from "../../src/render/paint.ts";
 import { UNTOLD } from "../../src/render/story.ts";
-import { tell } from "../../src/render/timeline.ts";
+import { renderEvents } from "../../src/render/timeline.ts";
 import type { TimelineEntry } from "../../src/operations/views.ts";
 
 const committed = (...events: readonly object[]): TimelineEntry[] =>
   events.map((event, index) => ({ version: index + 1, epoch: 1, at: 1_000 * index, ...event }) as TimelineEntry);
 
 const linesOf = (...events: readonly object[]): readonly string[] =>
-  tell(UNTOLD, committed(...events), { paint: plain, width: 80 }).lines.map((line) =>
+  renderEvents(UNTOLD, committed(...events), { paint: plain, width: 80 }).lines.map((line) =>
     line.slice("   +0.0s  e1   v1   ".length),
   );
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { plain } from "../../src/render/paint.ts";
 import { renderRun } from "../../src/render/run.ts";
 import { UNTOLD } from "../../src/render/story.ts";
-import { tell } from "../../src/render/timeline.ts";
+import { renderEvents } from "../../src/render/timeline.ts";
 import { commandLine } from "../../src/render/words.ts";
 import { inline } from "../../src/core/message.ts";
 import type { Shown, TimelineEntry } from "../../src/operations/views.ts";
@@ -124,7 +124,7 @@ test("the timeline shows what a run waits for, who lets it continue, and which c
     decided({ kind: "toolBack", call: "c1" }),
   ] as const;
   const entries = events.map((event, index): TimelineEntry => ({ version: index + 1, epoch: 1, ...event }));
-  const lines = tell(UNTOLD, entries, PAGE).lines.map((line) => line.slice("   +0.0s  e1   v1   ".length));
+  const lines = renderEvents(UNTOLD, entries, PAGE).lines.map((line) => line.slice("   +0.0s  e1   v1   ".length));
   expect(lines.slice(1)).toEqual([
     "‖ waits for its agent (r): w",
     "‖ waits for an upgrade (r): w",

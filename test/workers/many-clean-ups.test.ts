@@ -4,7 +4,7 @@ import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import type { DrivenStore } from "../../src/ports/driven-store.ts";
 import type { SupervisorEvent } from "../../src/ports/supervisor-events.ts";
 import type { Incarnation } from "../../src/protocol/row.ts";
-import { retentionOf } from "../../src/workers/retention.ts";
+import { retentionWork } from "../../src/workers/retention.ts";
 import type { Pool, TaskEnd, Worker } from "../../src/workers/workers.ts";
 
 /** Removed runs that wait for their clean-up, in a worker whose answers `end` gives. Plays until none is due. */
@@ -41,7 +41,7 @@ function play(count: number, end: (removed: readonly Incarnation[]) => TaskEnd) 
   } as Partial<Pool> as Pool;
   const backlog = { keep: (write: () => void) => write(), goOn: () => undefined, flush: () => undefined };
   const onEvent = (event: SupervisorEvent): void => void seen.events.push(event);
-  const retention = retentionOf({ store, clock, onEvent, onProgress: () => undefined }, { pool, backlog });
+  const retention = retentionWork({ store, clock, onEvent, onProgress: () => undefined }, { pool, backlog });
   while (now().length > 0) {
     const upkeep = retention.next();
     if (upkeep === null) clock.moveTo(clock.now() + 1);

@@ -8,7 +8,7 @@ import { systemClock } from "../../src/adapters/local/clock.ts";
 import type { Store } from "../../src/adapters/local/store/database.ts";
 import { drivenStore } from "../../src/adapters/local/store/driven-store.ts";
 import { createBacklog } from "../../src/workers/backlog.ts";
-import { retentionOf } from "../../src/workers/retention.ts";
+import { retentionWork } from "../../src/workers/retention.ts";
 import type { Pool } from "../../src/workers/workers.ts";
 import { sqliteObjectStore } from "../../src/adapters/local/store/object-store.ts";
 import { removalsOf } from "../../src/adapters/local/store/removals.ts";
@@ -45,7 +45,7 @@ describe("expiry", () => {
     const nothing = (): void => undefined;
     const rows = (): number => store.rows.prepare("SELECT run FROM runs").all().length;
     const look = (): void =>
-      retentionOf(
+      retentionWork(
         { store: drivenStore(store), clock, onEvent: nothing, onProgress: nothing },
         { pool: {} as Pool, backlog: createBacklog({ clock, onPause: nothing, onBack: nothing }) },
       ).expire();

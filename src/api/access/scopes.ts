@@ -1,6 +1,6 @@
 /** Refuses requests whose caller lacks the scope of the operation. Each route of the operation table is covered. */
 import type { Env, Hono } from "hono";
-import type { Rows } from "../routes.ts";
+import type { OperationRows } from "../routes.ts";
 import { scopeMissing } from "../problem.ts";
 import type { Caller } from "./caller.ts";
 
@@ -10,7 +10,7 @@ import type { Caller } from "./caller.ts";
  */
 export function requireScopes<E extends Env & { readonly Variables: { caller: Caller } }>(
   app: Pick<Hono<E>, "on">,
-  rows: Rows,
+  rows: OperationRows,
 ): void {
   for (const { http, scope } of Object.values(rows)) {
     if (http === undefined) continue;

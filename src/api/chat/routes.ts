@@ -17,7 +17,7 @@ import {
   streamQuery,
   uiEvent,
 } from "./schemas.ts";
-import { answer, body, every, ofBody, problem, retryAfter } from "../route-parts.ts";
+import { answerSchema, body, every, ofBody, problem, retryAfter } from "../route-parts.ts";
 import { messageDocument, runParams } from "../schemas.ts";
 
 /** The tag of these routes. */
@@ -99,7 +99,7 @@ const historyRoute = createRoute({
   summary: "The messages of a chat before its last answer, which the stream gives (not on AWS)",
   request: { params: chatParams },
   responses: {
-    200: answer("The messages; none where the chat has not begun.", historyDocument),
+    200: answerSchema("The messages; none where the chat has not begun.", historyDocument),
     404: { ...problem(404), description: "No chat can have that name (`RunUnknown`)." },
     ...every,
   },
@@ -132,7 +132,7 @@ const stopRoute = createRoute({
   middleware: boundedBody,
   request: { params: chatParams, body: { ...body(z.object({}).loose()), required: true } },
   responses: {
-    202: answer("It is delivered: the run will read it.", messageDocument),
+    202: answerSchema("It is delivered: the run will read it.", messageDocument),
     400: problem(400),
     404: { ...problem(404), description: "The chat has not begun, or no chat can have that name (`RunUnknown`)." },
     409: { ...problem(409), description: "The run has ended (`Late`)." },

@@ -34,7 +34,7 @@ export function addEventStreams(
     const cursor = CURSOR.test(given) ? given : "0";
     // A reader that reconnects says which commit it has, so the index is only for its first connection.
     const isAgain = c.req.header("last-event-id") !== undefined;
-    const startIndex = isAgain ? null : wholeNumber(c.req.query("startIndex") ?? "");
+    const startIndex = isAgain ? null : wholeNumberIn(c.req.query("startIndex") ?? "");
     let isFirst = true;
     const pageOf = (query: string) => {
       const page = new Request(new URL(`${pathname}${query}`, c.req.url), { headers: credentialsOf(c.req) });
@@ -54,4 +54,4 @@ export const credentialsOf = (request: { readonly header: (name: string) => stri
   authorization: request.header("authorization") ?? "",
 });
 
-export const wholeNumber = (text: string): number | null => (/^\d{1,15}$/.test(text) ? Number(text) : null);
+export const wholeNumberIn = (text: string): number | null => (/^\d{1,15}$/.test(text) ? Number(text) : null);

@@ -1,5 +1,5 @@
 /** `cairn answer RUN CALL` and `cairn signal RUN EVENT`: give a call that waits what it waits for. */
-import type { Answered } from "../../operations/answer.ts";
+import type { AnswerDelivered } from "../../operations/answer.ts";
 import type { Signalled } from "../../operations/signal.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { UserError } from "../../compose/user-error.ts";
@@ -80,7 +80,7 @@ function answerRefused(
     run,
     call,
     outcome,
-  }: { readonly run: string; readonly call: string; readonly outcome: Exclude<Answered, { kind: "accepted" }> },
+  }: { readonly run: string; readonly call: string; readonly outcome: Exclude<AnswerDelivered, { kind: "accepted" }> },
 ): UserError {
   const next = transport.command("show", run);
   const refused = (words: { what: string; why: string; next?: string }) =>

@@ -25,7 +25,7 @@ import { UserError, EXIT } from "../../compose/user-error.ts";
 import { readJson } from "../input.ts";
 import { locateNamed } from "../../compose/locate.ts";
 import type { Opened } from "../../compose/open.ts";
-import { refusedAs, unlessGone } from "../perform.ts";
+import { refusedAs, unlessRunGone } from "../perform.ts";
 import { renderWait } from "../../render/input-waits.ts";
 import { ignoredWords, renderGate, renderUnknown } from "../../render/run.ts";
 import { retyped, timeOfDay, titleWords } from "../../render/words.ts";
@@ -55,7 +55,7 @@ export async function decideGate(
   const args = flags.args === undefined ? null : await readJson(shell, { option: "--args", text: flags.args });
   const more = typed.approve ? grantOf(flags) : {};
   const { transport, run } = await transportToRun(shell, typed);
-  const { shown } = unlessGone(transport, { run, outcome: await transport.perform("show", { run }) });
+  const { shown } = unlessRunGone(transport, { run, outcome: await transport.perform("show", { run }) });
   const { gate, call, tool } = gateMeant(transport, { shown, typed: typed.gate });
   const as = typed.approve ? (flags.args === undefined ? "approve" : "edit") : "deny";
   // If a process drives the run, its next beat shows at once whether the decision took effect.

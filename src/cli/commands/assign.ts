@@ -1,7 +1,7 @@
 /** `cairn assign RUN OPERATOR`: assigns a run to an operator. */
 import { OPERATIONS } from "../../operations/table.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
-import { refusedAs, unlessGone } from "../perform.ts";
+import { refusedAs, unlessRunGone } from "../perform.ts";
 import type { StoreFlags } from "../../compose/surroundings.ts";
 import { type Shell, printDocument } from "../shell.ts";
 import { transportToRun } from "../choose-transport.ts";
@@ -16,7 +16,7 @@ export async function assignRun(
     const [what, why] = ["the operator's name is empty", "an assignment needs the name of an operator"];
     throw new UserError({ code: "Usage", exit: EXIT.usage, what, why, next: transport.command("assign", run, "NAME") });
   }
-  const outcome = unlessGone(transport, {
+  const outcome = unlessRunGone(transport, {
     run,
     outcome: await transport.perform("assign", { run, to: typed.to }),
   });

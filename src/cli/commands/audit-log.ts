@@ -25,7 +25,7 @@ export async function showAuditLog(
   const run = typed === null || isRunId(typed) ? typed : await transport.resolve(typed, "read");
   const tenant = run === null ? flags.tenant : tenantOf(run);
   const local = { tenant };
-  const filter = { run, actor: flags.actor ?? null, since: sinceOf(shell, flags.since, transport.now()) };
+  const filter = { run, actor: flags.actor ?? null, since: sinceTyped(shell, flags.since, transport.now()) };
   const entries: AuditEntry[] = [];
   for (let after: string | null = null, isMore = true; isMore && entries.length < flags.limit;) {
     const page: AuditPage | { readonly kind: "missing" } = await transport.perform(
@@ -47,7 +47,7 @@ export async function showAuditLog(
 }
 
 /** The time from which records count: an age such as `2h`, or a date, which is a day of the user's zone. */
-export function sinceOf(shell: Shell, text: string | undefined, now: number): number | null {
+export function sinceTyped(shell: Shell, text: string | undefined, now: number): number | null {
   if (text === undefined) return null;
   const ageMs = durationMs(text);
   const at = ageMs === null ? (startOfDay(text) ?? Date.parse(text)) : Math.max(0, now - ageMs);

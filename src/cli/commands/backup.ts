@@ -7,7 +7,7 @@ import type { Damaged } from "../../ports/run-table.ts";
 import { BackupRefused, type Backups } from "../../ports/backups.ts";
 import type { World } from "../../ports/world.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
-import { contextOf } from "../perform.ts";
+import { localContext } from "../perform.ts";
 import { whatFollows } from "./restored.ts";
 import { commandLine, count, grouped, retyped } from "../../render/words.ts";
 import { sealKeysOf } from "../../compose/seal-keys.ts";
@@ -89,7 +89,11 @@ export async function restore(shell: Shell, { file: typed, flags }: Asked): Prom
  */
 async function fenceAll(shell: Shell, world: World): Promise<Fenced> {
   for (;;) {
-    const { restored } = await performOperation(OPERATIONS.restored, contextOf(shell, { world, operator: null }), {});
+    const { restored } = await performOperation(
+      OPERATIONS.restored,
+      localContext(shell, { world, operator: null }),
+      {},
+    );
     const { runs, held, damaged } = restored;
     if (held.length === 0) return { runs, damaged };
     const until = Math.max(...held.map((each) => each.until));

@@ -10,7 +10,7 @@ import { Unreadable } from "../../codec/canonical.ts";
 import type { Exported } from "../../features/archive/export.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
 import { isShortage } from "../errors.ts";
-import { unlessGone } from "../perform.ts";
+import { unlessRunGone } from "../perform.ts";
 import type { StoreFlags } from "../../compose/surroundings.ts";
 import { type Shell, printDocument } from "../shell.ts";
 import { tellSteps } from "../progress.ts";
@@ -85,7 +85,7 @@ async function exported(
   const onStep = tellSteps(shell, { now: transport.now, what: `reading ${run}` });
   try {
     const outcome = await transport.perform("export", { run }, { write, onStep });
-    return unlessGone(transport, { run, outcome }).exported;
+    return unlessRunGone(transport, { run, outcome }).exported;
   } catch (error) {
     const found = unreadableIn(error);
     if (found === null) throw error;

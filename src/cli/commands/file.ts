@@ -5,7 +5,7 @@ import { Unreadable } from "../../codec/canonical.ts";
 import { fileJson } from "../../codec/file.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
-import { refusedAs, unlessGone } from "../perform.ts";
+import { refusedAs, unlessRunGone } from "../perform.ts";
 import type { StoreFlags } from "../../compose/surroundings.ts";
 import { type Shell, printDocument } from "../shell.ts";
 import { grouped } from "../../render/words.ts";
@@ -24,7 +24,7 @@ export async function writeFileOf(
   const { command } = transport;
   const given = { run, file: typed.file };
   const outcome = await transport.perform("file", given);
-  const found = unlessGone(transport, { run, outcome });
+  const found = unlessRunGone(transport, { run, outcome });
   if (found.kind === "fileUnknown") {
     const why = "a file is named by its digest, at least 8 characters of it, or by its name if no other file has it";
     throw refusedAs(OPERATIONS.file, "fileUnknown", {

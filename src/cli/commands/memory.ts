@@ -19,7 +19,7 @@ export interface MemoryFlags extends StoreFlags {
   readonly tenant?: string;
 }
 
-export interface ListFlags extends MemoryFlags {
+export interface MemoryListFlags extends MemoryFlags {
   readonly limit: number;
 }
 
@@ -32,7 +32,7 @@ export async function listEntries(
   }: {
     readonly agent: string | undefined;
     readonly query: string | null;
-    readonly flags: ListFlags;
+    readonly flags: MemoryListFlags;
   },
 ): Promise<number> {
   const { transport, scope, local } = await openMemory(transportToRead, shell, {

@@ -4,10 +4,10 @@ import { EXIT } from "../../compose/user-error.ts";
 import { transportTo } from "../choose-transport.ts";
 import type { StoreFlags } from "../../compose/surroundings.ts";
 import { type Shell, printDocument } from "../shell.ts";
-import { type Command, count, relative } from "../../render/words.ts";
+import { type CommandBuilder, count, relative } from "../../render/words.ts";
 
 /** What an operator has to know and to do after a restore. */
-export const whatFollows = (command: Command): readonly string[] => [
+export const whatFollows = (command: CommandBuilder): readonly string[] => [
   "what a run did after that moment may have happened, and this store does not know it. So until you say otherwise",
   "  a call of class unsafe, or probed without a key of the agent's own, asks before its first attempt;",
   "  other probed calls are probed first; keyed and idempotent calls without such a key may be repeated under a new key;",

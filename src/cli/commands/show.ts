@@ -15,16 +15,16 @@ import { EXIT } from "../../compose/user-error.ts";
 import { exitOf } from "../terminal/follow.ts";
 import { liveView } from "../terminal/live.ts";
 import { styleOf } from "../style.ts";
-import { unlessGone } from "../perform.ts";
+import { unlessRunGone } from "../perform.ts";
 import { renderDamaged, renderRun } from "../../render/run.ts";
 import { renderList } from "../../render/run-list.ts";
 import { renderLedger } from "../../render/ledger.ts";
 import { receiptOfRun } from "../../history/run-receipt.ts";
 import { receiptLine, renderReceipt } from "../../render/receipt.ts";
 import { UNTOLD } from "../../render/story.ts";
-import { tell } from "../../render/timeline.ts";
+import { renderEvents } from "../../render/timeline.ts";
 import { typedLabels } from "../input.ts";
-import { sinceOf } from "./audit-log.ts";
+import { sinceTyped } from "./audit-log.ts";
 import type { StoreFlags } from "../../compose/surroundings.ts";
 import { type Shell, printDocument, printLines } from "../shell.ts";
 import { transportToRead, transportToReadRun } from "../choose-transport.ts";
@@ -56,7 +56,7 @@ export interface RunOf {
 export async function list(shell: Shell, flags: ListFlags): Promise<number> {
   const transport = await transportToRead(shell, flags);
   const { command, now } = transport;
-  const since = sinceOf(shell, flags.since, now());
+  const since = sinceTyped(shell, flags.since, now());
   typedLabels(shell, flags.label);
   const parent = flags.parent === undefined ? null : await wholeId(transport, flags.parent);
   const { runs, damaged, more } = await listed(transport, { ...flags, parent, since });
@@ -119,7 +119,7 @@ async function listed(
 export async function showRun(shell: Shell, typed: RunOf): Promise<number> {
   const { transport, run } = await transportToReadRun(shell, typed);
   const outcome = await transport.perform("show", { run });
-  const { shown } = unlessGone(transport, { run, outcome });
+  const { shown } = unlessRunGone(transport, { run, outcome });
   const style = styleOf(shell, transport);
   if (shell.json) printDocument(shell, shown);
   else shell.terminal.out(renderRun(shown, { ...style, command: transport.command }));
@@ -141,7 +141,8 @@ export async function showTimeline(shell: Shell, typed: RunOf): Promise<number> 
   if (shell.json) printLines(shell, entries);
   else if (entries.length === 0)
     shell.terminal.out(`the run has not started yet; type \`${transport.command("work")}\``);
-  for (const line of shell.json ? [] : tell(UNTOLD, entries, styleOf(shell, transport)).lines) shell.terminal.out(line);
+  for (const line of shell.json ? [] : renderEvents(UNTOLD, entries, styleOf(shell, transport)).lines)
+    shell.terminal.out(line);
   if (!shell.json && entries.length > 0) shell.terminal.out(receiptLine(receiptOfRun(entries)));
   return EXIT.done;
 }
@@ -161,7 +162,7 @@ async function timelineOf(transport: Transport, run: string): Promise<readonly T
   const entries: TimelineEntry[] = [];
   for (let after: number | null = 0; after !== null;) {
     const outcome: OutcomeOf<"timeline"> = await transport.perform("timeline", { run, after });
-    const { entries: some, next, more }: EventPage = unlessGone(transport, { run, outcome });
+    const { entries: some, next, more }: EventPage = unlessRunGone(transport, { run, outcome });
     entries.push(...some);
     after = more ? next : null;
   }
@@ -173,7 +174,7 @@ export async function readLedger(transport: Transport, run: string): Promise<rea
   const calls: LedgerEntry[] = [];
   for (let after: number | null = 0; after !== null;) {
     const outcome: OutcomeOf<"ledger"> = await transport.perform("ledger", { run, after });
-    const page: Exclude<OutcomeOf<"ledger">, { readonly kind: "missing" }> = unlessGone(transport, { run, outcome });
+    const page: Exclude<OutcomeOf<"ledger">, { readonly kind: "missing" }> = unlessRunGone(transport, { run, outcome });
     calls.push(...page.calls);
     after = page.next;
   }
@@ -184,7 +185,7 @@ export async function readLedger(transport: Transport, run: string): Promise<rea
 export async function showCost(shell: Shell, typed: RunOf): Promise<number> {
   const { transport, run } = await transportToReadRun(shell, typed);
   const outcome = await transport.perform("cost", { run });
-  const { receipt } = unlessGone(transport, { run, outcome });
+  const { receipt } = unlessRunGone(transport, { run, outcome });
   if (shell.json) printDocument(shell, receipt);
   else shell.terminal.out(renderReceipt(receipt, styleOf(shell, transport)));
   return EXIT.done;

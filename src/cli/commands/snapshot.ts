@@ -1,7 +1,7 @@
 /** `cairn snapshot RUN VERSION`: prints the whole state of a run at one of its versions, as JSON. */
 import { OPERATIONS } from "../../operations/table.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
-import { refusedAs, unlessGone } from "../perform.ts";
+import { refusedAs, unlessRunGone } from "../perform.ts";
 import type { StoreFlags } from "../../compose/surroundings.ts";
 import type { Shell } from "../shell.ts";
 import { printDocument } from "../shell.ts";
@@ -18,7 +18,7 @@ export async function showVersion(
   const { transport, run } = await transportToReadRun(shell, typed);
   const version = Number(typed.version);
   const outcome = await transport.perform("snapshot", { run, version });
-  const shown = unlessGone(transport, { run, outcome });
+  const shown = unlessRunGone(transport, { run, outcome });
   if (shown.kind === "versionUnknown") {
     const [what, why] = [`run ${run} has no version ${version}`, `its newest one is ${shown.of}`];
     const next = transport.command("snapshot", run, String(shown.of));

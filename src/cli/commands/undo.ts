@@ -5,7 +5,7 @@
  * A restart is the last resort, so the command shows its cost before it asks for confirmation.
  */
 import { usd } from "../../core/policy/spending.ts";
-import type { Effects } from "../../operations/compensate.ts";
+import type { RunEffects } from "../../operations/compensate.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { type UserError, EXIT } from "../../compose/user-error.ts";
 import { refusedAs } from "../perform.ts";
@@ -82,7 +82,7 @@ function refusal(
   return steeringRefused(transport, { run, outcome: kind, what: REFUSED[next] });
 }
 
-const factsOf = ({ spent, undoable, standing }: Effects) => ({
+const factsOf = ({ spent, undoable, standing }: RunEffects) => ({
   beats: spent.beats,
   microUsd: spent.microUsd,
   undoable,
@@ -92,7 +92,7 @@ const factsOf = ({ spent, undoable, standing }: Effects) => ({
 const AGAIN = "they may be done twice";
 
 /** What the run spent and did, in words. `fate`: what becomes of effects without an undo. */
-function wordsOn({ spent, undoable, standing }: Effects, fate: string): readonly string[] {
+function wordsOn({ spent, undoable, standing }: RunEffects, fate: string): readonly string[] {
   const { microUsd, beats } = spent;
   return [
     `so far it used ${count(beats, "beat")} and $${usd(microUsd)}, which still count towards its budget`,

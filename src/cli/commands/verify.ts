@@ -13,7 +13,7 @@ import type { SealKeys } from "../../ports/seal-keys.ts";
 import { judgeSeal } from "../../history/vouch.ts";
 import { EXIT } from "../../compose/user-error.ts";
 import { isFile, readExport, recordingFrom } from "../export-file.ts";
-import { unlessGone } from "../perform.ts";
+import { unlessRunGone } from "../perform.ts";
 import type { RunOf } from "./show.ts";
 import { renderVerified, sealLine } from "../../render/verified.ts";
 import { sealKeysOf } from "../../compose/seal-keys.ts";
@@ -31,7 +31,7 @@ async function verifyRun(shell: Shell, typed: RunOf): Promise<number> {
   const onStep = tellSteps(shell, { now: transport.now, what: `verifying ${run}` });
   const outcome = await transport.perform("verify", { run }, { onStep });
   terminal.waitFor(null);
-  const { kind, verified } = unlessGone(transport, { run, outcome });
+  const { kind, verified } = unlessRunGone(transport, { run, outcome });
   if (shell.json) printDocument(shell, verified);
   else terminal.out(renderVerified(verified, { paint: terminal.paintOut }));
   return EXIT[OPERATIONS.verify.outcomes[kind].exit];

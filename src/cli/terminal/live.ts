@@ -4,12 +4,12 @@ import type { Live as LivePart, Reset } from "../../operations/live-page.ts";
 import type { Delta } from "../../ports/delta-log.ts";
 import { renderRun } from "../../render/run.ts";
 import { type Story, UNTOLD } from "../../render/story.ts";
-import { tell } from "../../render/timeline.ts";
+import { renderEvents } from "../../render/timeline.ts";
 import type { Shell } from "../shell.ts";
 import type { Transport } from "../transport.ts";
 
 /** The callbacks with which `follow` draws a run. */
-export interface Live {
+export interface LiveView {
   readonly onEntries: (entries: readonly TimelineEntry[]) => void;
   /** Called with the reason if older history of the run cannot be shown. */
   readonly onLost: (run: string, why: string) => void;
@@ -22,13 +22,13 @@ export interface Live {
 }
 
 /** Lines go to stdout, or to stderr if stdout is reserved for a JSON document. */
-export function liveView(shell: Shell, { command, now }: Pick<Transport, "command" | "now">): Live {
+export function liveView(shell: Shell, { command, now }: Pick<Transport, "command" | "now">): LiveView {
   const { terminal, json } = shell;
   const [print, paint] = json ? [terminal.err, terminal.paintErr] : [terminal.out, terminal.paintOut];
   let story: Story = UNTOLD;
   return {
     onEntries: (entries) => {
-      const told = tell(story, entries, { paint, width: terminal.width });
+      const told = renderEvents(story, entries, { paint, width: terminal.width });
       story = told.story;
       for (const line of told.lines) print(line);
     },

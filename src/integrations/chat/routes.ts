@@ -18,7 +18,7 @@ import {
   jsonIn,
   say,
 } from "./chat-run.ts";
-import { wholeNumber } from "../../api/streams/routes.ts";
+import { wholeNumberIn } from "../../api/streams/routes.ts";
 import type { Seat } from "../../api/streams/open-streams.ts";
 import { chatLogOf, messagesBefore, standing } from "./chat-log.ts";
 import { type UiSaid, type SaidDecisions, saidIn } from "./ui-said.ts";
@@ -62,7 +62,7 @@ function followed(
   const { stream, seat, headers = {}, says = null } = asks;
   const { streams } = routes;
   const { run, entry } = partsOf(stream);
-  const startIndex = wholeNumber(c.req.query("startIndex") ?? "") ?? 0;
+  const startIndex = wholeNumberIn(c.req.query("startIndex") ?? "") ?? 0;
   // One request of a page counts once, however many pages of events and operations follow from it.
   const pageOf = pagesOf(c, routes, { run, isCounted: c.req.method === "GET" });
   return streamUi({ pageOf, run, entry, startIndex, streams, seat, says, headers: { ...headers } });

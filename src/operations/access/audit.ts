@@ -17,7 +17,7 @@ import { alarm } from "../../history/alarm.ts";
 import type { DamagedRecord, NewRecord, StoredRecord } from "../../ports/records.ts";
 import { StoreUnreachable, type World } from "../../ports/world.ts";
 import { timeIn, timeText } from "../../protocol/ids.ts";
-import type { OperationContext, Typed } from "../operation.ts";
+import type { OperationContext, CommandTyped } from "../operation.ts";
 
 /** One record as the log shows it. `at`: epoch milliseconds. */
 export interface AuditEntry {
@@ -55,7 +55,7 @@ export const body = z.strictObject({
 
 /** A change that is about to happen. */
 export interface AuditedChange {
-  readonly typed: readonly Typed[];
+  readonly typed: readonly CommandTyped[];
   readonly input: object;
   readonly run: string | null;
 }
@@ -171,7 +171,7 @@ function nextOf(world: World): string {
 }
 
 /** `approve` and `deny` are two commands of one operation, and an option may select another operation. */
-function commandOf(typed: readonly Typed[], given: Readonly<Record<string, unknown>>): string {
+function commandOf(typed: readonly CommandTyped[], given: Readonly<Record<string, unknown>>): string {
   const meant = typed.find(({ command }) => command === given["as"]) ?? typed[0];
   return [meant?.command, meant?.option].filter((word) => word !== undefined).join(" ");
 }

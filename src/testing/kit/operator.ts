@@ -3,7 +3,7 @@
  * external service.
  */
 import type { Json } from "../../core/json.ts";
-import { answer as answerQuestion } from "../../operations/answer.ts";
+import { answerQuestion } from "../../operations/answer.ts";
 import { decide } from "../../operations/decide.ts";
 import { reconcile } from "../../operations/reconcile.ts";
 import { signal } from "../../operations/signal.ts";

@@ -10,7 +10,7 @@ import { READ_RESULT } from "../../core/calls/stored-values.ts";
 import { proposedCalls } from "../../core/calls/proposed-calls.ts";
 import type { Event } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
-import { jsonIn, recordedModel } from "../../sdk/recorded.ts";
+import { recordedJson, recordedModel } from "../../sdk/recorded.ts";
 import type { FakeService } from "./fake-service.ts";
 import type { AgentRun, RunAgentOptions } from "./run-agent.ts";
 
@@ -57,7 +57,7 @@ export function recordedRun(exported: Uint8Array): RecordedRun {
   const ran = calls.filter(({ call, tool, attempts }) => attempts > 0 && !waits.has(call) && tool !== READ_RESULT);
   const tools = new Set(ran.map(({ tool }) => tool));
   const recorded = callsIn(archive, { events, results });
-  const input = jsonIn(archive, run.task) as never;
+  const input = recordedJson(archive, run.task) as never;
   return {
     options: {
       input,
@@ -70,7 +70,7 @@ export function recordedRun(exported: Uint8Array): RecordedRun {
     },
     pinned: {
       status: run.status,
-      result: run.result === null ? null : jsonIn(archive, run.result),
+      result: run.result === null ? null : recordedJson(archive, run.result),
       calls: calls.map((entry) => pinnedCall(entry, results.has(entry.call))),
     },
   };
@@ -113,7 +113,7 @@ function waitsIn(
   const answers = new Map<string, Json>();
   for (const event of events) {
     if (event.kind !== "MessageAbsorbed" || event.stage !== "taken" || event.body.kind !== "answer") continue;
-    answers.set(event.body.call, jsonIn(archive, event.body.value));
+    answers.set(event.body.call, recordedJson(archive, event.body.value));
   }
   const waits = events.filter((event) => event.kind === "WaitBegun");
   return new Map(
@@ -138,9 +138,9 @@ function resultsIn(archive: Archive, events: readonly Event[]): ReadonlyMap<stri
   const results = new Map<string, Json>();
   for (const event of events) {
     if (event.kind === "ToolResultRecorded" && event.outcome === "succeeded")
-      results.set(event.call, jsonIn(archive, event.value));
+      results.set(event.call, recordedJson(archive, event.value));
     if (event.kind === "ToolResultReconciled" && event.answer.as === "succeeded")
-      results.set(event.call, event.answer.value === null ? null : jsonIn(archive, event.answer.value));
+      results.set(event.call, event.answer.value === null ? null : recordedJson(archive, event.answer.value));
   }
   return results;
 }
@@ -150,7 +150,7 @@ function callsIn(
   archive: Archive,
   { events, results }: { readonly events: readonly Event[]; readonly results: ReadonlyMap<string, Json> },
 ): readonly RecordedCall[] {
-  const args = new Map(proposedCalls(events).map((part) => [part.call, canonical(jsonIn(archive, part.args))]));
+  const args = new Map(proposedCalls(events).map((part) => [part.call, canonical(recordedJson(archive, part.args))]));
   return archive.calls.flatMap(({ call, tool, attempts, undoes }): RecordedCall[] => {
     if (attempts === 0 || undoes !== undefined) return [];
     const result = results.get(call);

@@ -9,7 +9,7 @@ import { diagnose } from "../../../src/operations/diagnose.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { show } from "../../../src/operations/views.ts";
 import { UNTOLD } from "../../../src/render/story.ts";
-import { tell } from "../../../src/render/timeline.ts";
+import { renderEvents } from "../../../src/render/timeline.ts";
 import { plain } from "../../../src/render/paint.ts";
 import { asynchronousAgent } from "../../support/agents/asynchronous-agent.ts";
 import { DAY_MS } from "../../support/harness/clocked-machine.ts";
@@ -100,7 +100,7 @@ describe("a reply that was cut", () => {
     ]);
     const { shown, events, harness, run } = await playRun(agent);
     expect(shown).toMatchObject({ beats: 2, spent: { tokensOut: 8 } });
-    const told = tell(UNTOLD, events, { paint: plain, width: 200 }).lines.join("\n");
+    const told = renderEvents(UNTOLD, events, { paint: plain, width: 200 }).lines.join("\n");
     expect(told).toContain("cut by its limit of tokens (max_tokens), says: half");
     const findings = (await diagnose(harness.world, run)) ?? [];
     expect(findings[0]).toMatchObject({

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { plain } from "../../../src/render/paint.ts";
 import { UNTOLD } from "../../../src/render/story.ts";
-import { tell } from "../../../src/render/timeline.ts";
+import { renderEvents } from "../../../src/render/timeline.ts";
 import { readArchive } from "../../../src/codec/archive.ts";
 import { TIMES } from "../../../src/protocol/limits.ts";
 import { decide } from "../../../src/operations/decide.ts";
@@ -70,7 +70,7 @@ describe("a run whose processes died too often", () => {
     await runForTime(it.harness, it.agent, HOUR);
     const events = (await timeline(it.harness.world, { run: it.run, after: 0 })) ?? [];
     expect(events.find(({ kind }) => kind === "RunRedriven")).toMatchObject({ ...ADA, failure: { code: "CrashLoop" } });
-    const lines = tell(UNTOLD, events, { paint: plain, width: 100 }).lines.map(stripVTControlCharacters);
+    const lines = renderEvents(UNTOLD, events, { paint: plain, width: 100 }).lines.map(stripVTControlCharacters);
     expect(lines.join("\n")).toContain("↻ redriven by ada after CrashLoop: more memory");
   });
 

@@ -6,7 +6,7 @@ import { waitIn } from "../../../src/core/calls/held-calls.ts";
 import { hasEnded } from "../../../src/protocol/row.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";
-import { answer } from "../../../src/operations/answer.ts";
+import { answerQuestion } from "../../../src/operations/answer.ts";
 import { signal } from "../../../src/operations/signal.ts";
 import { retryUntilAcknowledged } from "../operator-attempts.ts";
 import type { Placed } from "../record.ts";
@@ -93,6 +93,6 @@ async function chosen(sim: Sim, world: World, run: string): Promise<Draft | null
 
 async function sendInput(world: World, run: string, { kind, about, by, n }: Draft): Promise<string> {
   const result = n === null ? { none: true } : { n };
-  if (kind === "answer") return (await answer(world, { run, call: about, result, by, agent: null })).kind;
+  if (kind === "answer") return (await answerQuestion(world, { run, call: about, result, by, agent: null })).kind;
   return (await signal(world, { run, event: about, detail: result, id: by, by, agent: null })).kind;
 }

@@ -3,7 +3,7 @@
  * effects are to be undone, and says of each unknown outcome what the external service knows.
  */
 import type { Json } from "../../../src/core/json.ts";
-import { answer } from "../../../src/operations/answer.ts";
+import { answerQuestion } from "../../../src/operations/answer.ts";
 import { requestCompensation } from "../../../src/operations/compensate.ts";
 import { decide } from "../../../src/operations/decide.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
@@ -46,7 +46,7 @@ export function createOperator(world: World, side: ExternalService): Operator {
         await signal(world, { run, event: "paid", detail: { euros: 5 }, id: run, by: "shop", agent: null });
         said.signalled += 1;
       } else {
-        await answer(world, { run, call: wait.call, result: { yes: true }, by: BY, agent: null });
+        await answerQuestion(world, { run, call: wait.call, result: { yes: true }, by: BY, agent: null });
         said.answered += 1;
       }
     }

@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import type { State } from "../../../src/core/state.ts";
 import type { World } from "../../../src/ports/world.ts";
-import { answer } from "../../../src/operations/answer.ts";
+import { answerQuestion } from "../../../src/operations/answer.ts";
 import { signal } from "../../../src/operations/signal.ts";
 import {
   type Conversation,
@@ -94,7 +94,7 @@ export async function giveInput(of: {
     if (wait.for === "time" || wait.event === "gone") continue;
     said.add(`wait ${call}`);
     if (wait.for === "answer") {
-      await act((world) => answer(world, { ...by, call, result: { yes: true } }));
+      await act((world) => answerQuestion(world, { ...by, call, result: { yes: true } }));
       return true;
     }
     for (const part of said.has("paid") ? [] : [1, 2]) {

@@ -4,7 +4,7 @@ import { askHuman, defineAgent, scriptedModel, sleep, tool, waitFor } from "../.
 import type { Conversation, ScriptedReply } from "../../../src/index.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import type { Json } from "../../../src/core/json.ts";
-import { answer } from "../../../src/operations/answer.ts";
+import { answerQuestion } from "../../../src/operations/answer.ts";
 import { signal } from "../../../src/operations/signal.ts";
 import { type OpenWait } from "../../../src/operations/wait-views.ts";
 import { show } from "../../../src/operations/views.ts";
@@ -55,8 +55,8 @@ export const answerCall = (
   world: World,
   run: string,
   of: { readonly result: Json; readonly call?: string; readonly by?: string; readonly agent?: Agent },
-): ReturnType<typeof answer> =>
-  answer(world, { run, call: of.call ?? "c1", result: of.result, by: of.by ?? "ann", agent: of.agent ?? null });
+): ReturnType<typeof answerQuestion> =>
+  answerQuestion(world, { run, call: of.call ?? "c1", result: of.result, by: of.by ?? "ann", agent: of.agent ?? null });
 
 export const signalEvent = (
   world: World,

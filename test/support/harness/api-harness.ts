@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import * as z from "zod";
 import { type Api, type ApiOptions, createApi } from "../../../src/api/app.ts";
-import { type Rows, routesOf } from "../../../src/api/routes.ts";
+import { type OperationRows, routesOf } from "../../../src/api/routes.ts";
 import { ROWS } from "../../../src/operations/table.ts";
 import type { Caller } from "../../../src/api/access/caller.ts";
 import { SCOPES } from "../../../src/operations/operation.ts";
@@ -78,7 +78,7 @@ interface HarnessParts extends Pick<ApiOptions<RequestContext>, "exportBytesMax"
 export function createApiHarness(
   part: ScriptedAgentOptions = {},
   change: (world: World) => World = (world) => world,
-  rows: Rows = ROWS,
+  rows: OperationRows = ROWS,
   { coded = [], ...more }: HarnessParts = {},
 ): ApiHarness {
   const harness = createHarness();
@@ -140,7 +140,7 @@ async function read(answer: Response): Promise<ApiResponse> {
  */
 function held(
   request: ApiRequest,
-  { answered, rows }: { readonly answered: ApiResponse; readonly rows: Rows },
+  { answered, rows }: { readonly answered: ApiResponse; readonly rows: OperationRows },
 ): string {
   const { status, headers, text, body } = answered;
   expect(headers.get("x-content-type-options")).toBe("nosniff");

@@ -1,7 +1,7 @@
 /** The routes that the operation table describes completely, and a request that each accepts. */
 import type { AnyOperation, Scope } from "../../../src/operations/operation.ts";
 import { ROWS, type OperationName } from "../../../src/operations/table.ts";
-import { type Rows, plainRoutes } from "../../../src/api/routes.ts";
+import { type OperationRows, plainRoutes } from "../../../src/api/routes.ts";
 import type { ApiRequest } from "./api-harness.ts";
 
 /** One route of the table. */
@@ -71,7 +71,7 @@ export const requestFor = ({ name, method, path, hasBody }: PlainRoute, run: str
 });
 
 /** The operation table, whose operation of this route does this instead. */
-export const performing = ({ name, operation }: PlainRoute, run: AnyOperation["run"]): Rows => ({
+export const performing = ({ name, operation }: PlainRoute, run: AnyOperation["run"]): OperationRows => ({
   ...ROWS,
   [name]: { ...operation, run },
 });
