@@ -20,16 +20,24 @@ import { type LedgerEntry, ledger, show, timeline } from "../operations/views.ts
 import { workStands } from "../core/calls/outside.ts";
 import { startRun } from "../operations/start.ts";
 import { gateRule } from "./gates.ts";
-import { answer } from "./operator.ts";
+import { answerRun } from "./operator.ts";
 import { Killer, writePlan } from "./rig.ts";
-import { AT_ONCE, type Answers, LOOK_MS, NO_ANSWERS, type Outcome, type Pass, type Starting } from "./strategy.ts";
-import { linesOf } from "./trace.ts";
+import {
+  AT_ONCE,
+  type AnswerCounts,
+  LOOK_MS,
+  NO_ANSWERS,
+  type Outcome,
+  type TrialPass,
+  type Starting,
+} from "./strategy.ts";
+import { traceLines } from "./trace.ts";
 
 /** The interval at which a run is polled. No reported time includes the end of a run, so the interval distorts none. */
 const READ_MS = 50;
 
 /** Runs the tasks of a pass with cairn, and returns the outcome of each. */
-export async function cairnPass(pass: Pass, starting: Starting): Promise<readonly Outcome[]> {
+export async function cairnPass(pass: TrialPass, starting: Starting): Promise<readonly Outcome[]> {
   const { dir, agent, file, limits } = pass;
   const marks = join(dir, "chaos");
   mkdirSync(marks, { recursive: true });
@@ -64,7 +72,7 @@ export async function cairnPass(pass: Pass, starting: Starting): Promise<readonl
     return await Promise.all(
       [...runs].map(async ([task, run]): Promise<Outcome> => {
         const killed = killer.killedAt.get(task) ?? null;
-        const lines = linesOf(marks, task);
+        const lines = traceLines(marks, task);
         const [end, handedOutAgain] = [await endOf(world, run), await handedOutAgainIn(world, run)];
         return { task, run, lines, killed, ...end, answers: answers.get(task) ?? NO_ANSWERS, handedOutAgain };
       }),
@@ -78,20 +86,20 @@ export async function cairnPass(pass: Pass, starting: Starting): Promise<readonl
 const keyOf = (task: number): string => `chaos-${task}`;
 
 /** The run ID of each task, computed before any run exists. Worker processes need it to know the task of a run. */
-function idsOf(world: World, { agent, tasks }: Pass): ReadonlyMap<number, string> {
+function idsOf(world: World, { agent, tasks }: TrialPass): ReadonlyMap<number, string> {
   const idOf = (task: number): string =>
     runId(world.hash, { tenant: DEFAULT_TENANT, agent: agent.name, idempotencyKey: keyOf(task) });
   return new Map([...tasks.keys()].map((task) => [task, idOf(task)]));
 }
 
-async function begin(world: World, { agent, tasks }: Pass, task: number): Promise<void> {
+async function begin(world: World, { agent, tasks }: TrialPass, task: number): Promise<void> {
   const input = tasks.get(task) ?? null;
   const started = await startRun(world, { agent, input, tenant: DEFAULT_TENANT, idempotencyKey: keyOf(task) });
   if (started.kind === "invalid") throw new AgentInvalid(`the input of task ${task}: ${started.why}`);
 }
 
 interface Watched {
-  readonly pass: Pass;
+  readonly pass: TrialPass;
   readonly runs: ReadonlyMap<number, string>;
   readonly marks: string;
   readonly killer: Killer;
@@ -104,7 +112,7 @@ interface Watched {
  * Starts runs and acts as their operator until all have ended. It gives up if nothing has changed for longer than any
  * recovery takes.
  */
-async function untilEnded(world: World, watched: Watched): Promise<ReadonlyMap<number, Answers>> {
+async function untilEnded(world: World, watched: Watched): Promise<ReadonlyMap<number, AnswerCounts>> {
   const { pass, killer } = watched;
   const course: Course = {
     waiting: [...watched.runs.keys()],
@@ -132,7 +140,7 @@ interface Course {
   readonly waiting: number[];
   /** Tasks that have started, and the state of each at the last poll. */
   readonly open: Map<number, { readonly seen: string; readonly rests: boolean }>;
-  readonly answers: Map<number, Answers>;
+  readonly answers: Map<number, AnswerCounts>;
   /** When the last change was seen, epoch milliseconds. */
   movedAt: number;
 }
@@ -156,8 +164,8 @@ async function lookAround(world: World, course: Course, { pass, runs, marks, dri
     course.open.set(task, { seen, rests: waits || sleeps(row) });
     const asked = waits ? await withChildren(world, run) : [];
     for (const each of asked) {
-      const lines = each === run ? () => linesOf(marks, task) : null;
-      for (const what of await answer(world, { run: each, lines, ...operatorOf(pass) })) {
+      const lines = each === run ? () => traceLines(marks, task) : null;
+      for (const what of await answerRun(world, { run: each, lines, ...operatorOf(pass) })) {
         const answers = course.answers.get(task) ?? NO_ANSWERS;
         course.answers.set(task, { ...answers, [what]: answers[what] + 1 });
         course.movedAt = Date.now();
@@ -178,7 +186,7 @@ async function withChildren(world: World, run: string): Promise<readonly string[
   return [run, ...below.flat()];
 }
 
-const operatorOf = ({ agent, chaos, typed }: Pass) => ({
+const operatorOf = ({ agent, chaos, typed }: TrialPass) => ({
   agent,
   input: chaos?.answer ?? (() => undefined),
   gates: gateRule(chaos, typed.gates),
@@ -188,7 +196,7 @@ const operatorOf = ({ agent, chaos, typed }: Pass) => ({
  * The longest time without a change that can still be a recovery. A paused or dead process is detected at its deadline
  * at the latest; then requests in flight may need to settle.
  */
-function patienceMs({ limits, agent }: Pass): number {
+function patienceMs({ limits, agent }: TrialPass): number {
   const settles = Object.values(agent.tools).map(({ settleMs }) => settleMs ?? limits.settleMs);
   return 2 * (limits.beatMs + limits.skewMs) + Math.max(limits.settleMs, ...settles) + 30_000;
 }

@@ -15,11 +15,11 @@ import type { Limits } from "../protocol/limits.ts";
 import { cairnPass } from "./cairn.ts";
 import { effectsIn, expectedEffects } from "./effects.ts";
 import { type Figures, figuresOf } from "./figures.ts";
-import { type Kill, type Moment, canJudge, chanceFrom, numbered, randomKill, wordsOf } from "./kills.ts";
+import { type Kill, type KillMoment, canJudge, chanceFrom, numbered, randomKill, killWords } from "./kills.ts";
 import { type Landed, countKilled, countReference, longestSettleMs, settleMsOf } from "./landing.ts";
 import { plainPass } from "./plain.ts";
 import { type Casting, type EffectSource, type Counting, countingFor } from "./stand-ins.ts";
-import type { Outcome, Pass, Starting, Strategy, TypedFlags } from "./strategy.ts";
+import type { Outcome, TrialPass, Starting, Strategy, TypedFlags } from "./strategy.ts";
 
 /** The parameters of a comparison. */
 export interface Trial {
@@ -45,7 +45,7 @@ export interface Trial {
 }
 
 /** A failure of cairn in the comparison. */
-export interface Failure {
+export interface TrialFailure {
   /** The task; null if the failure belongs to no known task. */
   readonly task: number | null;
   readonly run: string | null;
@@ -68,7 +68,7 @@ export interface Report {
   /** Tools during whose calls no process was killed, because their outcome could not be judged. */
   readonly notDuring: readonly string[];
   readonly figures: readonly Figures[];
-  readonly failures: readonly Failure[];
+  readonly failures: readonly TrialFailure[];
   /** Strategies without a column: the plain loops know no other topology than ReAct. */
   readonly leftOut: readonly Strategy[];
   /** The directory of cairn's own runs. */
@@ -128,7 +128,7 @@ const countingOf = ({ chaos, casting }: Trial): Counting => countingFor(chaos, c
 
 const isCounted = (trial: Trial): boolean => countingOf(trial).by !== "calls";
 
-const judged = (trial: Trial): ((moment: Moment) => boolean) => canJudge(trial.agent, isCounted(trial));
+const judged = (trial: Trial): ((moment: KillMoment) => boolean) => canJudge(trial.agent, isCounted(trial));
 
 const notDuring = (trial: Trial): readonly string[] =>
   Object.keys(trial.agent.tools).filter((at) => !judged(trial)({ when: "during", name: "effect", at }));
@@ -151,7 +151,7 @@ async function edgesOfEach(trial: Trial): Promise<ReadonlyMap<Strategy, readonly
 }
 
 /** One kill for each moment. A kill during a call comes in the middle of it. */
-const everyKill = (outcome: Outcome, isJudged: (moment: Moment) => boolean): readonly Kill[] =>
+const everyKill = (outcome: Outcome, isJudged: (moment: KillMoment) => boolean): readonly Kill[] =>
   numbered(momentsIn(outcome))
     .filter(isJudged)
     .map((kill) => (kill.when === "during" ? { ...kill, afterMs: Math.floor(tookMsIn(outcome)(kill) / 2) } : kill));
@@ -181,7 +181,7 @@ function killsOf(
   return kills;
 }
 
-const momentsIn = ({ lines }: Outcome): readonly Moment[] =>
+const momentsIn = ({ lines }: Outcome): readonly KillMoment[] =>
   lines.flatMap((line) => (line.kind === "moment" ? [{ when: line.when, name: line.name, at: line.where }] : []));
 
 /** Requires that an uninterrupted task completed, because the killed ones are compared with it. */
@@ -215,7 +215,7 @@ async function runPass(
   const title = kills.size === 0 ? "uninterrupted" : TITLES[strategy];
   const onProgress = (ended: number): void => trial.onProgress(`${title}: ${ended} of ${count} tasks`);
   onProgress(0);
-  const pass: Pass = {
+  const pass: TrialPass = {
     dir: join(trial.dir, name),
     agent,
     file,
@@ -259,27 +259,27 @@ const effectsAtCalls = (outcomes: readonly Outcome[]): readonly OutsideEffect[] 
 function failuresIn(
   { figures, outcomes, kills }: Column,
   uninterrupted: { readonly reference: ReadonlyMap<number, Outcome>; readonly dir: string },
-): readonly Failure[] {
-  const failed = (task: number, what: string): Failure => {
+): readonly TrialFailure[] {
+  const failed = (task: number, what: string): TrialFailure => {
     const kill = kills.get(task);
     const run = outcomes.find((outcome) => outcome.task === task)?.run ?? null;
-    return { task, run, killed: kill === undefined ? null : wordsOf(kill), what };
+    return { task, run, killed: kill === undefined ? null : killWords(kill), what };
   };
   const lost = figures.lost.map((task) => {
     const { end = null, why = null } = outcomes.find((outcome) => outcome.task === task) ?? {};
     return failed(task, end === null ? `lost: ${why ?? ""}` : `it ${end.status}: ${JSON.stringify(end.result)}`);
   });
-  const differ = figures.divergent.map((task): Failure => {
+  const differ = figures.divergent.map((task): TrialFailure => {
     const expected = uninterrupted.reference.get(task);
     const seen = outcomes.find((outcome) => outcome.task === task);
     const what = `its result differs from that of the uninterrupted task: ${shown(seen)} instead of ${shown(expected)}`;
     const { dir: store } = uninterrupted;
     return { ...failed(task, what), ...(expected?.run != null && { reference: { run: expected.run, store } }) };
   });
-  const more = (figures.duplicates ?? []).map(({ tool, of, times, ids }): Failure => {
+  const more = (figures.duplicates ?? []).map(({ tool, of, times, ids }): TrialFailure => {
     return { ...NO_TASK, what: `duplicate effects of ${tool} for ${of}: ${times} (${ids.join(", ")})` };
   });
-  const less = figures.missing.map(({ tool, of, times }): Failure => {
+  const less = figures.missing.map(({ tool, of, times }): TrialFailure => {
     return { ...NO_TASK, what: `missing effects of ${tool} for ${of}: ${times}` };
   });
   return [...lost, ...differ, ...more, ...less];

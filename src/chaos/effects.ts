@@ -55,7 +55,7 @@ function timesIn(lines: readonly CallLine[]): number {
 }
 
 /** An effect that happened too often, or not often enough. */
-export interface Difference {
+export interface EffectDifference {
   readonly tool: string;
   readonly of: string;
   /** How many effects are too many, or missing. */
@@ -68,13 +68,13 @@ export interface Difference {
 export function compareEffects(
   expected: readonly OutsideEffect[],
   seen: readonly OutsideEffect[],
-): { readonly duplicates: readonly Difference[]; readonly missing: readonly Difference[] } {
+): { readonly duplicates: readonly EffectDifference[]; readonly missing: readonly EffectDifference[] } {
   const [due, found] = [byDeed(expected), byDeed(seen)];
-  const over = [...found].flatMap(([deed, { tool, of, ids }]): Difference[] => {
+  const over = [...found].flatMap(([deed, { tool, of, ids }]): EffectDifference[] => {
     const times = ids.length - Math.max(1, due.get(deed)?.ids.length ?? 0);
     return times > 0 ? [{ tool, of, times, ids }] : [];
   });
-  const under = [...due].flatMap(([deed, { tool, of, ids }]): Difference[] => {
+  const under = [...due].flatMap(([deed, { tool, of, ids }]): EffectDifference[] => {
     const times = ids.length - (found.get(deed)?.ids.length ?? 0);
     return times > 0 ? [{ tool, of, times, ids: found.get(deed)?.ids ?? [] }] : [];
   });

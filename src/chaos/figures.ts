@@ -2,8 +2,8 @@
 import type { OutsideEffect } from "../sdk/chaos.ts";
 import { canonical } from "../codec/canonical.ts";
 import type { Json } from "../core/json.ts";
-import { type Difference, compareEffects } from "./effects.ts";
-import type { Answers, Outcome, Strategy } from "./strategy.ts";
+import { type EffectDifference, compareEffects } from "./effects.ts";
+import type { AnswerCounts, Outcome, Strategy } from "./strategy.ts";
 import type { CallLine, Line } from "./trace.ts";
 
 /**
@@ -30,14 +30,14 @@ export interface Figures {
   /** Tasks that ended with another result. */
   readonly divergent: readonly number[];
   /** Duplicate effects; null if the strategy leaves no run after a kill, so nothing is repeated. */
-  readonly duplicates: readonly Difference[] | null;
-  readonly missing: readonly Difference[];
+  readonly duplicates: readonly EffectDifference[] | null;
+  readonly missing: readonly EffectDifference[];
   readonly work: Lost;
   /** Tool calls that ran again because an earlier attempt had not answered in time, in all tasks. */
   readonly retries: number;
   /** The time from the kill until another process continued the task, in milliseconds; null if no process did. */
   readonly resumeMs: { readonly p50: number; readonly max: number } | null;
-  readonly answers: Answers;
+  readonly answers: AnswerCounts;
 }
 
 export interface Compared {
@@ -144,7 +144,7 @@ function lostWork(killed: readonly Outcome[], reference: ReadonlyMap<number, Out
 const mean = (numbers: readonly number[]): number =>
   numbers.length === 0 ? 0 : numbers.reduce((sum, each) => sum + each, 0) / numbers.length;
 
-const sumOf = (all: readonly Answers[]): Answers => ({
+const sumOf = (all: readonly AnswerCounts[]): AnswerCounts => ({
   approved: all.reduce((sum, { approved }) => sum + approved, 0),
   denied: all.reduce((sum, { denied }) => sum + denied, 0),
   answered: all.reduce((sum, { answered }) => sum + answered, 0),

@@ -7,7 +7,7 @@ import type { Agent } from "../ports/agent.ts";
 import type { Moment as ProtocolMoment } from "../testing/fault-points.ts";
 
 /** A moment of a task. `model` and `effect` exist in every strategy; the other names are specific to one. */
-export interface Moment {
+export interface KillMoment {
   /** `during`: the call has started, and has not returned to its caller. */
   readonly when: ProtocolMoment["when"] | "during";
   readonly name: ProtocolMoment["name"] | "save";
@@ -16,7 +16,7 @@ export interface Moment {
 }
 
 /** The `nth` moment of that name, counted from 1. */
-export interface Kill extends Moment {
+export interface Kill extends KillMoment {
   readonly nth: number;
   /** For a kill during a call: how long after its start, in milliseconds. */
   readonly afterMs?: number;
@@ -30,7 +30,7 @@ export interface Kill extends Moment {
  */
 export const canJudge =
   (agent: Pick<Agent, "tools">, isCounted: boolean) =>
-  ({ when, name, at }: Moment): boolean => {
+  ({ when, name, at }: KillMoment): boolean => {
     if (when !== "during" || name === "model") return true;
     const tool = agent.tools[at];
     const effect = name === "undo" ? tool?.undo?.effect : tool?.effect;
@@ -38,11 +38,11 @@ export const canJudge =
   };
 
 /** A kill in words, such as `after effect 4 (bookFlight)`. */
-export const wordsOf = ({ when, name, nth, at }: Kill): string =>
+export const killWords = ({ when, name, nth, at }: Kill): string =>
   `${when} ${name} ${nth}${at === "" ? "" : ` (${at})`}`;
 
 /** Numbers each moment among those of the same name. */
-export function numbered(moments: readonly Moment[]): readonly Kill[] {
+export function numbered(moments: readonly KillMoment[]): readonly Kill[] {
   const counts = new Map<string, number>();
   return moments.map(({ when, name, at }) => {
     const kind = `${when} ${name}`;
@@ -53,16 +53,16 @@ export function numbered(moments: readonly Moment[]): readonly Kill[] {
 }
 
 /** Whether every strategy has moments of this name. */
-const isShared = ({ name }: Moment): boolean => name === "model" || name === "effect";
+const isShared = ({ name }: KillMoment): boolean => name === "model" || name === "effect";
 
 /**
  * A random moment of a random beat; null if the model was never called. A beat begins with its model call. A kill
  * during a call comes at a random time of it: `tookMs` is how long that call took without interruption.
  */
 export function randomKill(
-  moments: readonly Moment[],
+  moments: readonly KillMoment[],
   chance: () => number,
-  rules: { readonly tookMs: (kill: Kill) => number; readonly canJudge: (moment: Moment) => boolean },
+  rules: { readonly tookMs: (kill: Kill) => number; readonly canJudge: (moment: KillMoment) => boolean },
 ): Kill | null {
   const beats: Kill[][] = [];
   for (const kill of numbered(moments).filter((each) => isShared(each) && rules.canJudge(each))) {

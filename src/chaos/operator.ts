@@ -6,15 +6,15 @@
 import { BUDGET } from "../core/policy/extension.ts";
 import type { UnknownCall } from "../operations/views.ts";
 import type { World } from "../ports/world.ts";
-import { type Truth, answer as answerAll } from "../testing/kit/operator.ts";
+import { type Truth, answerEach } from "../testing/kit/operator.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { Chaos } from "../sdk/chaos.ts";
 import type { GateRule } from "./gates.ts";
-import type { Answers } from "./strategy.ts";
+import type { AnswerCounts } from "./strategy.ts";
 import type { Line } from "./trace.ts";
 
 /** Decides about all open gates and unknown outcomes of a run. Returns the decisions that were accepted. */
-export async function answer(
+export async function answerRun(
   world: World,
   {
     run,
@@ -30,8 +30,8 @@ export async function answer(
     readonly input: NonNullable<Chaos["answer"]>;
     readonly gates: GateRule;
   },
-): Promise<readonly (keyof Answers)[]> {
-  const { decided } = await answerAll(world, run, {
+): Promise<readonly (keyof AnswerCounts)[]> {
+  const { decided } = await answerEach(world, run, {
     by: "chaos",
     // Budget requests are not approved: a killed run must complete within its agent's budget.
     decide: ({ call, tool, args, reason }) => (call === BUDGET ? null : gates({ tool, args, reason })),

@@ -24,7 +24,7 @@ import { NO_MEMORY } from "./no-memory.ts";
 import type { Rig } from "./rig.ts";
 
 /** How a task ended. */
-export interface End {
+export interface LoopEnd {
   readonly status: "completed" | "failed";
   /** The result; if the task failed, the reason. */
   readonly result: Json;
@@ -33,7 +33,7 @@ export interface End {
 interface LoopState {
   readonly messages: readonly Message[];
   readonly calls: readonly SettledCall[];
-  readonly end: End | null;
+  readonly end: LoopEnd | null;
 }
 
 export interface PlainLoop {
@@ -49,7 +49,7 @@ export interface PlainLoop {
 }
 
 /** Runs a task to its end. With a file, it resumes from the saved state. */
-export async function plainLoop(loop: PlainLoop): Promise<End> {
+export async function plainLoop(loop: PlainLoop): Promise<LoopEnd> {
   const { task, rig, file } = loop;
   const words = typeof task === "string" ? task : JSON.stringify(task);
   let state = loaded(file) ?? { messages: [message("user", [text(words)], [])], calls: [], end: null };

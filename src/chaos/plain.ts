@@ -8,20 +8,20 @@ import { type ChildProcess, fork } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { WorkerOptions } from "../workers/workers.ts";
-import type { End } from "./plain-loop.ts";
+import type { LoopEnd } from "./plain-loop.ts";
 import { Killer, writePlan } from "./rig.ts";
 import { AT_ONCE, LOOK_MS, type LoopTask, NO_ANSWERS } from "./strategy.ts";
-import type { Outcome, Pass, Starting } from "./strategy.ts";
-import { linesOf } from "./trace.ts";
+import type { Outcome, TrialPass, Starting } from "./strategy.ts";
+import { traceLines } from "./trace.ts";
 
 /** A process's message at the end of a task. */
 export type LoopSaid =
-  | { readonly kind: "ended"; readonly end: End }
+  | { readonly kind: "ended"; readonly end: LoopEnd }
   | { readonly kind: "broken"; readonly why: string };
 
 /** Runs the tasks of a pass with a plain loop. `saves`: the loop saves its state after each beat. */
 export async function plainPass(
-  pass: Pass,
+  pass: TrialPass,
   how: { readonly saves: boolean; readonly starting: Starting },
 ): Promise<readonly Outcome[]> {
   const marks = join(pass.dir, "chaos");
@@ -61,7 +61,7 @@ interface OneTask {
   readonly ask: Ask;
 }
 
-async function oneTask(pass: Pass, { saves, task, marks, killer, ask }: OneTask): Promise<Outcome> {
+async function oneTask(pass: TrialPass, { saves, task, marks, killer, ask }: OneTask): Promise<Outcome> {
   const asked = {
     task,
     input: pass.tasks.get(task) ?? null,
@@ -72,7 +72,7 @@ async function oneTask(pass: Pass, { saves, task, marks, killer, ask }: OneTask)
   if (said === null && killed !== null && saves) said = await ask(asked);
   const end = said?.kind === "ended" ? said.end : null;
   const why = said?.kind === "broken" ? said.why : said === null ? "its process was killed" : null;
-  const lines = linesOf(marks, task);
+  const lines = traceLines(marks, task);
   const countOf = (as: "approved" | "denied"): number =>
     lines.filter((line) => line.kind === "decision" && line.as === as).length;
   const answers = { ...NO_ANSWERS, approved: countOf("approved"), denied: countOf("denied") };
@@ -81,7 +81,7 @@ async function oneTask(pass: Pass, { saves, task, marks, killer, ask }: OneTask)
 
 /** Keeps one process at a time, and starts another after it died. */
 function asking(
-  pass: Pass,
+  pass: TrialPass,
   {
     starting,
     marks,
@@ -112,7 +112,7 @@ function asking(
   };
 }
 
-const begin = (pass: Pass, { module, args, execArgv, env }: WorkerOptions): ChildProcess =>
+const begin = (pass: TrialPass, { module, args, execArgv, env }: WorkerOptions): ChildProcess =>
   fork(module, [...args], {
     execArgv: [...execArgv],
     env: { ...env, ...pass.chaos?.env(pass.dir), CAIRN_STORE: pass.dir },

@@ -14,7 +14,7 @@ import type { Model } from "../ports/model.ts";
 import { asJson, isErrorNamed } from "../codec/value.ts";
 import type { Json } from "../core/json.ts";
 import { agentWithFaultPoints, modelWithFaultPoints } from "../testing/fault-points.ts";
-import type { Kill, Moment } from "./kills.ts";
+import type { Kill, KillMoment } from "./kills.ts";
 import { type CallLine, MomentCount, append } from "./trace.ts";
 
 /** The plan that the processes of one directory read. */
@@ -32,7 +32,7 @@ export const readPlan = (dir: string): Plan => JSON.parse(readFileSync(planFile(
 
 /** The wrappers that instrument an agent and its model, and `onMoment` for the other moments. */
 export interface Rig {
-  readonly onMoment: (moment: Moment) => Promise<void>;
+  readonly onMoment: (moment: KillMoment) => Promise<void>;
   readonly agent: (agent: Agent) => Agent;
   readonly model: (model: Model) => Model;
 }
@@ -48,7 +48,7 @@ export function rigFor({
   readonly taskInHand: () => number | null;
 }): Rig {
   const counts = new Map<number, MomentCount>();
-  const pass = (task: number, { when, name, at }: Moment): Kill => {
+  const pass = (task: number, { when, name, at }: KillMoment): Kill => {
     const count = counts.get(task) ?? new MomentCount(dir, task);
     counts.set(task, count);
     const nth = count.of({ when, name }) + 1;
@@ -60,7 +60,7 @@ export function rigFor({
     const isMeant = kill?.when === reached.when && kill.name === reached.name && kill.nth === reached.nth;
     return isMeant ? kill : null;
   };
-  const onMoment = async (moment: Moment): Promise<void> => {
+  const onMoment = async (moment: KillMoment): Promise<void> => {
     const task = taskInHand();
     if (task === null || plannedFor(task, pass(task, moment)) === null || !leaveMark(dir, task)) return;
     await new Promise<never>(() => void setInterval(() => {}, FOR_EVER_MS));
@@ -108,7 +108,7 @@ function freeze(): void {
 }
 
 /** Makes a call that may be interrupted. */
-type During = <T>(moment: Pick<Moment, "name" | "at">, call: () => Promise<T>) => Promise<T>;
+type During = <T>(moment: Pick<KillMoment, "name" | "at">, call: () => Promise<T>) => Promise<T>;
 
 type Note = (line: Omit<CallLine, "kind" | "at" | "pid">) => void;
 

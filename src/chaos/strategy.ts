@@ -14,7 +14,7 @@ export const STRATEGIES = ["in-process", "act-then-save", "cairn"] as const;
 export type Strategy = (typeof STRATEGIES)[number];
 
 /** The tasks of one directory, killed or uninterrupted. */
-export interface Pass {
+export interface TrialPass {
   /** The directory that the agent finds in `CAIRN_STORE`. */
   readonly dir: string;
   readonly agent: Agent;
@@ -81,7 +81,7 @@ export interface Outcome {
   /** When it was killed, and the killed process; null if the chosen moment did not come. */
   readonly killed: { readonly at: number; readonly pid: number } | null;
   /** The decisions that the operator made for it. */
-  readonly answers: Answers;
+  readonly answers: AnswerCounts;
   /** How often its work was handed to another child run, because the one before gave no usable report. */
   readonly handedOutAgain: number;
 }
@@ -90,7 +90,7 @@ export interface Outcome {
  * Counts of decisions: approved and denied gates, answers and events that were given, and unknown outcomes reconciled as
  * happened (`confirmed`) or not (`repeated`).
  */
-export interface Answers {
+export interface AnswerCounts {
   readonly approved: number;
   readonly denied: number;
   readonly answered: number;
@@ -98,7 +98,7 @@ export interface Answers {
   readonly repeated: number;
 }
 
-export const NO_ANSWERS: Answers = { approved: 0, denied: 0, answered: 0, confirmed: 0, repeated: 0 };
+export const NO_ANSWERS: AnswerCounts = { approved: 0, denied: 0, answered: 0, confirmed: 0, repeated: 0 };
 
 /** How many beats or loop processes run at the same time. */
 export const AT_ONCE = 2;

@@ -9,10 +9,10 @@ import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, readFileSyn
 import { join } from "node:path";
 import type { Effect } from "../core/calls/effects.ts";
 import type { Json } from "../core/json.ts";
-import type { Moment } from "./kills.ts";
+import type { KillMoment } from "./kills.ts";
 
 /** The task passed a moment before, during or after something that a crash may separate. */
-export interface Passed extends Pick<Moment, "when" | "name"> {
+export interface Passed extends Pick<KillMoment, "when" | "name"> {
   readonly kind: "moment";
   /** For humans: the tool, the version or the epoch. */
   readonly where: string;
@@ -39,7 +39,7 @@ export interface CallLine {
 /** A call of a tool, an undo or the model ended. `nth` is the number of its `during` moment. */
 export interface Took {
   readonly kind: "took";
-  readonly name: Moment["name"];
+  readonly name: KillMoment["name"];
   readonly nth: number;
   readonly ms: number;
   readonly at: number;
@@ -47,7 +47,7 @@ export interface Took {
 }
 
 /** A process started or resumed the task. */
-export interface Begun {
+export interface BegunTask {
   readonly kind: "begun";
   readonly at: number;
   readonly pid: number;
@@ -61,7 +61,7 @@ export interface DecisionLine {
   readonly pid: number;
 }
 
-export type Line = Passed | CallLine | Took | Begun | DecisionLine;
+export type Line = Passed | CallLine | Took | BegunTask | DecisionLine;
 
 const fileOf = (dir: string, task: number): string => join(dir, `task-${task}.jsonl`);
 
@@ -81,7 +81,7 @@ export function append(dir: string, task: number, line: Unstamped<Line>): void {
 }
 
 /** The trace of a task. An incomplete last line is ignored. */
-export function linesOf(dir: string, task: number): readonly Line[] {
+export function traceLines(dir: string, task: number): readonly Line[] {
   const file = fileOf(dir, task);
   if (!existsSync(file)) return [];
   const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
@@ -101,7 +101,7 @@ export class MomentCount {
   }
 
   /** How often the task has passed this moment so far. */
-  of({ when, name }: Pick<Moment, "when" | "name">): number {
+  of({ when, name }: Pick<KillMoment, "when" | "name">): number {
     const file = fileOf(this.#dir, this.#task);
     const bytes = existsSync(file) ? readFileSync(file) : Buffer.alloc(0);
     const fresh = bytes.subarray(this.#read).toString("utf8");

@@ -1,6 +1,6 @@
 /** Renders the result of `cairn chaos` as a table, for a terminal and for a documentation page. */
 import type { Report } from "../chaos/compare.ts";
-import type { Difference } from "../chaos/effects.ts";
+import type { EffectDifference } from "../chaos/effects.ts";
 import type { Figures } from "../chaos/figures.ts";
 import type { EffectSource } from "../chaos/stand-ins.ts";
 import type { Strategy } from "../chaos/strategy.ts";
@@ -83,7 +83,8 @@ function rowsOf({ figures }: Report): readonly Row[] {
   return isAnswered ? [...rows, row("decided for a human", answersCell)] : rows;
 }
 
-const sumOf = (differences: readonly Difference[]): number => differences.reduce((sum, { times }) => sum + times, 0);
+const sumOf = (differences: readonly EffectDifference[]): number =>
+  differences.reduce((sum, { times }) => sum + times, 0);
 
 function workCell({ strategy, work }: Figures): string {
   const { repliesMean, repliesMax, callsMean, callsMax } = work;

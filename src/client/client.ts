@@ -40,6 +40,9 @@ export type RunDocument<Result = Json> = Omit<z.output<typeof runDocument>, "res
   readonly result: Result | null;
 };
 
+/** That of a run of any agent. */
+export type AnyRun = RunDocument<unknown>;
+
 /** The answer to a start. `started` is false if an earlier request with the same key started the run. */
 export type StartedRun = z.output<typeof startedDocument>;
 export type SentMessage = z.output<typeof messageDocument>;

@@ -7,7 +7,8 @@ interface AwsError {
   readonly $metadata?: { readonly httpStatusCode?: number; readonly attempts?: number };
 }
 
-export const statusOf = (error: unknown): number | undefined => (error as AwsError | null)?.$metadata?.httpStatusCode;
+export const httpStatusOf = (error: unknown): number | undefined =>
+  (error as AwsError | null)?.$metadata?.httpStatusCode;
 
 /**
  * The error to throw: itself if the service refused the only request that left, otherwise `OutcomeUnknown`. After a

@@ -29,7 +29,7 @@ export interface HttpAnswer {
 export type Verdict = "done" | "refused" | "unknown";
 
 /** Sends the request. Redirects are answers: a followed one would send the request a second time. */
-export async function sendRequest(request: HttpRequest & { readonly signal: AbortSignal }): Promise<HttpAnswer> {
+export async function sendHttp(request: HttpRequest & { readonly signal: AbortSignal }): Promise<HttpAnswer> {
   const { url, method = "POST", signal } = request;
   const [body, type] = bodyOf(request.body);
   const headers = new Headers(request.headers);

@@ -14,7 +14,7 @@ import {
   type HttpRequest,
   type Verdict,
   reasonOf,
-  sendRequest,
+  sendHttp,
   throwFor,
   verdictOf,
 } from "./http-answer.ts";
@@ -91,7 +91,7 @@ export function httpEffect<Schema extends z.ZodType>(
     },
     ...(lookup && {
       probe: async (context: ProbeContext<z.output<Schema>>) =>
-        probed(await sendRequest({ method: "GET", ...(await lookup(context)), signal: context.signal }), found),
+        probed(await sendHttp({ method: "GET", ...(await lookup(context)), signal: context.signal }), found),
     }),
     ...(undo && { undo: undoBy(target, undo) }),
   });
@@ -122,7 +122,7 @@ async function act(
     [keyHeader]: key,
     ...(epochHeader && { [epochHeader]: String(epoch) }),
   };
-  const answer = await sendRequest({ ...request, headers, signal });
+  const answer = await sendHttp({ ...request, headers, signal });
   const judged = judge && (await readAnswer("judge", answer, judge));
   const verdict = judged ?? verdictOf(answer.status, { honoursKeys });
   return verdict === "done" ? answer : throwFor(verdict, answer);

@@ -9,7 +9,7 @@ import type * as z from "zod";
 import type { OfCall, Probe, ProbeContext, Tool, ToolContext } from "../ports/agent.ts";
 import { tool } from "../sdk/define.ts";
 import { Rejected } from "../sdk/outcome.ts";
-import { type HttpAnswer, reasonOf, sendRequest, throwFor, verdictOf } from "./http-answer.ts";
+import { type HttpAnswer, reasonOf, sendHttp, throwFor, verdictOf } from "./http-answer.ts";
 import { attemptUnderKey } from "./later-attempt.ts";
 import type { RequestContext, ToolSettings } from "./settings.ts";
 
@@ -96,7 +96,7 @@ async function post(
 ): Promise<HttpAnswer> {
   const headers = { authorization: `Bearer ${await secrets.get(secret)}`, "idempotency-key": key };
   const body = new URLSearchParams(flat(form));
-  return sendRequest({ url: new URL(path, baseUrl), headers, body, signal });
+  return sendHttp({ url: new URL(path, baseUrl), headers, body, signal });
 }
 
 const flat = (fields: Readonly<Record<string, FormValue>>, prefix?: string): [string, string][] =>
@@ -149,7 +149,7 @@ async function lookUp(
   const url = new URL("/v1/payment_intents/search", baseUrl);
   url.searchParams.set("query", `metadata['cairn_key']:'${key.replaceAll(/[\\']/g, String.raw`\$&`)}'`);
   const headers = { authorization: `Bearer ${await secrets.get(secret)}` };
-  const answer = await sendRequest({ url, method: "GET", headers, signal });
+  const answer = await sendHttp({ url, method: "GET", headers, signal });
   if (answer.status !== 200 || answer.isTooLarge) return { kind: "unknown" };
   const { data } = answer.body as Readonly<Record<"data", readonly Payment[]>>;
   const paid = data.find(({ status }) => PAID.has(status));

@@ -8,7 +8,7 @@ import type * as z from "zod";
 import type { CallContext, OfCall, Probe, ProbeContext, Tool, ToolContext } from "../ports/agent.ts";
 import { tool } from "../sdk/define.ts";
 import { OutcomeUnknown } from "../sdk/outcome.ts";
-import { awsFailure, statusOf } from "./aws-errors.ts";
+import { awsFailure, httpStatusOf } from "./aws-errors.ts";
 import { type RequestContext, type ToolSettings, requireMethods } from "./settings.ts";
 import { StaleEpoch } from "./stale-epoch.ts";
 
@@ -152,7 +152,7 @@ async function put(
   try {
     return resultOf(at, await client.putObject(input, { abortSignal: signal }));
   } catch (error) {
-    if (statusOf(error) !== 412) throw awsFailure(error, `the put of ${at.Key}`);
+    if (httpStatusOf(error) !== 412) throw awsFailure(error, `the put of ${at.Key}`);
     // An earlier request of this call, also one that the client repeated, may have made the object.
     const now = await headOf(client, at, signal).catch((cause: unknown) => {
       throw new OutcomeUnknown(`${at.Key} exists, and S3 does not say which call made it`, { cause });
@@ -168,7 +168,7 @@ async function headOf(client: S3Like, at: Place, abortSignal: AbortSignal): Prom
   try {
     return await client.headObject(at, { abortSignal });
   } catch (error) {
-    if (statusOf(error) === 404) return null;
+    if (httpStatusOf(error) === 404) return null;
     throw error;
   }
 }

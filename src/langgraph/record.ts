@@ -14,7 +14,7 @@ const FORMAT = 2;
 export const OBJECT_BYTES_MAX = 64 * 1024 * 1024;
 
 /** A value as `dumpsTyped` of the serde wrote it. */
-export interface Typed {
+export interface TypedValue {
   readonly type: string;
   readonly bytes: Uint8Array;
 }
@@ -46,7 +46,7 @@ export const envelope = z.strictObject({
   header: z.unknown(),
 });
 
-export function encodeRecord(header: Header, values: readonly Typed[]): Uint8Array {
+export function encodeRecord(header: Header, values: readonly TypedValue[]): Uint8Array {
   const payload = Buffer.concat(values.map(({ bytes }) => bytes));
   const listed = values.map(({ type, bytes }) => ({ type, bytes: bytes.length }));
   const sum = sumOf(JSON.stringify([header, listed]), payload);
@@ -66,7 +66,7 @@ export function encodeRecord(header: Header, values: readonly Typed[]): Uint8Arr
 export function decodeRecord<K extends Kind>(
   kind: K,
   stored: { readonly key: string; readonly bytes: Uint8Array },
-): { readonly header: Extract<Header, { readonly kind: K }>; readonly values: readonly Typed[] } {
+): { readonly header: Extract<Header, { readonly kind: K }>; readonly values: readonly TypedValue[] } {
   const bytes = Buffer.from(stored.bytes.buffer, stored.bytes.byteOffset, stored.bytes.byteLength);
   const start = bytes.length < 4 ? 0 : 4 + bytes.readUInt32BE(0);
   if (start === 0 || start > bytes.length) throw damaged(stored.key, "it ends before its header does");

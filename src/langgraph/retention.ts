@@ -5,7 +5,7 @@
 import { CairnError } from "../client/errors.ts";
 import type { ObjectStore } from "../ports/object-store.ts";
 import { type Namespace, prefixOfAll, prefixOfNamespace } from "./keys.ts";
-import { type Found, walk } from "./shelf.ts";
+import { type StoredCheckpoint, walk } from "./shelf.ts";
 
 export interface Retention {
   /** The most checkpoints that a namespace of a thread keeps; null keeps all. */
@@ -59,7 +59,7 @@ export async function removeExpired(
   if (days === null) return 0;
   const before = now - days * DAY_MS;
   let removed = 0;
-  let thread: Found[] = [];
+  let thread: StoredCheckpoint[] = [];
   const finish = async (): Promise<void> => {
     const isExpired = thread.every(({ putAt }) => putAt < before);
     if (isExpired) {

@@ -24,9 +24,9 @@ import { CairnError } from "../client/errors.ts";
 import type { ObjectStore } from "../ports/object-store.ts";
 import type { Clock } from "../ports/world.ts";
 import { type CheckpointRef, type Namespace, prefixOfAll, prefixOfNamespace, prefixOfThread } from "./keys.ts";
-import { type Typed, decodeRecord, encodeRecord } from "./record.ts";
+import { type TypedValue, decodeRecord, encodeRecord } from "./record.ts";
 import { type Retention, removeExpired, removeSuperseded } from "./retention.ts";
-import { type Found, findCheckpoint, putCheckpoint, putWrites, walk } from "./shelf.ts";
+import { type StoredCheckpoint, findCheckpoint, putCheckpoint, putWrites, walk } from "./shelf.ts";
 
 export interface SaverOptions {
   readonly objects: ObjectStore;
@@ -123,7 +123,10 @@ export class CairnSaver extends BaseCheckpointSaver {
   }
 
   /** Undefined if the checkpoint is not there, or its metadata does not match. */
-  async #read(found: Found, filter: Readonly<Record<string, unknown>> = {}): Promise<CheckpointTuple | undefined> {
+  async #read(
+    found: StoredCheckpoint,
+    filter: Readonly<Record<string, unknown>> = {},
+  ): Promise<CheckpointTuple | undefined> {
     const { checkpoint: key } = found;
     if (key === null) return undefined;
     const bytes = await this.#options.objects.get(key);
@@ -148,7 +151,7 @@ export class CairnSaver extends BaseCheckpointSaver {
   }
 
   /** The writes in the order in which LangGraph applies them. */
-  async #writesIn({ writes: keys }: Found): Promise<CheckpointPendingWrite[]> {
+  async #writesIn({ writes: keys }: StoredCheckpoint): Promise<CheckpointPendingWrite[]> {
     const { objects } = this.#options;
     const objectsFound = await Promise.all(keys.map(async (key) => ({ key, bytes: await objects.get(key) })));
     const counting = new Map<string, Counting>();
@@ -188,12 +191,12 @@ export class CairnSaver extends BaseCheckpointSaver {
       versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
   }
 
-  async #dump(value: unknown): Promise<Typed> {
+  async #dump(value: unknown): Promise<TypedValue> {
     const [type, bytes] = await this.serde.dumpsTyped(value);
     return { type, bytes };
   }
 
-  async #load(value: Typed | undefined): Promise<unknown> {
+  async #load(value: TypedValue | undefined): Promise<unknown> {
     if (value === undefined) return undefined;
     return (await this.serde.loadsTyped(value.type, value.bytes)) as unknown;
   }
@@ -205,7 +208,7 @@ interface Counting {
   readonly path: string;
   readonly channel: string;
   readonly index: number;
-  readonly value: Typed;
+  readonly value: TypedValue;
 }
 
 const configOf = ({ thread, namespace, id }: CheckpointRef): RunnableConfig => ({

@@ -18,7 +18,7 @@ const PAGE = 1_000;
 const FIRST_PAGE = 100;
 
 /** A stored checkpoint: the keys of its newest revision, and of all revisions of its writes in their order. */
-export interface Found {
+export interface StoredCheckpoint {
   readonly prefix: string;
   readonly threadPrefix: string;
   readonly id: string;
@@ -53,13 +53,13 @@ async function putRevision(objects: ObjectStore, prefix: string, bytes: Uint8Arr
 }
 
 /** One checkpoint; null if nothing of it is stored. */
-export async function findCheckpoint(objects: ObjectStore, ref: CheckpointRef): Promise<Found | null> {
+export async function findCheckpoint(objects: ObjectStore, ref: CheckpointRef): Promise<StoredCheckpoint | null> {
   for await (const found of walk(objects, prefixOfCheckpoint(ref))) return found;
   return null;
 }
 
 /** All checkpoints below a prefix: by thread, then by namespace, then the newest first. Reads keys only. */
-export async function* walk(objects: ObjectStore, under: string): AsyncGenerator<Found> {
+export async function* walk(objects: ObjectStore, under: string): AsyncGenerator<StoredCheckpoint> {
   let open: Gathered | null = null;
   let after = under;
   for (let limit = FIRST_PAGE; ; limit = PAGE) {
@@ -92,7 +92,7 @@ interface Gathered {
   readonly entries: { readonly key: string; readonly isCheckpoint: boolean; readonly putAt: number }[];
 }
 
-function foundIn({ prefix, threadPrefix, id, entries }: Gathered): Found {
+function foundIn({ prefix, threadPrefix, id, entries }: Gathered): StoredCheckpoint {
   const revisions = entries.filter(({ isCheckpoint }) => isCheckpoint);
   const writes = entries.filter(({ isCheckpoint }) => !isCheckpoint).map(({ key }) => key);
   const putAt = Math.max(...entries.map((each) => each.putAt));

@@ -11,7 +11,7 @@ import { unlessAborted } from "../ports/unless-aborted.ts";
 import { OutcomeUnknown } from "../sdk/outcome.ts";
 import { refusalIn } from "./authorization.ts";
 import type { Connection } from "./connection.ts";
-import type { Live } from "./open.ts";
+import type { LiveConnection } from "./open.ts";
 import { resultAsText, valueOf } from "./result-content.ts";
 
 /** The server of a call. */
@@ -50,7 +50,7 @@ class ConnectionForgotten extends Error {
 }
 
 async function callOn(
-  live: Live,
+  live: LiveConnection,
   server: Server & { readonly mayForget: boolean },
   { definition, context }: { readonly definition: Definition; readonly context: ToolContext<unknown> },
 ): Promise<unknown> {
@@ -89,7 +89,7 @@ const FORGOTTEN: ReadonlySet<unknown> = new Set([400, 404]);
 
 function throwFor(
   server: Server & { readonly mayForget: boolean },
-  live: Live,
+  live: LiveConnection,
   { error, signal }: { readonly error: unknown; readonly signal: AbortSignal },
 ): never {
   const { connection, label } = server;

@@ -7,7 +7,7 @@ import type { Tool as Definition } from "@modelcontextprotocol/client";
 import { sentenceOf } from "../codec/value.ts";
 import type { ToolSecrets, ToolSource } from "../ports/agent.ts";
 import { authorizedFetch, refusalIn } from "./authorization.ts";
-import { type Live, openConnection } from "./open.ts";
+import { type LiveConnection, openConnection } from "./open.ts";
 import type { Options } from "./server-options.ts";
 
 /** The server cannot be reached, so nothing was sent to it. */
@@ -34,8 +34,8 @@ interface Kept {
 
 export class Connection {
   readonly #options: Options & { readonly label: string };
-  #opening: Promise<Live> | null = null;
-  #live: Live | null = null;
+  #opening: Promise<LiveConnection> | null = null;
+  #live: LiveConnection | null = null;
   #failed: { readonly count: number; readonly at: number; readonly error: ServerUnreachable } | null = null;
   #idle: NodeJS.Timeout | null = null;
   #kept: Kept | null = null;
@@ -100,7 +100,7 @@ export class Connection {
   }
 
   /** Does work with the connection, which is opened if there is none. Rejects with `ServerUnreachable` without one. */
-  async use<T>(secrets: ToolSecrets, work: (live: Live) => Promise<T>): Promise<T> {
+  async use<T>(secrets: ToolSecrets, work: (live: LiveConnection) => Promise<T>): Promise<T> {
     this.#secrets = secrets;
     if (this.#idle !== null) clearTimeout(this.#idle);
     // An open connection is counted as used at once, so that the end of another use does not close it.
@@ -119,18 +119,18 @@ export class Connection {
    * Gives up a connection after a failure that may be its own: the next use opens another one. It stays open for the calls
    * of other runs, which may be in the middle of their effects. False: the server refused this request alone.
    */
-  giveUpAfter(error: unknown, live: Live): boolean {
+  giveUpAfter(error: unknown, live: LiveConnection): boolean {
     if (isOfRequest(error)) return false;
     if (this.#live === live) this.#live = null;
     return true;
   }
 
-  #opened(): Promise<Live> {
+  #opened(): Promise<LiveConnection> {
     this.#opening ??= this.#open().finally(() => (this.#opening = null));
     return this.#opening;
   }
 
-  async #open(): Promise<Live> {
+  async #open(): Promise<LiveConnection> {
     this.#checkPause();
     try {
       // The client keeps to `connectMs` by itself, and says more. This is for functions of the user that it waits for.
@@ -172,7 +172,7 @@ export class Connection {
   };
 
   /** Without a call the connection keeps no process alive, and ends after a while; at once if it was given up. */
-  #rest(live: Live): void {
+  #rest(live: LiveConnection): void {
     const close = (): void => {
       if (this.#live === live) this.#live = null;
       void live.client.close().catch(() => undefined);

@@ -13,7 +13,7 @@ import { READ_RESOURCE, readingTool } from "./linked-resources.ts";
 import type { Options } from "./server-options.ts";
 
 /** A list of a server, and the tools that were made of it. */
-export interface Listed {
+export interface ListedTools {
   readonly definitions: readonly Definition[];
   readonly tools: Readonly<Record<string, Tool>>;
   /** Tools of the list that no agent gets, each with the reason. */
@@ -37,8 +37,8 @@ const OF_CAIRN: ReadonlySet<string> = new Set([READ_RESULT, NEXT_MESSAGE]);
 export async function listedTools(
   server: Server,
   definitions: readonly Definition[],
-  before: Listed | null,
-): Promise<Listed> {
+  before: ListedTools | null,
+): Promise<ListedTools> {
   const { only, prefix } = server;
   const tools: Record<string, Tool> = {};
   const names = new Map<string, string>();
@@ -77,7 +77,7 @@ export async function listedTools(
 function absentIn(
   { only = [], effects, approval, loops, prefix }: Server,
   known: ReadonlySet<string>,
-): Listed["leftOut"] {
+): ListedTools["leftOut"] {
   const named = new Map(
     Object.entries({ loops, effects, approval }).flatMap(([option, declared = {}]) =>
       Object.keys(declared).map((tool) => [tool, option] as const),

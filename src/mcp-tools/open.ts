@@ -6,7 +6,7 @@ import { type Options, valuesOf } from "./server-options.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
 /** A connected client. */
-export interface Live {
+export interface LiveConnection {
   readonly client: Client;
   /** Why the connection has ended; null: it has not. */
   ended: string | null;
@@ -28,7 +28,7 @@ const LOST = "the server closed the connection";
 export async function openConnection(
   options: Options,
   { secrets, fetch }: { readonly secrets: ToolSecrets; readonly fetch: typeof globalThis.fetch },
-): Promise<Live> {
+): Promise<LiveConnection> {
   const sdk = await loadSdk(() => import("@modelcontextprotocol/client"));
   const { command, connectMs } = options;
   const stdio = command === undefined ? null : new StdioTransport(sdk, await processOf(options, command, secrets));
@@ -38,7 +38,7 @@ export async function openConnection(
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => void (live.isListOld = true) } },
   });
   const keepAlive = (keeps: boolean): void => stdio?.keepAlive(keeps);
-  const live: Live = { client, keepAlive, ended: null, uses: 0, isListOld: false };
+  const live: LiveConnection = { client, keepAlive, ended: null, uses: 0, isListOld: false };
   // A client has this one listener, and no events.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener
   client.onclose = () => void (live.ended ??= stdio?.lastWords() ?? LOST);

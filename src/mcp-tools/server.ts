@@ -1,7 +1,7 @@
 /** An MCP server as a source of tools. Its options are checked when the agent is defined; nothing is started yet. */
 import type { Tool, ToolSource } from "../ports/agent.ts";
 import { Connection } from "./connection.ts";
-import { type Listed, listedTools } from "./listed-tools.ts";
+import { type ListedTools, listedTools } from "./listed-tools.ts";
 import { type McpServerOptions, checkOptions } from "./server-options.ts";
 
 /**
@@ -15,7 +15,7 @@ export function mcpServer(options: McpServerOptions): ToolSource {
   const { name, command, timeoutMs = null, prefix = `${name}_` } = checked;
   const label = `MCP server ${name}`;
   const connection = new Connection({ ...checked, label });
-  let before: Listed | null = null;
+  let before: ListedTools | null = null;
   return {
     label,
     prefix,

@@ -1,4 +1,4 @@
-import { type Finding, diagnose } from "./diagnose.ts";
+import { type DiagnosisLine, diagnose } from "./diagnose.ts";
 import { type RunMissing, RESPONSES, operation, runInput } from "./operation.ts";
 import type { Syntaxes } from "./syntax.ts";
 
@@ -11,7 +11,7 @@ export const diagnoseOperation = operation({
   run: async (
     { world },
     input,
-  ): Promise<RunMissing | { readonly kind: "shown"; readonly findings: readonly Finding[] }> => {
+  ): Promise<RunMissing | { readonly kind: "shown"; readonly findings: readonly DiagnosisLine[] }> => {
     const findings = await diagnose(world, input.run);
     return findings === null ? { kind: "missing" } : { kind: "shown", findings };
   },

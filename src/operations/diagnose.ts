@@ -18,7 +18,7 @@ import { type Steps, atOnce, eachOf, inTurns } from "../history/stepwise.ts";
 import { type TimelineEntry, timeline } from "./views.ts";
 
 /** One line of the diagnosis. */
-export interface Finding {
+export interface DiagnosisLine {
   /**
    * The crack; or `duplicateEffect`: an effect without a key that prevents a second one; or `cutReplies`: replies of the
    * model that its limit of tokens cut.
@@ -46,7 +46,7 @@ const CUT = {
 } as const;
 
 /** Every failure, those with evidence first. Null if there is no such run. */
-export async function diagnose(world: World, run: string): Promise<readonly Finding[] | null> {
+export async function diagnose(world: World, run: string): Promise<readonly DiagnosisLine[] | null> {
   const events = await timeline(world, { run, after: 0 });
   if (events === null) return null;
   const turn = world.reading?.turn;
@@ -62,23 +62,23 @@ interface Known {
 }
 
 /** The findings of these events. */
-export const findingsIn = (events: readonly TimelineEntry[], known: Known): readonly Finding[] =>
+export const findingsIn = (events: readonly TimelineEntry[], known: Known): readonly DiagnosisLine[] =>
   atOnce(findingSteps(events, known));
 
-function* findingSteps(events: readonly TimelineEntry[], { calls, silent }: Known): Steps<readonly Finding[]> {
+function* findingSteps(events: readonly TimelineEntry[], { calls, silent }: Known): Steps<readonly DiagnosisLine[]> {
   const seen = yield* noticed(events);
   const extra: Partial<Record<Crack, readonly string[]>> = {
     runaway: repeated(seen),
     lostHandoff: [...silent, ...calls.flatMap(leftBehind)],
   };
-  const cracks = ALL_CRACKS.map(({ crack, topology, observe, response }): Finding => ({
+  const cracks = ALL_CRACKS.map(({ crack, topology, observe, response }): DiagnosisLine => ({
     likely: crack,
     topology,
     observe,
     response,
     evidence: [...(seen.signals.get(crack) ?? []), ...(extra[crack] ?? [])],
   }));
-  const all: readonly Finding[] = [
+  const all: readonly DiagnosisLine[] = [
     ...cracks,
     { ...DUPLICATE, evidence: duplicates(seen, calls) },
     { ...CUT, evidence: seen.cuts },

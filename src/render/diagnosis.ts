@@ -1,8 +1,8 @@
 /** Renders a diagnosis: what is likely, why, and what to do first. */
-import type { Finding } from "../operations/diagnose.ts";
+import type { DiagnosisLine } from "../operations/diagnose.ts";
 import type { Paint } from "./paint.ts";
 
-export function renderDiagnosis(findings: readonly Finding[], { paint }: { readonly paint: Paint }): string {
+export function renderDiagnosis(findings: readonly DiagnosisLine[], { paint }: { readonly paint: Paint }): string {
   const seen = findings.filter(({ evidence }) => evidence.length > 0);
   const unseen = findings.filter(({ evidence }) => evidence.length === 0);
   const blocks = seen.flatMap(({ likely, topology, observe, response, evidence }) => [

@@ -1,9 +1,17 @@
 /** When chaos kills: at which moments of a task, and how far into a call. */
 import { describe, expect, it } from "vitest";
 import type { Agent } from "../../src/ports/agent.ts";
-import { type Kill, type Moment, canJudge, chanceFrom, numbered, randomKill, wordsOf } from "../../src/chaos/kills.ts";
+import {
+  type Kill,
+  type KillMoment,
+  canJudge,
+  chanceFrom,
+  numbered,
+  randomKill,
+  killWords,
+} from "../../src/chaos/kills.ts";
 
-const around = (name: Moment["name"], at = ""): Moment[] => [
+const around = (name: KillMoment["name"], at = ""): KillMoment[] => [
   { when: "before", name, at },
   ...(name === "claim" || name === "put" ? [] : [{ when: "during", name, at } as const]),
   { when: "after", name, at },
@@ -23,7 +31,7 @@ const ANY = { tookMs: () => 100, canJudge: () => true };
 
 describe("the choice of fault points to kill at", () => {
   it("numbers each fault point within its kind", () => {
-    const edges = numbered(MOMENTS).map(wordsOf);
+    const edges = numbered(MOMENTS).map(killWords);
     expect(edges).toHaveLength(MOMENTS.length);
     expect(new Set(edges).size).toBe(MOMENTS.length);
     expect(edges).toContain("after effect 2 (pay)");
@@ -32,9 +40,9 @@ describe("the choice of fault points to kill at", () => {
 
   it("draws from the fault points that every strategy has, and times from all of them", () => {
     const chance = chanceFrom("any");
-    const drawn = new Set(Array.from({ length: 400 }, () => wordsOf(randomKill(MOMENTS, chance, ANY) as Kill)));
+    const drawn = new Set(Array.from({ length: 400 }, () => killWords(randomKill(MOMENTS, chance, ANY) as Kill)));
     const shared = numbered(MOMENTS).filter(({ name }) => name === "model" || name === "effect");
-    expect([...drawn].toSorted()).toEqual(shared.map(wordsOf).toSorted());
+    expect([...drawn].toSorted()).toEqual(shared.map(killWords).toSorted());
   });
 
   it("draws beats with equal probability, however much happens in them", () => {

@@ -10,7 +10,7 @@ import { OutcomeUnknown } from "../../src/sdk/outcome.ts";
 import { scriptedModel } from "../../src/sdk/scripted.ts";
 import { callContext } from "../support/agents/call-context.ts";
 import { rigFor } from "../../src/chaos/rig.ts";
-import { linesOf } from "../../src/chaos/trace.ts";
+import { traceLines } from "../../src/chaos/trace.ts";
 
 const input = z.object({ usd: z.number() });
 
@@ -44,7 +44,7 @@ it("records calls and undos with the fault points before and after them", async 
   await expect(pay?.run(contextOf(-1, "k2"))).rejects.toThrow("refused");
   await expect(pay?.run(contextOf(0, "k3"))).rejects.toThrow("no answer");
 
-  const told = linesOf(dir, 1).map((line) => {
+  const told = traceLines(dir, 1).map((line) => {
     if (line.kind === "begun" || line.kind === "decision") return line.kind;
     if (line.kind === "took") return `${line.name} ${line.nth} ended`;
     if (line.kind === "moment") return `${line.when} ${line.name} ${line.where}`;

@@ -5,7 +5,7 @@ import { renderDiagnosis } from "../../src/render/diagnosis.ts";
 import { plain } from "../../src/render/paint.ts";
 import { checksumOf } from "../../src/codec/checksum.ts";
 import type { Crack } from "../../src/core/crack.ts";
-import { type Finding, diagnose, findingsIn } from "../../src/operations/diagnose.ts";
+import { type DiagnosisLine, diagnose, findingsIn } from "../../src/operations/diagnose.ts";
 import type { LedgerEntry, TimelineEntry } from "../../src/operations/views.ts";
 import { type ScriptedReply, pipeline, react, tool } from "../../src/index.ts";
 import type { Row } from "../../src/protocol/row.ts";
@@ -17,7 +17,8 @@ import { playRun, roleAgent } from "../support/runs/topology-run.ts";
 
 const at = (event: object): TimelineEntry => ({ version: 3, epoch: 2, at: AT, ...event }) as TimelineEntry;
 const signal = (crack: Crack): TimelineEntry => at({ kind: "CrackSignalled", crack, why: `why ${crack}`, times: 1 });
-const seenIn = (findings: readonly Finding[] | null) => (findings ?? []).filter(({ evidence }) => evidence.length > 0);
+const seenIn = (findings: readonly DiagnosisLine[] | null) =>
+  (findings ?? []).filter(({ evidence }) => evidence.length > 0);
 const none = { calls: [], silent: [] };
 
 test.each<[Crack, string, RegExp]>([

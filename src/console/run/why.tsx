@@ -11,13 +11,13 @@ import { UNTOLD } from "../../render/story.ts";
 import { tellEach } from "../../render/timeline.ts";
 import { crackWords, relative } from "../../render/words.ts";
 import type { Crack } from "../../core/crack.ts";
-import type { Finding } from "../../operations/diagnose.ts";
+import type { DiagnosisLine } from "../../operations/diagnose.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import { now } from "../store/clock.ts";
 
 export function Why({ run, entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
   const { value, trouble } = useRead(
-    (signal) => askApi<{ readonly findings: readonly Finding[] }>(pathOf("diagnose", run), { signal }),
+    (signal) => askApi<{ readonly findings: readonly DiagnosisLine[] }>(pathOf("diagnose", run), { signal }),
     [run.run, run.version],
   );
   const likely = (value?.findings ?? []).filter(({ evidence }) => evidence.length > 0);

@@ -1,14 +1,12 @@
 /** An agent and its runs as A2A 1.0 shows them: a card, and tasks. Pure. */
-import type { RunDocument } from "../../client/client.ts";
+import type { AnyRun } from "../../client/client.ts";
 import { NEXT_MESSAGE } from "../../core/calls/next-message.ts";
-import { gateKey, openGates, openQuestions, questionOf, waitKey } from "../mcp/input-requests.ts";
+import { gateKey, undecidedGates, openQuestions, questionOf, waitKey } from "../mcp/input-requests.ts";
 import type { DescribedAgent } from "../../operations/agents.ts";
 import { fieldsOf } from "../said-fields.ts";
 
-export type Run = RunDocument<unknown>;
-
 /** Its ID is that of the run, and so is its context: later messages of a conversation name either. */
-export type A2aTask = ReturnType<typeof taskOf>;
+export type A2aTask = ReturnType<typeof a2aTaskOf>;
 
 const MODES = ["application/json", "text/plain"];
 
@@ -30,7 +28,7 @@ export function agentCard({ name, version, task, tools }: DescribedAgent, url: s
 }
 
 /** `said`: what the model said last, or what the run does now; null if nothing is known. */
-export function taskOf(run: Run, said: string | null) {
+export function a2aTaskOf(run: AnyRun, said: string | null) {
   const { run: id, failure, result } = run;
   const asked = asksOf(run).map(({ says }) => says);
   const does = run.status === "blocked" ? run.label : (said ?? run.label);
@@ -52,7 +50,7 @@ export function taskOf(run: Run, said: string | null) {
   };
 }
 
-function stateOf(run: Run): string {
+function stateOf(run: AnyRun): string {
   if (run.status === "completed") return "COMPLETED";
   if (run.status === "failed") return "FAILED";
   if (run.status === "cancelled") return "CANCELED";
@@ -60,8 +58,8 @@ function stateOf(run: Run): string {
 }
 
 /** The open gates and questions, in their order. `key` is used once in the life of the run. */
-export const asksOf = ({ gates, waits }: Pick<Run, "gates" | "waits">) => [
-  ...openGates(gates).map((each) => ({
+export const asksOf = ({ gates, waits }: Pick<AnyRun, "gates" | "waits">) => [
+  ...undecidedGates(gates).map((each) => ({
     key: gateKey(each),
     gate: each.gate,
     call: null,
@@ -76,14 +74,14 @@ export const asksOf = ({ gates, waits }: Pick<Run, "gates" | "waits">) => [
 ];
 
 /** The key of the wait for the next message of the user; null if the run does not wait for one. */
-export const waitOf = ({ waits }: Pick<Run, "waits">): string | null =>
+export const waitOf = ({ waits }: Pick<AnyRun, "waits">): string | null =>
   waits.find(({ tool, answered }) => tool === NEXT_MESSAGE && !answered)?.call ?? null;
 
 /** All that the run waits for and only a human can give: its client, or else an operator. */
-export const openIn = (run: Run): readonly string[] => {
+export const openIn = (run: AnyRun): readonly string[] => {
   const asked = [...asksOf(run).map(({ key }) => key), ...(waitOf(run) === null ? [] : [`message:${waitOf(run)}`])];
   return asked.length === 0 && run.status === "blocked" ? [`operator:${run.statusSince}`] : asked;
 };
 
 /** What the client knows by now. What an operator has to do is said again: no message of the client ends it. */
-export const openBefore = (run: Run): readonly string[] => openIn(run).filter((key) => !key.startsWith("operator:"));
+export const openBefore = (run: AnyRun): readonly string[] => openIn(run).filter((key) => !key.startsWith("operator:"));

@@ -6,14 +6,14 @@ import type { Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import { boundedBody } from "../../api/body.ts";
 import * as problems from "../../api/problem.ts";
-import { type Client, createClient } from "../../client/client.ts";
+import { type AnyRun, type Client, createClient } from "../../client/client.ts";
 import { CairnError } from "../../client/errors.ts";
 import type { Endpoint } from "../../client/request.ts";
 import type { Json } from "../../core/json.ts";
 import { progressText } from "../mcp/progress.ts";
 import type { EventPage } from "../../operations/event-page.ts";
-import { type A2aTask, type Run, agentCard, asksOf, openBefore, openIn, taskOf, waitOf } from "./a2a-task.ts";
-import { jsonIn } from "../chat/chat-run.ts";
+import { type A2aTask, agentCard, asksOf, openBefore, openIn, a2aTaskOf, waitOf } from "./a2a-task.ts";
+import { bodyIn } from "../chat/chat-run.ts";
 import { type OpenStreams, heldOpen } from "../../api/streams/open-streams.ts";
 import { type ApiCalls, admit, endpointFor } from "../protocol-calls.ts";
 import { type Fields, fieldsOf, listIn, textIn } from "../said-fields.ts";
@@ -41,7 +41,7 @@ export function addA2a(app: Pick<Hono, "get" | "post">, { calls, streams, base }
   });
   app.post("/a2a/:agent", boundedBody, async (c) => {
     const reader = await admit(c.req.raw, calls);
-    const asked = fieldsOf(await jsonIn(c));
+    const asked = fieldsOf(await bodyIn(c));
     const { url, signal: left } = c.req.raw;
     const own = new Request(url, { signal: left });
     return heldOpen(streams, { reader, request: own }, (request) => {
@@ -97,7 +97,7 @@ async function resultOf(call: Call, asked: { readonly method: unknown; readonly 
 }
 
 /** `before`: what the run asked before the message. */
-type Sent = { readonly run: Run; readonly before: readonly string[] };
+type Sent = { readonly run: AnyRun; readonly before: readonly string[] };
 
 /** What the client says: it starts a run, answers what the run asks, or is one more message to it. */
 async function said(call: Call, params: Fields): Promise<Sent> {
@@ -137,27 +137,27 @@ async function said(call: Call, params: Fields): Promise<Sent> {
 }
 
 /** The run of a task. A run of another agent is no task of this one. */
-async function runIn({ cairn, agent }: Call, { id }: Fields): Promise<Run> {
+async function runIn({ cairn, agent }: Call, { id }: Fields): Promise<AnyRun> {
   const run = await cairn.get(textIn(id) || "-");
   if (run.agent === agent) return run;
   throw new CairnError("this agent has no such task", { code: "RunUnknown", status: 404 });
 }
 
 /** Waits until the run is over or asks something new. It returns what the run is when the request has lasted too long. */
-async function settled(call: Call, sent: Sent): Promise<Run> {
+async function settled(call: Call, sent: Sent): Promise<AnyRun> {
   let last = sent.run;
   for await (const { run } of changes(call, sent)) last = run;
   return last;
 }
 
-const isSettled = (run: Run, before: readonly string[]): boolean =>
+const isSettled = (run: AnyRun, before: readonly string[]): boolean =>
   !run.inProgress || openIn(run).some((key) => !before.includes(key));
 
 /** The run after each event, with a line that says what it does; until it is settled or the request ends. */
 async function* changes(
   { cairn, signal }: Call,
   { run, before }: Sent,
-): AsyncGenerator<{ readonly run: Run; readonly line: string | null }, void, undefined> {
+): AsyncGenerator<{ readonly run: AnyRun; readonly line: string | null }, void, undefined> {
   if (isSettled(run, before)) return;
   try {
     for await (const event of cairn.events(run.run, { after: run.version, signal })) {
@@ -187,7 +187,7 @@ async function* results(call: Call, sent: Sent): AsyncGenerator<object, void, un
   let last = sent.run;
   for await (const { run, line } of changes(call, sent)) {
     last = run;
-    if (line !== null && !isSettled(run, sent.before)) yield updateOf(taskOf(run, line));
+    if (line !== null && !isSettled(run, sent.before)) yield updateOf(a2aTaskOf(run, line));
   }
   const task = await shown(call, last);
   const { id: taskId, contextId } = task;
@@ -200,15 +200,15 @@ const updateOf = ({ id: taskId, contextId, status }: A2aTask): object => ({
 });
 
 /** The task, with what the model said last if the run waits for its user. */
-async function shown({ api }: Call, run: Run): Promise<A2aTask> {
-  if (waitOf(run) === null) return taskOf(run, null);
+async function shown({ api }: Call, run: AnyRun): Promise<A2aTask> {
+  if (waitOf(run) === null) return a2aTaskOf(run, null);
   const after = Math.max(0, run.version - COMMITS_BACK);
   const asked = new Request(`${api.url}/runs/${run.run}/events?after=${after}&wait=0`, {
     headers: await api.headers(),
   });
   const { entries = [] } = (await (await api.send(asked)).json()) as Partial<EventPage>;
   const said = entries.flatMap((entry) => (entry.kind === "ModelCallCompleted" ? [entry.parts] : [])).at(-1) ?? [];
-  return taskOf(run, said.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n") || null);
+  return a2aTaskOf(run, said.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n") || null);
 }
 
 const badParams = (why: string): CairnError => new CairnError(why, { code: "RequestInvalid", status: 422 });

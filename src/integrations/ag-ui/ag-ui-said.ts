@@ -2,13 +2,13 @@
 import type { Json } from "../../core/json.ts";
 import type { AgUiRequest } from "./ag-ui-reader.ts";
 import { CHAT } from "../../api/chat/schemas.ts";
-import { type Decision, answerTo } from "../chat/chat-run.ts";
+import { type ChatDecision, answerTo } from "../chat/chat-run.ts";
 import { type Fields, fieldsOf, invalid, listIn, onlyText, textIn } from "../said-fields.ts";
 
 export interface AgUiSaid extends AgUiRequest {
   /** Null: the request only decides about interrupts. */
   readonly message: { readonly id: string; readonly text: string; readonly isFirst: boolean } | null;
-  readonly decisions: readonly Decision[];
+  readonly decisions: readonly ChatDecision[];
 }
 
 /** Throws an `ApiProblem` if the body is no `RunAgentInput` that a run of cairn can take. */
@@ -40,7 +40,7 @@ function messageIn(messages: readonly Fields[]): AgUiSaid["message"] {
 }
 
 /** Only an explicit `approved: true` approves. */
-function decisionIn({ interruptId, status, payload }: Fields): Decision {
+function decisionIn({ interruptId, status, payload }: Fields): ChatDecision {
   const entry = textIn(interruptId);
   const isCancelled = status === "cancelled";
   if (entry === "" || (status !== "resolved" && !isCancelled))

@@ -8,7 +8,16 @@ import { addCommits, agUiFold } from "./ag-ui-fold.ts";
 import { type AgUiEvent, AgUiReader } from "./ag-ui-reader.ts";
 import { dropChunks, liveStreamOf, segmentWith } from "../chat/ui-messages.ts";
 import { type AgUiSaid, agUiSaidIn } from "./ag-ui-said.ts";
-import { type ChatName, type ChatRoutes, attached, chatRun, decide, pagesOf, jsonIn, say } from "../chat/chat-run.ts";
+import {
+  type ChatName,
+  type ChatRoutes,
+  attached,
+  chatRun,
+  decideInChat,
+  eventPagesOf,
+  bodyIn,
+  say,
+} from "../chat/chat-run.ts";
 import { WITH_DELTAS, followRun, piecesOf } from "../../api/streams/follow-run.ts";
 import type { Seat } from "../../api/streams/open-streams.ts";
 
@@ -17,7 +26,7 @@ export function addAgUiRoute(app: Pick<Hono, "post">, routes: ChatRoutes): void 
 }
 
 async function agUiRun(c: Context, routes: ChatRoutes, agent: string): Promise<Response> {
-  const said = agUiSaidIn(await jsonIn(c));
+  const said = agUiSaidIn(await bodyIn(c));
   const { threadId } = said;
   const name = { agent, chat: threadId };
   const run = await chatRun(c, routes, name);
@@ -34,7 +43,7 @@ async function answered(
   const { threadId, runId, messages, message, decisions } = said;
   const refused = await attached(c, routes, run);
   if (refused !== null) return refused;
-  const decided = decisions.length === 0 ? null : await decide(c, routes, { run, decisions });
+  const decided = decisions.length === 0 ? null : await decideInChat(c, routes, { run, decisions });
   if (decided instanceof Response) return decided;
   const sent = message === null ? null : await say(c, routes, { ...name, run, message });
   if (sent instanceof Response) return sent;
@@ -43,7 +52,7 @@ async function answered(
   const reader = new AgUiReader(fold, { threadId, runId, messages });
   return followRun({
     ...WITH_DELTAS,
-    pageOf: pagesOf(c, routes, { run, isCounted: false }),
+    pageOf: eventPagesOf(c, routes, { run, isCounted: false }),
     streams: routes.streams,
     seat,
     headers: {},

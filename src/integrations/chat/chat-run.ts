@@ -45,7 +45,7 @@ export async function chatRun(c: Context, { runOf }: ChatRoutes, { agent, chat }
 }
 
 /** The body. A page of another site cannot send JSON unasked. Throws an `ApiProblem`. */
-export async function jsonIn(c: Context): Promise<unknown> {
+export async function bodyIn(c: Context): Promise<unknown> {
   if (!/[/+]json\b/i.test(c.req.header("content-type") ?? "")) throw problems.notJson();
   return c.req.json().catch(() => {
     throw problems.badJson();
@@ -76,7 +76,7 @@ function requestOf(c: Context, { path, body, key }: AskedFor): Request {
 }
 
 /** Pages of the run's events. Only the first page may count as a request of the caller. */
-export function pagesOf(
+export function eventPagesOf(
   c: Context,
   routes: ChatRoutes,
   { isCounted, run }: { readonly run: string; readonly isCounted: boolean },
@@ -144,7 +144,7 @@ export interface CallOutput {
 }
 
 /** What a human decided about a call that waits. */
-export interface Decision {
+export interface ChatDecision {
   /** The entry of the log that it makes: its gate, or its answer. */
   readonly entry: string;
   /** Its path below the run. */
@@ -153,7 +153,7 @@ export interface Decision {
 }
 
 /** The entry that an answer to this call makes, and where the answer goes. */
-export const answerTo = (call: string, result: Json): Decision => ({
+export const answerTo = (call: string, result: Json): ChatDecision => ({
   entry: answerEntry(call),
   path: `answers/${encodeURIComponent(call)}`,
   body: { result },
@@ -167,7 +167,7 @@ export async function answersAmong(
   c: Context,
   routes: ChatRoutes,
   { run, outputs, isAll }: { readonly run: string; readonly outputs: readonly CallOutput[]; readonly isAll: boolean },
-): Promise<readonly Decision[] | Response> {
+): Promise<readonly ChatDecision[] | Response> {
   const shown = await asked(c, routes, { path: `/runs/${run}`, isFirst: false });
   if (!shown.ok) return shown;
   const { waits } = (await shown.json()) as { readonly waits: readonly OpenWait[] };
@@ -181,10 +181,10 @@ export async function answersAmong(
  * Sends the decisions. Each counts once: one that the run has already is no error. Returns the entry that the client
  * follows, or the API's refusal if no decision was taken.
  */
-export async function decide(
+export async function decideInChat(
   c: Context,
   routes: ChatRoutes,
-  { decisions, run }: { readonly run: string; readonly decisions: readonly Decision[] },
+  { decisions, run }: { readonly run: string; readonly decisions: readonly ChatDecision[] },
 ): Promise<string | Response> {
   let last: string | Response | null = null;
   for (const { entry, path, body } of decisions) {

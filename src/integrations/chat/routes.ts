@@ -13,9 +13,9 @@ import {
   asked,
   attached,
   chatRun,
-  decide,
-  pagesOf,
-  jsonIn,
+  decideInChat,
+  eventPagesOf,
+  bodyIn,
   say,
 } from "./chat-run.ts";
 import { wholeNumberIn } from "../../api/streams/routes.ts";
@@ -64,13 +64,13 @@ function followed(
   const { run, entry } = partsOf(stream);
   const startIndex = wholeNumberIn(c.req.query("startIndex") ?? "") ?? 0;
   // One request of a page counts once, however many pages of events and operations follow from it.
-  const pageOf = pagesOf(c, routes, { run, isCounted: c.req.method === "GET" });
+  const pageOf = eventPagesOf(c, routes, { run, isCounted: c.req.method === "GET" });
   return streamUi({ pageOf, run, entry, startIndex, streams, seat, says, headers: { ...headers } });
 }
 
 /** `POST /chat/{agent}/{chat}`: what the user said or decided, and the stream of what follows. */
 async function turn(c: Context, routes: ChatRoutes): Promise<Response> {
-  const said = saidIn(await jsonIn(c));
+  const said = saidIn(await bodyIn(c));
   const name = nameIn(c);
   const run = await chatRun(c, routes, name);
   const reader = { run, caller: await routes.callerOf(c.req.raw) };
@@ -123,7 +123,7 @@ async function given(
   const isAll = decisions.length === 0;
   const answers = outputs.length === 0 ? [] : await answersAmong(c, routes, { run, outputs, isAll });
   if (answers instanceof Response) return answers;
-  const taken = await decide(c, routes, { run, decisions: [...decisions, ...answers] });
+  const taken = await decideInChat(c, routes, { run, decisions: [...decisions, ...answers] });
   const nameOf = (entry: string): string => (isElsewhere ? wholeOf(entry) : entry);
   if (typeof taken === "string") return { entry: nameOf(taken), says: null };
   const last = decisions.at(-1);
@@ -136,7 +136,7 @@ async function given(
 /** `POST /chat/{agent}/{chat}/stop`: ends the answer under way. The conversation waits for the next message. */
 async function stopped(c: Context, routes: ChatRoutes): Promise<Response> {
   // A page of another site cannot send JSON unasked.
-  await jsonIn(c);
+  await bodyIn(c);
   const run = await chatRun(c, routes, nameIn(c));
   const text = "I stopped this answer.";
   return asked(c, routes, { path: `/runs/${run}/messages`, body: { text, stop: true } });

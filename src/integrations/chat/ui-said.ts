@@ -1,7 +1,7 @@
 /** What the page of a `useChat` says with a request: a message, decisions and answers, or that an answer is made anew. */
 import type { Json } from "../../core/json.ts";
 import { CHAT } from "../../api/chat/schemas.ts";
-import type { CallOutput, Decision } from "./chat-run.ts";
+import type { CallOutput, ChatDecision } from "./chat-run.ts";
 import { type Fields, fieldsOf, invalid, listIn, onlyText, textIn } from "../said-fields.ts";
 
 /** A message of the user. */
@@ -19,7 +19,7 @@ export interface SaidMessage {
 /** What a human decided and answered. */
 export interface SaidDecisions {
   readonly kind: "decisions";
-  readonly decisions: readonly Decision[];
+  readonly decisions: readonly ChatDecision[];
   /** What the calls of the last step gave. Only those that wait for a human take it as an answer. */
   readonly outputs: readonly CallOutput[];
   /** The page shows what follows in a message of its own, without parts: the decisions are of another message. */
@@ -74,7 +74,7 @@ function givenIn(messages: readonly Fields[], target: Fields): UiSaid {
   );
 }
 
-const decisionsIn = (parts: readonly Fields[]): readonly Decision[] =>
+const decisionsIn = (parts: readonly Fields[]): readonly ChatDecision[] =>
   parts
     .filter(({ state }) => state === "approval-responded")
     .map(({ approval }) => fieldsOf(approval))

@@ -12,15 +12,15 @@ import {
   type ServerContext,
   inputRequired,
 } from "@modelcontextprotocol/server";
-import type { Client } from "../../client/client.ts";
+import type { AnyRun, Client } from "../../client/client.ts";
 import type { RunLabels } from "../../core/ids.ts";
 import { CairnError } from "../../client/errors.ts";
 import type { Abilities } from "./abilities.ts";
 import { taskIn } from "./agent-tools.ts";
-import { decide } from "./decide.ts";
+import { decideEach } from "./decide.ts";
 import { inputRequestsOf } from "./input-requests.ts";
 import { progressText } from "./progress.ts";
-import { type Run, resultOf, taskOf } from "./task.ts";
+import { callResultOf, mcpTaskOf } from "./task.ts";
 
 /** The fields of `_meta` with the client's idempotency key, and with the labels of the run, which the API checks. */
 const KEY_META = "cairn-run/idempotency-key";
@@ -55,20 +55,20 @@ async function answerOf(cairn: Client, call: Call): Promise<Answer> {
   const { context, abilities } = call;
   const { run, undecided } = await runOf(cairn, call);
   const { inputResponses } = context.mcpReq;
-  if (inputResponses !== undefined) await decide(cairn, { run: await cairn.get(run), inputResponses });
+  if (inputResponses !== undefined) await decideEach(cairn, { run: await cairn.get(run), inputResponses });
   if (abilities.tasks) return asTask(await cairn.get(run));
   const found = await followed(cairn, { run, context });
   const asked = found.inProgress && abilities.elicits ? Object.entries(inputRequestsOf(found)) : [];
   // Who closed a form has seen it: it is not shown again in this call.
   const shown = new Set([...undecided, ...Object.keys(inputResponses ?? {})]);
   const rest = asked.filter(([key]) => !shown.has(key));
-  if (rest.length === 0) return resultOf(found);
+  if (rest.length === 0) return callResultOf(found);
   const left = asked.flatMap(([key]) => (shown.has(key) ? [key] : []));
   return inputRequired({ inputRequests: Object.fromEntries(rest), requestState: [run, ...left].join(" ") });
 }
 
 /** A new task never asks: the client gets it first, and asks for its state. */
-const asTask = (run: Run): Answer => ({ ...taskOf(run, false), resultType: "task" }) as unknown as Answer;
+const asTask = (run: AnyRun): Answer => ({ ...mcpTaskOf(run, false), resultType: "task" }) as unknown as Answer;
 
 interface CalledRun {
   readonly run: string;
@@ -110,7 +110,7 @@ const toolUnknown = (name: string): ProtocolError =>
 async function followed(
   cairn: Client,
   { run, context }: { readonly run: string; readonly context: ServerContext },
-): Promise<Run> {
+): Promise<AnyRun> {
   const { signal } = context.mcpReq;
   const ended = AbortSignal.any([signal, AbortSignal.timeout(CALL_MS_MAX)]);
   const reporting = reported(cairn, { run, context, signal: ended });

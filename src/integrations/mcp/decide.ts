@@ -1,13 +1,12 @@
 /** Sends the decisions and answers of the client's human to the run. */
-import type { Client } from "../../client/client.ts";
+import type { AnyRun, Client } from "../../client/client.ts";
 import { CairnError } from "../../client/errors.ts";
-import { type Decided, decisionsIn } from "./input-requests.ts";
-import type { Run } from "./task.ts";
+import { type McpDecision, decisionsIn } from "./input-requests.ts";
 
 /** An answer to what is open no longer is ignored: the first decision counts, whoever sent it. */
-export async function decide(
+export async function decideEach(
   cairn: Client,
-  answered: { readonly run: Run; readonly inputResponses: Readonly<Record<string, unknown>> },
+  answered: { readonly run: AnyRun; readonly inputResponses: Readonly<Record<string, unknown>> },
 ): Promise<void> {
   for (const decided of decisionsIn(answered.run, answered.inputResponses)) {
     await sent(cairn, answered.run.run, decided).catch((error: unknown) => {
@@ -18,7 +17,7 @@ export async function decide(
 
 const OVER = new Set(["Duplicate", "Stale", "Late", "NoEffect"]);
 
-async function sent(cairn: Client, run: string, decided: Decided): Promise<void> {
+async function sent(cairn: Client, run: string, decided: McpDecision): Promise<void> {
   if (decided.kind === "answer") await cairn.answer(run, decided.call, decided.result);
   else if (decided.kind === "deny") await cairn.deny(run, decided.gate, { note: decided.note });
   else {

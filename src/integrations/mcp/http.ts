@@ -6,7 +6,7 @@ import { type McpHttpHandler, createMcpHandler } from "@modelcontextprotocol/ser
 import { createClient } from "../../client/client.ts";
 import type { Endpoint } from "../../client/request.ts";
 import { SIZES } from "../../codec/limits.ts";
-import { mcpServer } from "./server.ts";
+import { cairnMcpServer } from "./server.ts";
 
 export interface McpOverHttp {
   readonly fetch: (request: Request) => Promise<Response>;
@@ -24,7 +24,7 @@ export function mcpOverHttp({
   const handler: McpHttpHandler = createMcpHandler(
     ({ era, requestInfo }) => {
       if (requestInfo === undefined) throw new Error("a request over HTTP has no request");
-      return mcpServer({ cairn: createClient(endpointOf(requestInfo)), era, version });
+      return cairnMcpServer({ cairn: createClient(endpointOf(requestInfo)), era, version });
     },
     { maxRequestBodySize: SIZES.httpBodyBytesMax, maxSubscriptions: SUBSCRIPTIONS_MAX },
   );

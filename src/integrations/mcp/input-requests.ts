@@ -12,7 +12,7 @@ type Form = ElicitRequestFormParams["requestedSchema"];
 type Content = Readonly<Record<string, unknown>>;
 
 /** What the client's human decided, as an operation on the run. */
-export type Decided =
+export type McpDecision =
   | {
       readonly kind: "approve" | "deny";
       readonly gate: string;
@@ -26,13 +26,13 @@ type Asking = Pick<RunDocument, "gates" | "waits">;
 /** The open gates and questions of the run, by keys that are used once in its life. */
 export function inputRequestsOf({ gates, waits }: Asking): InputRequests {
   return Object.fromEntries([
-    ...openGates(gates).map((gate) => [gateKey(gate), elicitation(gateMessage(gate), gateForm(gate))]),
+    ...undecidedGates(gates).map((gate) => [gateKey(gate), elicitation(gateMessage(gate), gateForm(gate))]),
     ...openQuestions(waits).map((wait) => [waitKey(wait), elicitation(questionOf(wait), formOf(wait.schema).form)]),
   ]) as InputRequests;
 }
 
 /** The operations that these answers are. An answer without a choice, or to what is not open, is left out. */
-export function decisionsIn(asking: Asking, responses: Readonly<Record<string, unknown>>): readonly Decided[] {
+export function decisionsIn(asking: Asking, responses: Readonly<Record<string, unknown>>): readonly McpDecision[] {
   const gates = asking.gates.flatMap((gate) => decisionOf(gate, responses[gateKey(gate)]));
   const answers = openQuestions(asking.waits).flatMap((wait) => {
     const content = acceptedIn(responses[waitKey(wait)]);
@@ -43,7 +43,7 @@ export function decisionsIn(asking: Asking, responses: Readonly<Record<string, u
 }
 
 /** Who declines what a gate asks denies it. Who only closes the form has decided nothing. */
-function decisionOf(gate: Gate, response: unknown): readonly Decided[] {
+function decisionOf(gate: Gate, response: unknown): readonly McpDecision[] {
   if (gate.decided) return [];
   const content = acceptedIn(response);
   if (content === null) return actionOf(response) === "decline" ? [denied(gate.gate, null)] : [];
@@ -55,9 +55,9 @@ function decisionOf(gate: Gate, response: unknown): readonly Decided[] {
   return [{ kind: "approve", gate: gate.gate, note, usd }];
 }
 
-const denied = (gate: string, note: string | null): Decided => ({ kind: "deny", gate, note, usd: null });
+const denied = (gate: string, note: string | null): McpDecision => ({ kind: "deny", gate, note, usd: null });
 
-export const openGates = (gates: readonly Gate[]): readonly Gate[] => gates.filter(({ decided }) => !decided);
+export const undecidedGates = (gates: readonly Gate[]): readonly Gate[] => gates.filter(({ decided }) => !decided);
 
 export const openQuestions = (waits: readonly Wait[]): readonly Wait[] =>
   waits.filter((wait) => wait.for === "answer" && !wait.answered);

@@ -21,11 +21,11 @@ import { CairnError } from "../../client/errors.ts";
 import { type Abilities, abilitiesIn } from "./abilities.ts";
 import { agentTool } from "./agent-tools.ts";
 import { callAgent } from "./call-agent.ts";
-import { decide } from "./decide.ts";
-import { TASKS, type Task, taskOf } from "./task.ts";
+import { decideEach } from "./decide.ts";
+import { TASKS, type McpTask, mcpTaskOf } from "./task.ts";
 
 /** What the server needs. The client performs each operation with the rights of the caller. */
-export interface McpOptions {
+export interface McpServing {
   readonly cairn: Client;
   /** `modern`: the protocol of 2026-07-28 and later, which has the tasks extension. */
   readonly era: "legacy" | "modern";
@@ -33,7 +33,7 @@ export interface McpOptions {
   readonly version: string;
 }
 
-export function mcpServer({ cairn, era, version }: McpOptions): McpServer {
+export function cairnMcpServer({ cairn, era, version }: McpServing): McpServer {
   const extensions = era === "modern" ? { extensions: { [TASKS]: {} } } : {};
   const built = new McpServer(
     { name: "cairn", version },
@@ -77,15 +77,15 @@ function addTasks(
     if (abilities.tasks) return abilities;
     throw new MissingRequiredClientCapabilityError({ requiredCapabilities: { extensions: { [TASKS]: {} } } });
   };
-  server.setRequestHandler("tasks/get", { params: named }, async ({ taskId }, context): Promise<Task> => {
+  server.setRequestHandler("tasks/get", { params: named }, async ({ taskId }, context): Promise<McpTask> => {
     const { elicits } = required(context);
-    return asProtocolErrors(async () => taskOf(await cairn.get(taskId), elicits));
+    return asProtocolErrors(async () => mcpTaskOf(await cairn.get(taskId), elicits));
   });
   server.setRequestHandler("tasks/update", { params: named }, async ({ taskId }, context) => {
     required(context);
     // The SDK takes the answers out of the parameters.
     const { inputResponses = {} } = context.mcpReq;
-    await asProtocolErrors(async () => decide(cairn, { run: await cairn.get(taskId), inputResponses }));
+    await asProtocolErrors(async () => decideEach(cairn, { run: await cairn.get(taskId), inputResponses }));
     return {};
   });
   server.setRequestHandler("tasks/cancel", { params: named }, async ({ taskId }, context) => {

@@ -3,7 +3,7 @@ import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/s
 import type { Readable, Writable } from "node:stream";
 import type { Client } from "../../client/client.ts";
 import { SIZES } from "../../codec/limits.ts";
-import { mcpServer } from "./server.ts";
+import { cairnMcpServer } from "./server.ts";
 
 /** Closes `cairn` when the MCP client has closed its end. */
 export function serveClient(
@@ -13,7 +13,7 @@ export function serveClient(
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   const transport = new ClosingTransport(input, output, { maxBufferSize: SIZES.httpBodyBytesMax });
   transport.onClosed = () => void cairn.close().then(resolve, resolve);
-  const handle = serveStdio(({ era }) => mcpServer({ cairn, era, version }), { transport });
+  const handle = serveStdio(({ era }) => cairnMcpServer({ cairn, era, version }), { transport });
   return { closed, close: () => handle.close() };
 }
 

@@ -1,10 +1,7 @@
 /** A run as MCP shows it: the result of a tool, and a task of the extension `io.modelcontextprotocol/tasks`. Pure. */
 import type { CallToolResult, InputRequests } from "@modelcontextprotocol/server";
-import type { RunDocument } from "../../client/client.ts";
-import { inputRequestsOf, openGates, openQuestions } from "./input-requests.ts";
-
-/** The document of a run of any agent. */
-export type Run = RunDocument<unknown>;
+import type { AnyRun } from "../../client/client.ts";
+import { inputRequestsOf, undecidedGates, openQuestions } from "./input-requests.ts";
 
 export const TASKS = "io.modelcontextprotocol/tasks";
 
@@ -12,7 +9,7 @@ export const TASKS = "io.modelcontextprotocol/tasks";
 const RUN_META = "cairn-run/run";
 
 /** What `tasks/get` returns. The specification makes a failed run a completed task whose result is an error. */
-export type Task = {
+export type McpTask = {
   readonly taskId: string;
   readonly statusMessage: string;
   readonly createdAt: string;
@@ -30,7 +27,7 @@ export type Task = {
 const POLL_MS = 1_000;
 
 /** `canElicit`: the client shows forms to its human. Otherwise the message of the status says what the run waits for. */
-export function taskOf(run: Run, canElicit: boolean): Task {
+export function mcpTaskOf(run: AnyRun, canElicit: boolean): McpTask {
   const { createdAt, lastCheckpointAt, statusSince, keptUntil, label } = run;
   const facts = {
     taskId: run.run,
@@ -41,14 +38,14 @@ export function taskOf(run: Run, canElicit: boolean): Task {
     pollIntervalMs: POLL_MS,
   };
   if (run.status === "cancelled") return { ...facts, status: "cancelled" };
-  if (!run.inProgress) return { ...facts, status: "completed", result: resultOf(run) };
+  if (!run.inProgress) return { ...facts, status: "completed", result: callResultOf(run) };
   const inputRequests = canElicit ? inputRequestsOf(run) : {};
   if (Object.keys(inputRequests).length > 0) return { ...facts, status: "input_required", inputRequests };
   return { ...facts, status: "working" };
 }
 
 /** The result of the tool. A run that has none, since it failed or still goes on, is an error for the client's model. */
-export function resultOf(run: Run): CallToolResult {
+export function callResultOf(run: AnyRun): CallToolResult {
   const _meta = { [RUN_META]: run.run, "cairn-run/status": run.status };
   if (run.status !== "completed") return { content: [{ type: "text", text: whyNone(run) }], isError: true, _meta };
   const { result } = run;
@@ -57,10 +54,10 @@ export function resultOf(run: Run): CallToolResult {
   return { content: [{ type: "text", text }], ...(isObject && { structuredContent: { ...result } }), _meta };
 }
 
-function whyNone({ run, status, failure, label, inProgress, gates, waits }: Run): string {
+function whyNone({ run, status, failure, label, inProgress, gates, waits }: AnyRun): string {
   if (failure !== null) return `Run ${run} ${status} (${failure.code}): ${failure.message}`;
   if (!inProgress) return `Run ${run} was ${status}.`;
-  const [isGated, isAsked] = [openGates(gates).length > 0, openQuestions(waits).length > 0];
+  const [isGated, isAsked] = [undecidedGates(gates).length > 0, openQuestions(waits).length > 0];
   const commands = [
     ...(isGated ? [`"npx cairn approve ${run}" or "npx cairn deny ${run}"`] : []),
     ...(isAsked ? [`"npx cairn answer ${run}"`] : []),

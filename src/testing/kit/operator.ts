@@ -20,7 +20,7 @@ export type Truth = { readonly kind: "happened"; readonly result: Json } | { rea
  * What the run accepted: a decision about a gate, an answer or event that a call waits for, or an outcome reconciled as
  * happened (`confirmed`) or not (`repeated`).
  */
-export type Decided = "approved" | "denied" | "answered" | "confirmed" | "repeated";
+export type AcceptedKind = "approved" | "denied" | "answered" | "confirmed" | "repeated";
 
 export interface Operator {
   /** The name in the records of the run. */
@@ -37,7 +37,7 @@ export interface Operator {
 
 export interface Answers {
   /** The accepted decisions. */
-  readonly decided: readonly Decided[];
+  readonly decided: readonly AcceptedKind[];
   /** The calls of which the operator does not know the outcome. */
   readonly unanswered: readonly UnknownCall[];
   /** The calls that wait, and for which nothing comes. */
@@ -53,9 +53,9 @@ const TRUTHS: ReadonlySet<unknown> = new Set(["happened", "absent"]);
 const invalid = (why: string): Error => Object.assign(new TypeError(why), { code: "DecisionInvalid" });
 
 /** Decides about all open gates and unknown outcomes of a run, and gives what its calls wait for. */
-export async function answer(world: World, run: string, { by, ...operator }: Operator): Promise<Answers> {
+export async function answerEach(world: World, run: string, { by, ...operator }: Operator): Promise<Answers> {
   const seenRun = await show(world, run);
-  const decided: Decided[] = [];
+  const decided: AcceptedKind[] = [];
   const unanswered: UnknownCall[] = [];
   const early: number[] = [];
   for (const gate of seenRun?.gates ?? []) {
@@ -103,7 +103,7 @@ async function giveInputs(
     readonly by: string;
     readonly operator: Pick<Operator, "input" | "agent">;
     readonly waits: readonly OpenWait[];
-    readonly decided: Decided[];
+    readonly decided: AcceptedKind[];
   },
 ): Promise<readonly OpenWait[]> {
   const waiting: OpenWait[] = [];

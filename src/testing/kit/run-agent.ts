@@ -33,7 +33,7 @@ import { FUNCTION, type OptionForm, RECORD, TEXT, anyForm, checkDefined, listOf 
 import type { FakeService, ServiceEffect } from "./fake-service.ts";
 import { type KillPoint, PassedPoints, checkedKillPoint } from "./kill-points.ts";
 import type { EffectsNotReplaced } from "./effects-not-replaced.ts";
-import { type Decided, type Operator, type Truth, answer } from "./operator.ts";
+import { type AcceptedKind, type Operator, type Truth, answerEach } from "./operator.ts";
 import { type StandingIn, standingIn } from "./stand-ins.ts";
 import { TestProcess } from "./test-process.ts";
 import { type NotGiven, agentNotGiven, modelNotGiven, tellingAgent } from "./not-given.ts";
@@ -103,7 +103,7 @@ export interface AgentRun {
   /** The moments at which its process died. */
   readonly killed: readonly KillPoint[];
   /** What the operator decided. */
-  readonly decided: readonly Decided[];
+  readonly decided: readonly AcceptedKind[];
 }
 
 const FORMS: { readonly [Option in keyof Required<RunAgentOptions>]: OptionForm } = {
@@ -160,7 +160,7 @@ class Course {
   readonly #points = new PassedPoints();
   readonly #killAt: Set<KillPoint>;
   readonly #killed: KillPoint[] = [];
-  readonly #decided: Decided[] = [];
+  readonly #decided: AcceptedKind[] = [];
   readonly #stands: StandingIn;
   /** What the run met that the test does not give, or a tool that a server lists and that would have acted outside. */
   #refused: EffectsNotReplaced | NotGiven | null = null;
@@ -273,7 +273,7 @@ class Course {
     const times: number[] = [];
     for (const row of rows) {
       const agent = this.#agents.get(row.agent)?.agent ?? null;
-      const { decided, unanswered, waiting, reconcilableFrom } = await answer(
+      const { decided, unanswered, waiting, reconcilableFrom } = await answerEach(
         this.#world,
         row.run,
         this.#operator(agent),

@@ -35,7 +35,7 @@ export type Performed =
   | { readonly kind: "died" }
   | { readonly kind: "threw"; readonly error: unknown };
 
-export interface ProcessOptions {
+export interface TestProcessOptions {
   readonly world: World;
   readonly clock: VirtualClock;
   readonly agentOf: (name: string) => LoadedAgent | null;
@@ -46,13 +46,13 @@ export interface ProcessOptions {
 }
 
 export class TestProcess {
-  readonly #options: ProcessOptions;
+  readonly #options: TestProcessOptions;
   readonly #runner: Runner;
   readonly #death = Promise.withResolvers<Performed>();
   #isDead = false;
   readonly #work: UserWork;
 
-  constructor(options: ProcessOptions) {
+  constructor(options: TestProcessOptions) {
     this.#options = options;
     this.#work = new UserWork(options.realNow);
     const world = worldWithFaultPoints(this.#mortal(options.world), (moment) => this.#pass(moment));
