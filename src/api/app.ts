@@ -9,11 +9,9 @@ import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { methodNotAllowed as methodsKnown } from "hono/method-not-allowed";
 import type { Agent } from "../ports/agent.ts";
-import { bounded, sentenceOf, stackOf } from "../codec/value.ts";
 import type { LostLines, SupervisorLoad } from "../ports/supervision.ts";
 import type { World } from "../ports/world.ts";
 import type { Attendant } from "../ports/world-provider.ts";
-import { alarm } from "../history/alarm.ts";
 import { openApiDocument } from "./document.ts";
 import type { AgentCatalogue } from "../operations/agents.ts";
 import { viewOfCaller } from "../operations/caller-view.ts";
@@ -82,7 +80,7 @@ export function createApi<From extends object>(options: ApiOptions<From>): Api<F
   const app = new OpenAPIHono<ApiEnv<From>>({ defaultHook: refuseInvalid });
   app.onError((error, c) => {
     const told = problems.asProblem(error);
-    const fault = told.trouble.status >= 500 ? faultTold(world, { error, told, path: c.req.path }) : null;
+    const fault = told.trouble.status >= 500 ? problems.faultTold(world, { error, told, path: c.req.path }) : null;
     return guarded(problems.answerOf(told, fault));
   });
   app.notFound(() => problems.answerOf(problems.pathUnknown(), null));
@@ -237,17 +235,4 @@ export function guarded(response: Response): Response {
   }
   if (!response.headers.has("cache-control")) response.headers.set("cache-control", "no-store");
   return response;
-}
-
-/** Records an unexpected error for the operator. The caller gets only the ID under which it was recorded. */
-function faultTold(
-  world: World,
-  { error, told, path }: { readonly error: unknown; readonly told: problems.ApiProblem; readonly path: string },
-): string {
-  const instance = `urn:cairn:fault:${world.random.hex().slice(0, 16)}`;
-  const { code } = told.trouble;
-  const why = code === "Unexpected" ? bounded(stackOf(error) ?? sentenceOf(error)) : sentenceOf(error);
-  const run = /^\/runs\/([a-z0-9-]{1,51})(?:\/|$)/.exec(path)?.[1] ?? "";
-  alarm(world, run, { what: code, why: `${instance}: ${why}` });
-  return instance;
 }

@@ -10,11 +10,12 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import { RowNewer } from "../codec/row.ts";
-import { bounded } from "../codec/value.ts";
+import { bounded, sentenceOf, stackOf } from "../codec/value.ts";
 import { InvariantViolated, ensure } from "../core/ensure.ts";
 import { SIZES } from "../codec/limits.ts";
 import { StoreClosed } from "../ports/store-errors.ts";
-import { StoreUnreachable } from "../ports/world.ts";
+import { StoreUnreachable, type World } from "../ports/world.ts";
+import { alarm } from "../history/alarm.ts";
 import { SecretUnread } from "../history/secrets.ts";
 import type { AnyOperation } from "../operations/operation.ts";
 import type { Issue } from "../engine/context/creation.ts";
@@ -146,6 +147,30 @@ export function answerOf({ trouble }: ApiProblem, instance: string | null): Resp
   const told = { title: TITLES[status], status, code, detail, ...(instance === null ? {} : { instance }), ...facts };
   const body = JSON.stringify(told);
   return new Response(body, { status, headers: { ...headers, "content-type": "application/problem+json" } });
+}
+
+/** Records an unexpected error for the operator. The caller gets only the ID under which it was recorded. */
+export function faultTold(
+  world: World,
+  { error, told, path }: { readonly error: unknown; readonly told: ApiProblem; readonly path: string },
+): string {
+  const instance = `urn:cairn:fault:${world.random.hex().slice(0, 16)}`;
+  const { code } = told.trouble;
+  const why = code === "Unexpected" ? bounded(stackOf(error) ?? sentenceOf(error)) : sentenceOf(error);
+  const run = /^\/runs\/([a-z0-9-]{1,51})(?:\/|$)/.exec(path)?.[1] ?? "";
+  alarm(world, run, { what: code, why: `${instance}: ${why}` });
+  return instance;
+}
+
+/** The answer of a server that cannot load what answers requests. */
+export function notLoaded(world: World, { error, path }: { readonly error: unknown; readonly path: string }): Response {
+  const told = new ApiProblem({
+    status: 500,
+    code: "AnswersNotLoaded",
+    detail:
+      "what answers requests cannot be loaded, so nothing was done: the operator finds the cause in the log by its `instance`, and starts this server again if cairn was replaced while it ran",
+  });
+  return answerOf(told, faultTold(world, { error, told, path }));
 }
 
 /**

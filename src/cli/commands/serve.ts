@@ -12,7 +12,6 @@ import { tokenAuthenticator } from "../../api/access/bearer.ts";
 import type { Authenticate } from "../../api/access/caller.ts";
 import type { AccessOptions } from "../../sdk/access.ts";
 import { SCOPES } from "../../operations/operation.ts";
-import { createLocalServer } from "../../server/app.ts";
 import type { UnreadStream } from "../../api/streams/open-streams.ts";
 import { type Listening, listen } from "../../server/listen.ts";
 import { catalogueOf } from "../../compose/catalogue.ts";
@@ -53,22 +52,23 @@ export async function serve(
     const of = run === null ? "an answer" : `run ${run}`;
     shell.terminal.out(`closed a reader of ${of}: it took nothing of what it asked for in ${seconds} seconds`);
   };
-  const server = createLocalServer({
-    login,
-    onUnread,
-    readers: settings.readers,
-    ...(settings.access.limits !== undefined && { limits: settings.access.limits }),
-    lostOutput: () => shell.lostOutput(),
-    world,
-    agentOf: (name) => agentToStart(shell, opened, name),
-    agents: () => catalogueOf(settings),
-    firingsOf: nextFirings,
-    examine: async () => (await import("./doctor.ts")).examinedNow(shell, { settings, version }),
-    load: () => opened.supervision.load(),
-    attendant: () => opened.attendant(),
-    caller: { tenant: DEFAULT_TENANT, actor: `${shell.user()}@${shell.host()}`, scopes: SCOPES, isOperator: true },
-  });
-  const listening = await listen(server, { ...flags, clock: world.clock }).catch((cause: unknown) => {
+  const load = async () =>
+    (await import("../../server/app.ts")).createLocalServer({
+      login,
+      onUnread,
+      readers: settings.readers,
+      ...(settings.access.limits !== undefined && { limits: settings.access.limits }),
+      lostOutput: () => shell.lostOutput(),
+      world,
+      agentOf: (name) => agentToStart(shell, opened, name),
+      agents: () => catalogueOf(settings),
+      firingsOf: nextFirings,
+      examine: async () => (await import("./doctor.ts")).examinedNow(shell, { settings, version }),
+      load: () => opened.supervision.load(),
+      attendant: () => opened.attendant(),
+      caller: { tenant: DEFAULT_TENANT, actor: `${shell.user()}@${shell.host()}`, scopes: SCOPES, isOperator: true },
+    });
+  const listening = await listen({ ...flags, load, world }).catch((cause: unknown) => {
     throw portTaken(shell, { flags, cause, dev: isDev ? settings : null });
   });
   try {

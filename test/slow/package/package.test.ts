@@ -172,6 +172,13 @@ test("it has the pages for users, and each relative link of them and of its READ
   expect(readme).toContain("npx cairn-run init my-agents");
 });
 
+test("its chunks are ASCII, since one other character doubles what the text of a file takes in memory", () => {
+  const chunks = join(BUILD, "cairn-run", "dist", "chunks");
+  const files = readdirSync(chunks);
+  expect(files.filter((file) => /[^\0-\x7f]/.test(readFileSync(join(chunks, file), "utf8")))).toEqual([]);
+  expect(files.length).toBeGreaterThan(0);
+});
+
 test("a model by name needs the package of its provider, and finds it once it is installed", () => {
   const start = () => cairn(process.execPath, "start", "./writer.ts", "--store", "written");
   const missing = start();
