@@ -1,6 +1,6 @@
 /** Canonical JSON (RFC 8785), digests and compression: equal values have equal bytes and therefore equal digests. */
 import { hash } from "node:crypto";
-import { brotliCompressSync, brotliDecompressSync, constants } from "node:zlib";
+import { brotliCompressSync, brotliDecompress, brotliDecompressSync, constants } from "node:zlib";
 import canonicalizeJson from "canonicalize";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "./limits.ts";
@@ -133,16 +133,43 @@ const UNKNOWN_BYTES = 64 * 1024;
 /** The least that zlib accepts. */
 const CHUNK_BYTES_MIN = 64;
 
+/** How much a text may have. `isKnown`: it has so much, so it arrives in one piece, and none is copied. */
+interface Bound {
+  readonly what: string;
+  readonly bytesMax: number;
+  readonly isKnown?: boolean;
+}
+
 /** Throws `Unreadable`, which names `what`, when the bytes are not Brotli or decompress to more than `bytesMax`. */
-export function decompress(bytes: Uint8Array, { what, bytesMax }: { what: string; bytesMax: number }): Buffer {
-  // Most sizes are known. Then the text arrives in one piece, and none is copied.
-  const chunkSize = bytesMax > KNOWN_BYTES_MAX ? UNKNOWN_BYTES : Math.max(bytesMax, CHUNK_BYTES_MIN);
+export function decompress(bytes: Uint8Array, bound: Bound): Buffer {
   try {
-    return brotliDecompressSync(bytes, { maxOutputLength: bytesMax, chunkSize });
+    return brotliDecompressSync(bytes, piecesOf(bound));
   } catch (error) {
-    throw new Unreadable(`${what} cannot be decompressed: ${error instanceof Error ? error.message : String(error)}`);
+    throw notBrotli(bound, error);
   }
 }
+
+/** The same in a thread of Node, so that this one can read other texts meanwhile. */
+export async function decompressAside(bytes: Uint8Array, bound: Bound): Promise<Buffer> {
+  const done = Promise.withResolvers<Buffer>();
+  try {
+    brotliDecompress(bytes, piecesOf(bound), (error, text) =>
+      error === null ? done.resolve(text) : done.reject(error),
+    );
+    return await done.promise;
+  } catch (error) {
+    throw notBrotli(bound, error);
+  }
+}
+
+/** One more than there is: zlib takes another piece when one is full. */
+const piecesOf = ({ bytesMax, isKnown = bytesMax <= KNOWN_BYTES_MAX }: Bound) => ({
+  maxOutputLength: bytesMax,
+  chunkSize: isKnown ? Math.max(bytesMax + 1, CHUNK_BYTES_MIN) : UNKNOWN_BYTES,
+});
+
+const notBrotli = ({ what }: Bound, error: unknown): Unreadable =>
+  new Unreadable(`${what} cannot be decompressed: ${error instanceof Error ? error.message : String(error)}`);
 
 /**
  * Stored data cannot be read or verified. No process may commit over it: the run is left unchanged, and an alarm names

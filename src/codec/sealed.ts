@@ -46,7 +46,7 @@ export function encodeSealed(
 
 /** Throws `Unreadable` when the bytes do not match the reference or have an unknown format. */
 export function decodeSealed(ref: SealedRef, bytes: Uint8Array): SealedEvents {
-  const text = decompress(bytes, { what: `sealed events ${ref.key}`, bytesMax: ref.bytes });
+  const text = decompress(bytes, { what: `sealed events ${ref.key}`, bytesMax: ref.bytes, isKnown: true });
   if (sha256(text) !== ref.digest) {
     throw new Unreadable(`sealed events ${ref.key} do not match the digest of their reference`, "DigestMismatch");
   }

@@ -90,6 +90,13 @@ describe("compression", () => {
     expect(decompress(compress(""), { what: "it", bytesMax: 1 }).byteLength).toBe(0);
   });
 
+  test("returns a text of a known size in one piece, of which no part is copied", () => {
+    const long = text.repeat(1_000);
+    const known = decompress(compress(long), { what: "it", bytesMax: long.length, isKnown: true });
+    expect([known.byteLength, known.buffer.byteLength]).toEqual([long.length, long.length + 1]);
+    expect(known.equals(Buffer.from(long))).toBe(true);
+  });
+
   test("refuses more than its limit, so that a small object cannot fill the memory", () => {
     expect(() => decompress(compress(text), { what: "it", bytesMax: text.length - 1 })).toThrow(Unreadable);
   });
