@@ -41,6 +41,12 @@ export function assertSafety<T>(claim: string, assertions: () => T): T {
 }
 
 const POLL_MS = 10;
+const POLL_MS_MAX = 250;
+/** A question over HTTP keeps two processes busy. So a wait sleeps for several times as long as it asks. */
+const REST = 8;
+
+const pauseAfter = (askedMs: number): Promise<void> =>
+  elapse(Math.min(Math.max(POLL_MS, REST * askedMs), POLL_MS_MAX));
 
 /**
  * Waits until something happened `count` times, such as an effect. If it happened more often, that is a
@@ -55,13 +61,14 @@ export async function waitForCount(
 ): Promise<void> {
   const begun = performance.now();
   for (;;) {
+    const asked = performance.now();
     const found = await read();
     if (found > count) throw new SafetyViolation(`${what} happened ${found} times, not ${count}`);
     if (found === count) return;
     if (performance.now() - begun > withinMs) {
       throw new MissingEvent(`${what} happened ${found} times within ${withinMs} ms, not yet ${count}`);
     }
-    await elapse(POLL_MS);
+    await pauseAfter(performance.now() - asked);
   }
 }
 
@@ -73,6 +80,7 @@ export async function waitForCount(
 export async function waitUntil<T>(expectation: () => T | Promise<T>, withinMs: number = LIMITS.runMs): Promise<T> {
   const begun = performance.now();
   for (;;) {
+    const asked = performance.now();
     try {
       return await expectation();
     } catch (error) {
@@ -82,6 +90,6 @@ export async function waitUntil<T>(expectation: () => T | Promise<T>, withinMs: 
         throw new MissingEvent(`not so within ${withinMs} ms: ${why}`, { cause: error });
       }
     }
-    await elapse(POLL_MS);
+    await pauseAfter(performance.now() - asked);
   }
 }
