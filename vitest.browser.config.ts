@@ -15,5 +15,7 @@ export default defineConfig({
     hookTimeout: LIMITS.sceneMs,
     // A browser is many processes, and each test starts a server beside it.
     maxWorkers: 1,
+    // All files share one process, and so one browser (harness.ts).
+    isolate: false,
   },
 });

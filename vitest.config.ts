@@ -45,7 +45,7 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: "isolated", include: ISOLATED } },
-      { extends: true, test: { name: "long", include: LONG, exclude: [...exclude, NIGHTLY] } },
+      { extends: true, test: { name: "long", include: LONG, exclude: [...exclude, NIGHTLY], isolate: false } },
       { extends: true, test: { name: "nightly", include: [NIGHTLY], exclude } },
     ],
   },

@@ -1,6 +1,6 @@
-/** A real Chromium for the tests of a file, and a real server for the pages of each test. */
+/** A real Chromium for all tests, and a real server for the pages of each test. */
 import { type Browser, type BrowserContextOptions, type Page, chromium } from "playwright-core";
-import { afterAll, expect, onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
 import { LIMITS } from "../support/gate/limits.ts";
 import { waitUntil } from "../support/gate/safety.ts";
@@ -18,9 +18,8 @@ export interface OpenedPage {
   readonly troubles: readonly string[];
 }
 
+/** All files share one process (`vitest.browser.config.ts`). Chromium ends with it, whose pipe it reads. */
 let browser: Promise<Browser> | null = null;
-
-afterAll(async () => (await browser)?.close());
 
 function launch(): Promise<Browser> {
   const executablePath = findChromium();
@@ -31,7 +30,7 @@ function launch(): Promise<Browser> {
 }
 
 /**
- * Opens an empty page, which shares a browser with the other tests of the file, and no cookie, storage or cache with them.
+ * Opens an empty page, which shares a browser with all other tests, and no cookie, storage or cache with them.
  * `context` sets size, colour scheme, locale and so on.
  */
 export async function openPage(context: BrowserContextOptions = {}): Promise<OpenedPage> {
