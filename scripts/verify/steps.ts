@@ -61,7 +61,7 @@ const PROCESSES = tests(
 /** Crashes are enumerated in one process: each plays on one virtual clock, and has nothing to wait for. */
 const CRASHES = tests("crash enumeration", VITEST, "--project", "long", "test/slow/crash/", "--maxWorkers", "1");
 
-const SEEDS_OF_GATE = 1_500;
+const SEEDS_OF_GATE = 1_000;
 const SEEDS_OF_NIGHT = 10_000;
 
 /** The longest files on LocalStack. They deploy stacks of their own. */
@@ -94,9 +94,7 @@ const OPTIONAL: Readonly<Record<Exclude<OptionalStep, keyof typeof ON_LOCALSTACK
   processes: { waiting: [PROCESSES] },
   browser: { shared: [tests("browser tests", BROWSER)] },
   package: { shared: [tests("package tests", VITEST, "--project", "long", "test/slow/package/")] },
-  crash: {
-    shared: [CRASHES, crash("stores that are away", "--outages", "--stride", "9")],
-  },
+  crash: { shared: [CRASHES] },
   infra: { shared: [tests("infra tests", INFRA)] },
   simulation: {
     shared: [script(`simulation, ${SEEDS_OF_GATE} seeds`, "scripts/sim.ts", "--seeds", String(SEEDS_OF_GATE))],
@@ -163,8 +161,8 @@ export function gate(asked: ReadonlySet<OptionalStep>, base: string | null): rea
 function inGate(step: Step): Step {
   if (step.work.kind !== "tests") return step;
   const env: Record<string, string> = { ...step.env };
-  if (step.work.config === VITEST) env["CAIRN_PROGRAM"] = "built";
-  return { ...step, env: step === FAST ? env : { ...env, CAIRN_STRIDE: "5" } };
+  if (step.work.config === VITEST || step.work.config === BROWSER) env["CAIRN_PROGRAM"] = "built";
+  return { ...step, env: step === FAST ? env : { ...env, CAIRN_STRIDE: "9" } };
 }
 
 function stagesFor(

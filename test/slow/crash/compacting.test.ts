@@ -9,7 +9,7 @@ import { commitWithoutMark } from "./broken-worlds.ts";
 import { everyFault, everyZombie, inWords, wrongWith } from "./enumerate.ts";
 import { playScene } from "./play.ts";
 import { SUMMARISERS } from "./summary-scenario.ts";
-import { STRIDE } from "../../support/gate/stride.ts";
+import { FROZEN_POINTS, STRIDE } from "../../support/gate/stride.ts";
 import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 
 test("the scenario reaches its intended situations", ENUMERATION_TIMEOUT, async () => {
@@ -32,9 +32,9 @@ test(
 );
 
 test("no zombie that returns at any moment does so either", ENUMERATION_TIMEOUT, async () => {
-  const { found, histories } = await everyZombie({ compacts: true, stride: 13 * STRIDE });
+  const { found, histories } = await everyZombie({ compacts: true, stride: 13 * STRIDE, points: FROZEN_POINTS });
   assertNoViolations(inWords(found));
-  expect(histories).toBeGreaterThan(30);
+  expect(histories).toBeGreaterThan(30 / FROZEN_POINTS);
 });
 
 test(
@@ -70,9 +70,9 @@ describe.each(SUMMARISERS)("a run with a model for its summaries that %s", (summ
   );
 
   test("is broken by no zombie that returns at any moment", ENUMERATION_TIMEOUT, async () => {
-    const { found, histories } = await everyZombie({ summariser, stride: 29 * STRIDE });
+    const { found, histories } = await everyZombie({ summariser, stride: 29 * STRIDE, points: FROZEN_POINTS });
     assertNoViolations(inWords(found));
-    expect(histories).toBeGreaterThan(30);
+    expect(histories).toBeGreaterThan(30 / FROZEN_POINTS);
   });
 });
 

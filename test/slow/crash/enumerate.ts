@@ -47,6 +47,8 @@ interface Options extends Pick<
   readonly stopAtFirst?: boolean;
   /** Of the faults, or of the numbers of others that a zombie lets pass, every one or each of that many. */
   readonly stride?: number;
+  /** Of the points at which a zombie freezes, one in so many, and the first of each kind of call. Default: each. */
+  readonly points?: number;
 }
 
 /** With a fault or two a run is at its end within this time: it never waits for a month for a token that is dead. */
@@ -188,9 +190,12 @@ export async function pairsOfFaults(stride: number): Promise<Enumerated> {
 
 /** Each invocation frozen at each of its points, until others have passed any number of theirs. */
 export async function everyZombie(options: Options = {}): Promise<Enumerated> {
-  const { stride = 1 } = options;
+  const { stride = 1, points = 1 } = options;
   const sum = await Sum.of(options);
-  for (const [at, { byProcess }] of (await playScene(options)).points.entries()) {
+  const met = new Set<string>();
+  for (const [at, { byProcess, name }] of (await playScene(options)).points.entries()) {
+    if (at % points !== 0 && met.has(name)) continue;
+    if (byProcess) met.add(name);
     // Neighbours begin at different numbers, so that a stride leaves out no moment for all of them.
     for (let others = at % stride, thawed = byProcess; thawed && !sum.isEnough(options); others += stride) {
       const zombie = { at, others };

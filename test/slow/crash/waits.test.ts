@@ -8,7 +8,7 @@ import { isAsleep } from "../../../src/protocol/row-park.ts";
 import { assertNoViolations } from "../../support/gate/safety.ts";
 import { everyFault, everyZombie, inWords, wrongWith } from "./enumerate.ts";
 import { playScene } from "./play.ts";
-import { STRIDE } from "../../support/gate/stride.ts";
+import { FROZEN_POINTS, STRIDE } from "../../support/gate/stride.ts";
 import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 
 const RESULT = [
@@ -40,13 +40,13 @@ test("no single fault at any call ends a wait twice, never, or with something el
 });
 
 test("no zombie that returns at any moment does so either", ENUMERATION_TIMEOUT, async () => {
-  const { found, histories } = await everyZombie({ waits: true, stride: 13 * STRIDE });
+  const { found, histories } = await everyZombie({ waits: true, stride: 13 * STRIDE, points: FROZEN_POINTS });
   assertNoViolations(inWords(found));
-  expect(histories).toBeGreaterThan(30);
+  expect(histories).toBeGreaterThan(30 / FROZEN_POINTS);
 });
 
 /** A stride of 1 takes a minute. */
-const FAULTS_STRIDE = 7;
+const FAULTS_STRIDE = 7 * STRIDE;
 
 test("neither does so where a waiting run has no execution", ENUMERATION_TIMEOUT, async () => {
   const scene = { waits: true, sleeps: true } as const;
@@ -56,5 +56,5 @@ test("neither does so where a waiting run has no execution", ENUMERATION_TIMEOUT
   const { found, reached } = await everyFault({ ...scene, stride: FAULTS_STRIDE });
   assertNoViolations(inWords(found));
   expect([...reached].some((each) => /table\.(park|handOver) crash/.test(each))).toBe(true);
-  assertNoViolations(inWords((await everyZombie({ ...scene, stride: 97 * STRIDE })).found));
+  assertNoViolations(inWords((await everyZombie({ ...scene, stride: 97 * STRIDE, points: FROZEN_POINTS })).found));
 });
