@@ -40,7 +40,7 @@ export interface TypedFlags {
 
 /** How to start the processes. Only the command line knows their modules. The `env` of the pass is added. */
 export interface Starting {
-  readonly worker: (process: {
+  readonly worker: (settings: {
     readonly dir: string;
     readonly limits: Limits;
     /** The directory for marks and traces. */
