@@ -6,7 +6,7 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import * as z from "zod";
 import type { AsynchronousCalls, DetachedSearch } from "../ports/asynchronous-model.ts";
-import { type LookUp, SKEW_MS, created, readReply, unlessJobGone, written } from "./detached-parts.ts";
+import { type LookUp, SKEW_MS, created, readReply, unlessForgotten, written } from "./detached-parts.ts";
 import { type OpenModel, type WireRequest, refusal, sendToProvider } from "./wire-request.ts";
 
 const counts = z.record(z.string(), z.number());
@@ -46,7 +46,7 @@ export const anthropicBatch = (open: OpenModel): AsynchronousCalls => ({
   async poll(options, reference) {
     const wire = await written(open, options);
     const url = urlOf(wire, reference);
-    const text = await unlessJobGone(url, () =>
+    const text = await unlessForgotten(url, () =>
       sendToProvider(wire, { method: "GET", url, signal: options.abortSignal }),
     );
     if (typeof text !== "string") return text;

@@ -42,7 +42,7 @@ export async function readReply(
 }
 
 /** A provider that does not know the job any more has no reply for it. It may have been paid for. */
-export async function unlessJobGone(url: string, ask: () => Promise<string>): Promise<string | DetachedState> {
+export async function unlessForgotten(url: string, ask: () => Promise<string>): Promise<string | DetachedState> {
   try {
     return await ask();
   } catch (error) {

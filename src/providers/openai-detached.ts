@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import type { AsynchronousCalls, DetachedSearch } from "../ports/asynchronous-model.ts";
-import { type LookUp, SKEW_MS, created, readReply, unlessJobGone, written } from "./detached-parts.ts";
+import { type LookUp, SKEW_MS, created, readReply, unlessForgotten, written } from "./detached-parts.ts";
 import { NotSent } from "./detached-calls.ts";
 import { type OpenModel, type WireRequest, refusal, sendToProvider } from "./wire-request.ts";
 
@@ -32,7 +32,7 @@ export const openaiBackground = (open: OpenModel): AsynchronousCalls => ({
   async poll(options, reference) {
     const { headers, url } = await written(open, options);
     const at = `${url}/${encodeURIComponent(reference)}`;
-    const text = await unlessJobGone(at, () =>
+    const text = await unlessForgotten(at, () =>
       sendToProvider({ headers }, { method: "GET", url: at, signal: options.abortSignal }),
     );
     if (typeof text !== "string") return text;
@@ -97,7 +97,7 @@ export const openaiBatch = (open: OpenModel): AsynchronousCalls => ({
     const wire = await written(open, options);
     const signal = options.abortSignal;
     const url = rootOf(wire, `/batches/${encodeURIComponent(reference)}`);
-    const text = await unlessJobGone(url, () => sendToProvider(wire, { method: "GET", url, signal }));
+    const text = await unlessForgotten(url, () => sendToProvider(wire, { method: "GET", url, signal }));
     if (typeof text !== "string") return text;
     const found = batch.parse(JSON.parse(text));
     if (PENDING.has(found.status)) return { kind: "pending" };

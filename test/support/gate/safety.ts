@@ -45,8 +45,7 @@ const POLL_MS_MAX = 250;
 /** A question over HTTP keeps two processes busy. So a wait sleeps for several times as long as it asks. */
 const REST = 8;
 
-const pauseAfter = (askedMs: number): Promise<void> =>
-  elapse(Math.min(Math.max(POLL_MS, REST * askedMs), POLL_MS_MAX));
+const pauseAfter = (askedMs: number): Promise<void> => elapse(Math.min(Math.max(POLL_MS, REST * askedMs), POLL_MS_MAX));
 
 /**
  * Waits until something happened `count` times, such as an effect. If it happened more often, that is a
