@@ -20,6 +20,7 @@ import type { Settings } from "./settings.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { unsignedWebhooks } from "./webhook-secrets.ts";
 import { startAhead } from "../workers/spawn-worker.ts";
+import { ALLOCATOR } from "../workers/wire.ts";
 
 /** The settings of a worker process. They are passed as JSON. */
 export interface WorkerSettings {
@@ -88,7 +89,7 @@ const launchOf = ({ env }: Surroundings, module: URL | string): Omit<WorkerOptio
   module,
   execArgv: WORKER_FLAGS,
   // A compile cache shortens the start of a child, and with it the recovery of a run whose process died.
-  env: { ...env, NODE_COMPILE_CACHE: (nodeModule as Partial<typeof nodeModule>).getCompileCacheDir?.() },
+  env: { ...ALLOCATOR, ...env, NODE_COMPILE_CACHE: (nodeModule as Partial<typeof nodeModule>).getCompileCacheDir?.() },
   tellsCode: true,
 });
 

@@ -4,7 +4,9 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { supervise } from "../../src/compose/supervise.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
+import { ALLOCATOR } from "../../src/workers/wire.ts";
 import { temporaryDir, open } from "../process/fixtures/store.ts";
 
 /** Notes each flag of V8 that its process sets. */
@@ -24,9 +26,9 @@ function notesOf() {
   return { noted, notes, env: { ...process.env, NOTED_FLAGS: noted } };
 }
 
-test("a worker bounds by how much its heap grows before V8 collects", async () => {
+/** Starts a worker in a new store, and waits until it is ready. */
+async function readyWorker({ notes, env }: { readonly notes: string; readonly env: NodeJS.ProcessEnv }) {
   const dir = temporaryDir();
-  const { noted, notes, env } = notesOf();
   open(dir);
   const settings = { dir, limits: limitsFor(60_000), agentFiles: [], prices: {}, modelRates: {} };
   const module = new URL("../../src/compose/workers/worker.ts", import.meta.url);
@@ -34,7 +36,42 @@ test("a worker bounds by how much its heap grows before V8 collects", async () =
   onTestFinished(() => void worker.kill("SIGKILL"));
   const [said] = (await once(worker, "message")) as readonly unknown[];
   expect(said).toEqual({ kind: "ready" });
+}
+
+test("a worker bounds by how much its heap grows before V8 collects", async () => {
+  const { noted, notes, env } = notesOf();
+  await readyWorker({ notes, env });
   expect(readFileSync(noted, "utf8")).toBe("--heap-growing-percent=50\n");
+});
+
+/** Notes what of its environment a worker still has when it is ready. */
+const NOTES_ENVIRONMENT = `
+  const send = process.send.bind(process);
+  process.send = (...message) => {
+    require("node:fs").writeFileSync(process.env.NOTED_FLAGS, String(process.env.MALLOC_MMAP_THRESHOLD_));
+    return send(...message);
+  };
+`;
+
+test("what the allocator of a worker has read is not for what tools start, unless the user has set it", async () => {
+  const { noted, notes, env } = notesOf();
+  writeFileSync(notes, NOTES_ENVIRONMENT);
+  await readyWorker({ notes, env: { ...env, ...ALLOCATOR } });
+  expect(readFileSync(noted, "utf8")).toBe("undefined");
+  await readyWorker({ notes, env: { ...env, MALLOC_MMAP_THRESHOLD_: "4096" } });
+  expect(readFileSync(noted, "utf8")).toBe("4096");
+});
+
+test("a command starts its workers with that allocator, and with what the user has set of it", () => {
+  const started = (env: NodeJS.ProcessEnv) => {
+    let worker: unknown;
+    const supervision = { start: (options: { readonly worker: unknown }) => ((worker = options.worker), {}) };
+    const settings = { world: { place: "/" }, agentFiles: [], webhooks: [] };
+    supervise({ shell: { env }, settings, supervision, onEvent: () => undefined } as never);
+    return worker;
+  };
+  expect(started({})).toMatchObject({ env: ALLOCATOR });
+  expect(started({ MALLOC_MMAP_THRESHOLD_: "4096" })).toMatchObject({ env: { MALLOC_MMAP_THRESHOLD_: "4096" } });
 });
 
 test.each(["work", "serve"])("%s keeps the space for young objects at its first size", (command) => {

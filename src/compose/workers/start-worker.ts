@@ -20,6 +20,7 @@ import { AT_WORK, announceInto } from "../../workers/at-work.ts";
 import { SEAL_VARIABLES, environmentSealKeys } from "../../adapters/local/seal-keys.ts";
 import { localSecrets } from "../../adapters/local/secrets.ts";
 import { type GoOn, type Served, serveTasks } from "../../workers/serve.ts";
+import { ALLOCATOR } from "../../workers/wire.ts";
 import { otlpSpans } from "../../adapters/otlp/exporter.ts";
 import { withKernel } from "../../features/compose.ts";
 import { localWorld } from "../../adapters/local/world.ts";
@@ -81,8 +82,9 @@ export function startWorker({ settings, env, inject, given }: WorkerStart): void
   const store = openStore({ dir, create: false, check: "worker" });
   const secrets = localSecrets({ store, env, file: join(process.cwd(), ".env") });
   const sealKeys = environmentSealKeys({ env, cwd: process.cwd() });
-  // Processes that tools start must not inherit the seal key.
+  // Processes that tools start must not inherit the seal key, nor what the allocator of this process has read.
   for (const name of SEAL_VARIABLES) Reflect.deleteProperty(env, name);
+  for (const [name, own] of Object.entries(ALLOCATOR)) if (env[name] === own) Reflect.deleteProperty(env, name);
   const spans = otlpSpans(env);
   const traced = spans === undefined ? PRINTED_TELEMETRY : { ...PRINTED_TELEMETRY, spans };
   const stores = patientPorts(withKernel(localWorld({ store, limits, telemetry: traced, secrets, sealKeys })));
