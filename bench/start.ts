@@ -4,14 +4,17 @@
  * `--write` puts the table into `docs/benchmarks.md`.
  */
 import { fork, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { on, once } from "node:events";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { WORKER_FLAGS } from "../src/compose/supervise.ts";
+import type { Payload } from "../src/protocol/chain.ts";
+import { executionName } from "../src/protocol/ids.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
+import { ALLOCATOR, type FromChild, type ToChild } from "../src/workers/wire.ts";
 import { withPart } from "../scripts/marks.ts";
 import { bundleBench } from "./bundle.ts";
 import type * as Drive from "./drive.ts";
@@ -23,6 +26,8 @@ const { values } = parseArgs({
 });
 const ROOT = join(import.meta.dirname, "..");
 const LENGTHS = [100, 500, 2_000];
+/** The beats of the run that a worker takes over, and those that were before. */
+const [TAKEN, BEFORE] = [600, 499];
 
 /** Runs a program to its end, and returns the milliseconds that it took. */
 function timed(...args: readonly string[]): number {
@@ -32,25 +37,79 @@ function timed(...args: readonly string[]): number {
   return performance.now() - begun;
 }
 
-/** The milliseconds until a worker is ready, and the memory that it has then, in MB. */
-async function workerUp(build: string, dir: string): Promise<{ readonly ms: number; readonly mb: number }> {
+interface Up {
+  /** From the start of the process until it is ready, until its beat has loaded the run and the agent, and until its answer. */
+  readonly ms: number;
+  readonly loadedMs: number;
+  readonly beatMs: number;
+  /** The memory that it has when it is ready, in MB. */
+  readonly mb: number;
+}
+
+/** Starts a worker that takes over the run of that payload, which is between two beats. */
+async function workerUp(build: string, { dir, store, payload }: Taken): Promise<Up> {
+  const taken = join(dir, "taken");
+  rmSync(taken, { recursive: true, force: true });
+  cpSync(store, taken, { recursive: true });
   const settings = {
-    dir: join(dir, "500"),
+    dir: taken,
     limits: limitsFor(60_000),
     agentFiles: [join(build, "many-agent.js")],
     prices: {},
+    modelRates: {},
   };
-  const env = { ...process.env, NODE_COMPILE_CACHE: join(dir, "compiled") };
+  const env = { ...process.env, ...ALLOCATOR, NODE_COMPILE_CACHE: join(dir, "compiled"), BENCH_BEATS: String(TAKEN) };
   const begun = performance.now();
   const child = fork(join(build, "worker.js"), [JSON.stringify(settings)], { env, execArgv: [...WORKER_FLAGS] });
   const gone = once(child, "exit").then(([code]) => Promise.reject(new Error(`a worker ended with exit code ${code}`)));
-  await Promise.race([once(child, "message"), gone]);
-  const ms = performance.now() - begun;
+  const at = async (kind: FromChild["kind"]): Promise<number> => {
+    const said = async (): Promise<void> => {
+      for await (const [message] of on(child, "message")) if ((message as FromChild).kind === kind) return;
+    };
+    await Promise.race([said(), gone]);
+    return performance.now() - begun;
+  };
+  const ms = await at("ready");
   const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
   const mb = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? NaN) / 1_024;
+  const attempt = {
+    execution: executionName(payload.run, payload.born, 1),
+    epoch: payload.epoch,
+    retry: 0,
+    died: null,
+  };
+  const task = { kind: "beat", payload, attempt } as const;
+  const assigned = {
+    kind: "task",
+    secret: "s",
+    deadline: Date.now() + 60_000,
+    task,
+    attempt: null,
+    places: 1,
+  } as const;
+  const [loaded, beat] = [at("loaded"), at("answered")];
+  child.send(assigned satisfies ToChild);
+  const [loadedMs, beatMs] = await Promise.all([loaded, beat]);
   child.kill("SIGKILL");
   await gone.catch(() => undefined);
-  return { ms, mb };
+  return { ms, loadedMs, beatMs, mb };
+}
+
+/** A folder for files, a store, and the payload of the next beat of the run in it. */
+interface Taken {
+  readonly dir: string;
+  readonly store: string;
+  readonly payload: Payload;
+}
+
+/** Stores a run that has as many beats before it as the one that a worker takes over. */
+async function storeTaken(build: string, dir: string): Promise<Taken> {
+  const { openRun } = (await import(pathToFileURL(join(build, "drive.js")).href)) as typeof Drive;
+  const store = join(dir, "to take");
+  const { part, close } = openRun(store, { beats: TAKEN, perInvocation: 1 });
+  const payload = await part(BEFORE);
+  close();
+  return { dir, store, payload };
 }
 
 /** Stores runs of these lengths, and returns how to measure the first load of each. */
@@ -81,12 +140,13 @@ async function measure(dir: string): Promise<string> {
   const loads = await loadsIn(build, dir);
   const node: number[] = [];
   const version: number[] = [];
-  const worker: { readonly ms: number; readonly mb: number }[] = [];
+  const taken = await storeTaken(build, dir);
+  const worker: Up[] = [];
   const loaded: number[][] = LENGTHS.map(() => []);
   // The first round fills the compile cache, as the first command of a user does.
   for (let round = 0; round <= Number(values.rounds); round += 1) {
     const isKept = round > 0;
-    const each = { node: timed("-e", "0"), version: timed(cli, "--version"), worker: await workerUp(build, dir) };
+    const each = { node: timed("-e", "0"), version: timed(cli, "--version"), worker: await workerUp(build, taken) };
     const ms = loads.map((load) => load());
     if (!isKept) continue;
     node.push(each.node);
@@ -96,6 +156,7 @@ async function measure(dir: string): Promise<string> {
   }
   const ratio = median(version.map((ms, round) => ms / (node[round] ?? NaN)));
   const beyond = worker.map(({ ms }, round) => ms - (node[round] ?? NaN));
+  const figure = (read: (up: Up) => number): string => spread(worker.map(read), 0);
   const [, atFive = []] = loaded;
   const perBeat = (median(loaded[2] ?? []) - median(loaded[0] ?? [])) / ((LENGTHS[2] ?? 0) - (LENGTHS[0] ?? 0));
   const date = new Date().toISOString().slice(0, 10);
@@ -105,10 +166,9 @@ async function measure(dir: string): Promise<string> {
     `| \`node -e 0\` | ${spread(node, 0)} ms | |`,
     `| \`cairn --version\` | ${spread(version, 0)} ms, ${ratio.toFixed(1)} × \`node -e 0\` | 2 × |`,
     `| a worker until it is ready, over \`node -e 0\` | ${spread(beyond, 0)} ms | 60 ms |`,
-    `| its memory then | ${spread(
-      worker.map(({ mb }) => mb),
-      0,
-    )} MB | 70 MB |`,
+    `| its memory then | ${figure(({ mb }) => mb)} MB | 70 MB |`,
+    `| a worker that takes over a run at beat ${BEFORE}, from its start until run and agent are loaded | ${figure(({ loadedMs }) => loadedMs)} ms | 150 ms |`,
+    `| the same until that beat is committed | ${figure(({ beatMs }) => beatMs)} ms | |`,
     `| first load of a run of 500 beats | ${spread(atFive, 1)} ms | 10 ms |`,
     `| each further beat of it | ${perBeat.toFixed(3)} ms | 0.02 ms |`,
     "",
