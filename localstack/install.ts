@@ -52,7 +52,9 @@ export function install(dir: string, say: (line: string) => void): Installation 
 
 /** The digest of every file that decides what is installed. */
 function stampOf(files: readonly string[]): string {
-  const deciding = files.filter((file) => /^(install\.ts|requirements\.txt)$|\.(py|mjs|toml)$/.test(file));
+  const deciding = files.filter((file) =>
+    /^(install\.ts|requirements\.txt)$|^process_executor\/.*\.(py|ts|toml)$/.test(file),
+  );
   const hash = createHash("sha256");
   for (const file of deciding.toSorted()) hash.update(file).update(readFileSync(join(HERE, file)));
   return hash.digest("hex");

@@ -4,6 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import http from "node:http";
+import { flushCompileCache } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { format } from "node:util";
@@ -32,6 +33,8 @@ process.on("uncaughtException", (error) => void fatal(error));
 process.on("unhandledRejection", (reason) => void fatal(named("Runtime.UnhandledPromiseRejection", String(reason))));
 
 const handler = await load().catch(fatal);
+// This process is frozen or killed in the end and never exits, which is when Node would write what it compiled.
+flushCompileCache();
 for (;;) {
   const { headers, body } = await api("GET", "invocation/next").catch(gone);
   requestId = headerOf(headers, "aws-request-id");

@@ -224,7 +224,9 @@ class ProcessRuntimeExecutor(RuntimeExecutor):
     def start(self, env_vars: dict[str, str]) -> None:
         self.tmp.mkdir(parents=True, exist_ok=True)
         task_root = str(self._code_dir())
-        defaults = {"PATH": os.environ["PATH"], "LANG": "en_US.UTF-8", "TMPDIR": str(self.tmp)}
+        # A new environment strips and compiles nothing again that an earlier one did.
+        cache = Path(config.dirs.tmp) / "lambda-process" / "compiled"
+        defaults = {"PATH": os.environ["PATH"], "LANG": "en_US.UTF-8", "TMPDIR": str(self.tmp), "NODE_COMPILE_CACHE": str(cache)}
         self.env = defaults | {k: str(v) for k, v in env_vars.items() if v is not None}
         self.env |= {"LAMBDA_TASK_ROOT": task_root, "AWS_EXECUTION_ENV": f"AWS_Lambda_{self._runtime()}"}
         if failure := self._spawn():
