@@ -116,7 +116,10 @@ test("every entry point has its types: nothing that it exports is any, with its 
 /** The program of each test of types, where the project has zod 3: it has zod 4 at this path. */
 const withZod3 = (text: string): string => text.replaceAll('from "zod"', 'from "zod/v4"');
 
-test.each(["3.25.76", "4.0.0", "4.1.0"])("its types and its agents work with zod %s", (version) => {
+/** The oldest supported version of each major one. */
+const ZODS: readonly string[] = ["3.25.76", "4.0.0"];
+
+test.each(sampled(ZODS, [...ZODS, "4.1.0"]))("its types and its agents work with zod %s", (version) => {
   const home = join(dir, `zod ${version}`);
   mkdirSync(home);
   const take = (name: string, text: string): void =>
