@@ -2,10 +2,12 @@
  * The figures of the structure of `src` stay at or below their ceilings, the page of rooms tells the rules, and each
  * figure rises where its fault is planted.
  */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { partOf } from "../../scripts/marks.ts";
+import { OPERATIONS } from "../../src/operations/table.ts";
+import { isPureInFeature } from "../support/rules/doors.ts";
 import { closure, figuresOf, floors, houseFile, readHouse, roomCycles } from "../support/rules/house.ts";
 import { tableOfRooms } from "../support/rules/rooms.ts";
 
@@ -22,6 +24,31 @@ test("no figure is above its ceiling: lower it with `npm run house -- --lower`, 
 
 test("the page of the architecture has the table of rooms that is checked: `npm run house -- --write`", () => {
   expect(partOf(read("ARCHITECTURE.md"), "rooms")).toBe(tableOfRooms());
+});
+
+test("the page of the architecture lists each feature, its pure part, where to start, and operations that exist", () => {
+  const folder = (feature: string): string => join("src", "features", feature);
+  const filesOf = (feature: string): readonly string[] =>
+    readdirSync(join(ROOT, folder(feature)), { recursive: true, encoding: "utf8" });
+  const namesIn = (cell = ""): readonly string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? "");
+  const part = /^## Features$([^]*?)^## /m.exec(read("ARCHITECTURE.md"))?.[1] ?? "";
+  const rows = [...part.matchAll(/^\| ([a-z-]+) \| [^|]+ \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$/gm)].filter(
+    ([, feature]) => feature !== "feature",
+  );
+  const folders = readdirSync(join(ROOT, "src", "features"), { withFileTypes: true }).filter((each) =>
+    each.isDirectory(),
+  );
+  expect(rows.map(([, feature]) => feature)).toEqual(folders.map(({ name }) => name).toSorted());
+  for (const [, feature = "", pure = "", start = "", operations = ""] of rows) {
+    const cores = filesOf(feature).filter((file) => isPureInFeature(`src/features/${feature}/${file}`));
+    // Of the topologies the page names two for all.
+    const pureParts = pure.includes("…") ? cores.filter((file) => namesIn(pure).includes(file)) : cores;
+    expect({ feature, pure: namesIn(pure).toSorted() }).toEqual({ feature, pure: pureParts.toSorted() });
+    const gone = namesIn(start).filter((file) => !existsSync(join(ROOT, folder(feature), file)));
+    expect({ feature, starts: namesIn(start).length > 0, gone }).toEqual({ feature, starts: true, gone: [] });
+    const unknown = namesIn(operations).filter((name) => !Object.hasOwn(OPERATIONS, name));
+    expect({ feature, unknown }).toEqual({ feature, unknown: [] });
+  }
 });
 
 const house = (files: Readonly<Record<string, string>>) =>
