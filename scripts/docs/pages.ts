@@ -55,7 +55,7 @@ const USERS: readonly Group[] = [
 ];
 
 /** Pages of `docs` that only contributors read. */
-const FOR_CONTRIBUTORS = docs("schedules", "mutation", "benchmarks");
+const FOR_CONTRIBUTORS = docs("races", "mutation", "benchmarks");
 
 /** The pages below `folder`, in the order of their names. */
 const pagesBelow = (root: string, folder: string): readonly string[] =>

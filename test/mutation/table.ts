@@ -15,7 +15,7 @@ interface Change {
   readonly to: string;
 }
 
-/** What must notice: the test of a row of `docs/schedules.md`, so many seeds of the simulation, or other tests. */
+/** What must notice: the test of a row of `docs/races.md`, so many seeds of the simulation, or other tests. */
 export type Suite =
   | { readonly kind: "schedule"; readonly row: number }
   | { readonly kind: "simulation"; readonly seeds: number }

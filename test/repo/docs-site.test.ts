@@ -22,7 +22,7 @@ test("every page of the checkout is in one group, under an address of its own", 
   expect(pages.size).toBe(listed.length);
 });
 
-test.each(["docs/schedules.md", "docs/mutation.md", "docs/benchmarks.md", "docs/adr/0001-dependencies.md"])(
+test.each(["docs/races.md", "docs/mutation.md", "docs/benchmarks.md", "docs/adr/0001-dependencies.md"])(
   "%s is for contributors",
   (page) => {
     expect(placeOf(page)).toMatch(/^contributing\//);

@@ -1,4 +1,4 @@
-/** Each row of `docs/schedules.md` has one test that plays it and a mutant that this test kills: none can drift away. */
+/** Each row of `docs/races.md` has one test that plays it and a mutant that this test kills: none can drift away. */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ interface Played {
   readonly file: string;
 }
 
-const rows: readonly Played[] = [...read("docs/schedules.md").matchAll(/^\| (\d+) \|.*\| (\S+) \|$/gm)].map(
+const rows: readonly Played[] = [...read("docs/races.md").matchAll(/^\| (\d+) \|.*\| (\S+) \|$/gm)].map(
   ([, row, file]) => ({ row: Number(row), file: String(file) }),
 );
 
@@ -27,7 +27,7 @@ const tests: readonly Played[] = readdirSync(join(ROOT, "test/schedules")).flatM
 const byRow = (played: readonly Played[]): readonly Played[] =>
   played.toSorted((one, other) => one.row - other.row || one.file.localeCompare(other.file));
 
-test("docs/schedules.md has each number once, in order", () => {
+test("docs/races.md has each number once, in order", () => {
   expect(rows.length).toBeGreaterThanOrEqual(47);
   const numbers = rows.map(({ row }) => row);
   expect(numbers).toEqual([...new Set(numbers)].toSorted((one, other) => one - other));
