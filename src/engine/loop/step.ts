@@ -48,77 +48,101 @@ import { endWait, takeInputs } from "../../features/waits/engine.ts";
 import type { AgentAbsent, LoadedAgent, Runner } from "../context/runner.ts";
 
 type Step = Exclude<Command, { kind: "wait" | "awaitAnswer" }>;
+type StepOf<K extends Step["kind"]> = Extract<Step, { readonly kind: K }>;
+
+/** The agent as the run meets it. `loaded`: as its code says; `agent` and `model`: as the state of its provider says. */
+interface Met extends Pick<LoadedAgent, "agent" | "model"> {
+  readonly loaded: LoadedAgent;
+  readonly runner: Runner;
+}
+
+/**
+ * How a command is carried out. One that needs the run alone asks for no agent: a run whose agent is missing or kills its
+ * process can still end and be reconciled.
+ */
+type CommandRow<K extends Step["kind"]> =
+  | {
+      readonly needs: "run";
+      readonly carryOut: (run: ActiveRun, command: StepOf<K>, runner: Runner) => Next | Promise<Next>;
+    }
+  | {
+      readonly needs: "agent";
+      readonly carryOut: (run: ActiveRun, command: StepOf<K>, met: Met) => Next | Promise<Next>;
+    };
+
+/** Closed: a command without a row does not compile. */
+const COMMANDS: { readonly [K in Step["kind"]]: CommandRow<K> } = {
+  end: { needs: "run", carryOut: end },
+  cancel: { needs: "run", carryOut: cancel },
+  expire: { needs: "run", carryOut: expireRun },
+  pause: { needs: "run", carryOut: pause },
+  resume: { needs: "run", carryOut: resume },
+  reconcile: { needs: "run", carryOut: (run, { call }) => reconcile(run, call) },
+  giveUp: { needs: "run", carryOut: (run, { call }) => giveUpCall(run, call) },
+  startOver: { needs: "run", carryOut: startOver },
+  undo: { needs: "run", carryOut: (run, { call }) => undo(run, call) },
+  compensate: { needs: "agent", carryOut: (run, _, { agent }) => compensate(run, agent) },
+  conclude: { needs: "agent", carryOut: (run, _, { agent }) => conclude(run, agent) },
+  decide: { needs: "run", carryOut: (run, { call }) => applyDecision(run, call) },
+  expireGate: { needs: "run", carryOut: (run, { call }) => expireGate(run, call) },
+  endWait: { needs: "run", carryOut: (run, { call }) => endWait(run, call) },
+  takeInputs: { needs: "agent", carryOut: (run, { calls }, { agent }) => takeInputs(run, agent, calls) },
+  continueChildren: { needs: "run", carryOut: (run, { children }) => continueChildren(run, children) },
+  stopChildren: { needs: "run", carryOut: (run, { children }) => stopChildren(run, children) },
+  makeChildren: {
+    needs: "agent",
+    carryOut: (run, { children }, { runner, agent }) => makeChildren({ runner, agent }, run, children),
+  },
+  takeReports: {
+    needs: "agent",
+    carryOut: (run, { calls }, { agent }) => {
+      observeReports(run, agent, calls);
+      return takeReports(run, agent, calls);
+    },
+  },
+  childTooLate: {
+    needs: "agent",
+    carryOut: (run, { child }, { agent, runner }) => childTooLate(run, { agent, runner }, child),
+  },
+  dropDetachedCall: { needs: "run", carryOut: (run, _, runner) => dropDetached(runner, run) },
+  pollModel: { needs: "agent", carryOut: (run, _, { loaded }) => pollDetached(run, loaded) },
+  askModel: {
+    needs: "agent",
+    carryOut: (run, command, { loaded }) =>
+      isModelOut(run.state) ? submitDetached(run, loaded) : askInRole(run, loaded, command),
+  },
+  compact: { needs: "agent", carryOut: (run, command, { loaded }) => askInRole(run, loaded, command) },
+  lookAgain: { needs: "agent", carryOut: (run, _, { agent }) => checkMissingTools(run, agent) },
+  prepare: { needs: "agent", carryOut: (run, _, { agent }) => begin(run, agent) },
+  intend: { needs: "agent", carryOut: intend },
+  recover: {
+    needs: "agent",
+    carryOut: (run, { calls }, { agent }) => recoverCalls(run, withReleasedTools(agent, run.state.open), calls),
+  },
+  probe: { needs: "agent", carryOut: (run, { calls }, { agent }) => probeCalls(run, agent, calls) },
+  perform: {
+    needs: "agent",
+    carryOut: (run, { calls }, { agent }) => runTools(run, withReleasedTools(agent, run.state.open), calls),
+  },
+  judge: { needs: "agent", carryOut: (run, _, { agent }) => checkCompletion(run, agent) },
+  close: { needs: "agent", carryOut: close },
+};
 
 /** Carries out one command. Returns whether this invocation continues or releases the run. */
 export async function step(runner: Runner, run: ActiveRun, command: Step): Promise<Next> {
   const wasOut = isModelOut(run.state);
-  const next = await carryOut(runner, run, command);
+  // The table is typed by kind, which TypeScript cannot follow from `command.kind`.
+  const row = COMMANDS[command.kind] as CommandRow<Step["kind"]>;
+  const next = await (row.needs === "run"
+    ? row.carryOut(run, command, runner)
+    : stepOfAgent(run, command, runner, row));
   if (wasOut && !isModelOut(run.state)) await absorbLeftTexts(run);
   return next;
 }
 
-async function carryOut(runner: Runner, run: ActiveRun, command: Step): Promise<Next> {
-  // These commands need no agent. So a run whose agent is missing or kills its process can still end and be reconciled.
-  switch (command.kind) {
-    case "end":
-      ensure(run.state.ending !== null, "no end was decided");
-      return commitDecided(run, run.state.ending);
-    case "cancel":
-      return cancel(run);
-    case "expire":
-      return expireRun(run);
-    case "pause":
-      return pause(run);
-    case "resume":
-      return resume(run);
-    case "reconcile":
-      return reconcile(run, command.call);
-    case "startOver":
-      return startOver(run);
-    case "undo":
-      return undo(run, command.call);
-    case "decide":
-      return applyDecision(run, command.call);
-    case "expireGate":
-      return expireGate(run, command.call);
-    case "giveUp":
-      return giveUpCall(run, command.call);
-    case "endWait":
-      return endWait(run, command.call);
-    case "continueChildren":
-      return continueChildren(run, command.children);
-    case "stopChildren":
-      return stopChildren(run, command.children);
-    case "dropDetachedCall":
-      return dropDetached(runner, run);
-    default:
-      return stepOfAgent(runner, run, command);
-  }
-}
+type AgentRow = Extract<CommandRow<Step["kind"]>, { readonly needs: "agent" }>;
 
-type AgentStep = Exclude<
-  Step,
-  {
-    kind:
-      | "end"
-      | "cancel"
-      | "expire"
-      | "startOver"
-      | "undo"
-      | "pause"
-      | "resume"
-      | "reconcile"
-      | "decide"
-      | "expireGate"
-      | "giveUp"
-      | "endWait"
-      | "continueChildren"
-      | "stopChildren"
-      | "dropDetachedCall";
-  }
->;
-
-async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): Promise<Next> {
+async function stepOfAgent(run: ActiveRun, command: Step, runner: Runner, row: AgentRow): Promise<Next> {
   if (mayStop(command) && run.invocation.drain.aborted) return "release";
   // Schedule 236: it begins nothing more. Code that it asked now would get no time, and silence counts as an answer.
   if (run.noticed.isHeldOn && command.kind !== "perform") return "release";
@@ -158,52 +182,25 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
       return "continue";
     }
   }
-  if (command.kind === "pollModel") return pollDetached(run, met);
-  if (command.kind === "askModel" && isModelOut(run.state)) return submitDetached(run, met);
-  if (command.kind === "askModel" || command.kind === "compact") return askInRole(run, met, command);
-  switch (command.kind) {
-    case "lookAgain":
-      return checkMissingTools(run, agent);
-    case "prepare":
-      return begin(run, agent);
-    case "intend":
-      return prepareCalls(
-        run,
-        {
-          agent: agentInRole(run.state, agent),
-          agentOf: runner.agentOf,
-          refusalOf: (of) => refusalOfChild(run, agent, of),
-        },
-        command.calls,
-      );
-    case "makeChildren":
-      return makeChildren({ runner, agent }, run, command.children);
-    case "takeInputs":
-      return takeInputs(run, agent, command.calls);
-    case "takeReports":
-      observeReports(run, agent, command.calls);
-      return takeReports(run, agent, command.calls);
-    case "childTooLate":
-      return childTooLate(run, { agent, runner }, command.child);
-    case "recover":
-      return recoverCalls(run, withReleasedTools(agent, run.state.open), command.calls);
-    case "probe":
-      return probeCalls(run, agent, command.calls);
-    case "perform":
-      return runTools(run, withReleasedTools(agent, run.state.open), command.calls);
-    case "judge":
-      return checkCompletion(run, agent);
-    case "compensate":
-      return compensate(run, agent);
-    case "conclude":
-      return conclude(run, agent);
-    case "close":
-      return (await mayCallModel(run, model)) ? makeClosingCall(run, withChoice(run.state, agent), model) : "release";
-  }
+  return row.carryOut(run, command, { loaded: met, runner, agent, model });
+}
+
+function end(run: ActiveRun): Promise<Next> {
+  ensure(run.state.ending !== null, "no end was decided");
+  return commitDecided(run, run.state.ending);
+}
+
+function intend(run: ActiveRun, { calls }: StepOf<"intend">, { agent, runner }: Met): Promise<Next> {
+  const refusalOf = (child: Parameters<typeof refusalOfChild>[2]) => refusalOfChild(run, agent, child);
+  return prepareCalls(run, { agent: agentInRole(run.state, agent), agentOf: runner.agentOf, refusalOf }, calls);
+}
+
+async function close(run: ActiveRun, _: StepOf<"close">, { agent, model }: Met): Promise<Next> {
+  return (await mayCallModel(run, model)) ? makeClosingCall(run, withChoice(run.state, agent), model) : "release";
 }
 
 /** The agent with the tools that its servers list, as far as its code and its servers answer in time. */
-async function knownAgent(runner: Runner, run: ActiveRun, { kind }: AgentStep): Promise<LoadedAgent | AgentAbsent> {
+async function knownAgent(runner: Runner, run: ActiveRun, { kind }: Step): Promise<LoadedAgent | AgentAbsent> {
   const loaded = await withSecrets(run.world, await runner.agentOf(run.row.agent));
   const ask: ListInTime = ({ label }, list) => {
     const ms = run.leftMs;
@@ -219,11 +216,7 @@ async function begin(run: ActiveRun, agent: LoadedAgent["agent"]): Promise<Next>
 }
 
 /** Lets the topology look at the run. Then calls the model in the role that the topology has reached. */
-async function askInRole(
-  run: ActiveRun,
-  met: LoadedAgent,
-  command: Extract<AgentStep, { readonly kind: "askModel" | "compact" }>,
-): Promise<Next> {
+async function askInRole(run: ActiveRun, met: LoadedAgent, command: StepOf<"askModel" | "compact">): Promise<Next> {
   if (command.kind === "askModel") {
     const { kind } = await beforeModelCall(run, met.agent);
     if (kind === "late") return "release";
@@ -266,7 +259,7 @@ async function isOrphan({ world, row }: ActiveRun): Promise<boolean> {
  * Whether an invocation that is asked to end may release the run before this command. Released calls must be run or
  * accounted for first.
  */
-const mayStop = (command: AgentStep): boolean => command.kind !== "perform" && command.kind !== "judge";
+const mayStop = (command: Step): boolean => command.kind !== "perform" && command.kind !== "judge";
 
 /** Applies an operator's reconciliation of a call with an unknown outcome. */
 function reconcile(run: ActiveRun, call: string): Next {
