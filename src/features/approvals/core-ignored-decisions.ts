@@ -16,9 +16,9 @@ export const unappliedDecisions = (state: State): readonly { readonly gate: stri
 export const callOf = (gate: string): string => gate.slice(0, gate.lastIndexOf("-"));
 
 /** Why the run applies no more decisions, whatever the gate: it is to end or to restart. Null: decisions count. */
-export function endBeforeDecision(state: State, of: { readonly cancel: boolean }): string | null {
+export function endBeforeDecision(state: State, { cancel }: { readonly cancel: boolean }): string | null {
   const { ending, saga } = state;
-  if (of.cancel || ending?.kind === "cancelled") return "the run is being cancelled, so nothing more is started";
+  if (cancel || ending?.kind === "cancelled") return "the run is being cancelled, so nothing more is started";
   if (wantsRestart(state)) return "the run is to begin again from its task, under new gates";
   if (saga !== undefined) return "what the run did is being undone, and none of its open calls is started";
   return ending === null ? null : `the run gives up what it was doing: ${ending.failure.code}`;

@@ -48,9 +48,13 @@ export async function expireGate(run: ActiveRun, call: string): Promise<Next> {
  */
 function askAgain(
   run: ActiveRun,
-  of: { readonly call: string; readonly gate: Gate; readonly asksAgainMs: number; readonly why: string },
+  {
+    call,
+    gate,
+    asksAgainMs,
+    why,
+  }: { readonly call: string; readonly gate: Gate; readonly asksAgainMs: number; readonly why: string },
 ): void {
-  const { call, gate, asksAgainMs, why } = of;
   const at = run.now;
   const budget = extensionOf(run.state).gate;
   const action = { kind: "askAgain", call, gate: gate.gate } as const;
@@ -69,8 +73,7 @@ function askAgain(
 }
 
 /** Records the decision. A denied budget ends the run in the same commit. */
-function record(run: ActiveRun, of: { call: string; gate: Gate; decision: Decision }): Next {
-  const { call, gate, decision } = of;
+function record(run: ActiveRun, { call, gate, decision }: { call: string; gate: Gate; decision: Decision }): Next {
   run.record({ kind: "HumanApprovalReceived", at: run.now, gate: gate.gate, call, decision });
   // The decision has to be durable before the model is called. The next invocation must find the run in a phase in
   // which the model may have been called (schedule 66).

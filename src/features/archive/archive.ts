@@ -29,18 +29,18 @@ type OfRun = Pick<Loaded, "row" | "state">;
 
 /** Tier and key of the archive of a run; null if its agent asks for none. */
 export function archiveOf(
-  of: Incarnation,
+  incarnation: Incarnation,
   { retention, redriven }: Pick<State, "retention" | "redriven">,
 ): { readonly tier: ArchiveTier; readonly key: string } | null {
   const tier = retention?.archive ?? null;
-  return tier === null ? null : { tier, key: archiveKey(of, tier, 1 + (redriven?.times ?? 0)) };
+  return tier === null ? null : { tier, key: archiveKey(incarnation, tier, 1 + (redriven?.times ?? 0)) };
 }
 
 /** Stores the archive. Throws `Unreadable` if a part of the history cannot be read; then nothing is stored. */
-export async function putArchive({ objects }: Pick<World, "objects">, of: OfRun): Promise<void> {
-  const archive = archiveOf(of.row, of.state);
+export async function putArchive({ objects }: Pick<World, "objects">, { row, state }: OfRun): Promise<void> {
+  const archive = archiveOf(row, state);
   if (archive === null) return;
-  const bytes = await archived({ objects, row: of.row }, of.state);
+  const bytes = await archived({ objects, row }, state);
   // An existing archive was built from the same history.
   await resolveAmbiguousPut(() => objects.put(archive.key, bytes));
 }
@@ -107,8 +107,25 @@ export function factsOf(row: Row, state: State): ArchivedRun {
   const { agent, agentVersion, task, result, failure, restart, startedAt, spent, retention = null } = state;
   const endedAt = hasEnded(row) ? statusSince : null;
   return {
-    ...{ run, born, parent, tenant, agent, agentVersion, createdAt, startedAt, endedAt, status, task },
-    ...{ result, failure, attempt: restart, takeovers, version, epoch, spent, retention },
+    run,
+    born,
+    parent,
+    tenant,
+    agent,
+    agentVersion,
+    createdAt,
+    startedAt,
+    endedAt,
+    status,
+    task,
+    result,
+    failure,
+    attempt: restart,
+    takeovers,
+    version,
+    epoch,
+    spent,
+    retention,
     ...(state.startedBy === undefined ? {} : { startedBy: state.startedBy }),
   };
 }

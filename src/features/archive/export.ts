@@ -47,20 +47,20 @@ export interface ExportOptions {
 const BLOB_BYTES_MAX = 1024 ** 3;
 
 /** Null if there is no such run. Throws `Unreadable` if a part cannot be read; the lines so far are then no export. */
-export async function exportRun(world: World, of: ExportOptions): Promise<Exported | null> {
-  const row = await world.table.read(of.run, world.clock.now());
+export async function exportRun(world: World, options: ExportOptions): Promise<Exported | null> {
+  const row = await world.table.read(options.run, world.clock.now());
   if (row === null) return null;
-  return unlessGone(world, row, () => write(world, row, of));
+  return unlessGone(world, row, () => write(world, row, options));
 }
 
-async function write(world: World, row: Row, of: ExportOptions): Promise<Exported> {
+async function write(world: World, row: Row, options: ExportOptions): Promise<Exported> {
   const from: Source = { objects: world.objects, row };
   const turn = world.reading?.turn;
   const { state } = await loadVouched(world, row, new SegmentCache());
   const history = new PackedHistory();
   let begun: State | null = null;
   let marks = 0;
-  for await (const { commits, stop } of recordedBack(from, of.onStep)) {
+  for await (const { commits, stop } of recordedBack(from, options.onStep)) {
     history.add(commits, stop?.mark);
     if (stop === null) continue;
     begun = stop.state;
@@ -73,7 +73,7 @@ async function write(world: World, row: Row, of: ExportOptions): Promise<Exporte
     for (const chunk of chunks) {
       await turn?.();
       lines.add(chunk);
-      await of.write(chunk);
+      await options.write(chunk);
     }
   };
   await tell(chunked(opening(run, state, begun), CHUNK_CHARACTERS));
@@ -82,7 +82,7 @@ async function write(world: World, row: Row, of: ExportOptions): Promise<Exporte
   await tell(chunked(linesOf(calls), CHUNK_CHARACTERS));
   const wanted = history.blobs(state);
   const leftOut: string[] = [];
-  const bytesMax = of.blobBytesMax ?? BLOB_BYTES_MAX;
+  const bytesMax = options.blobBytesMax ?? BLOB_BYTES_MAX;
   for await (const { sha256, line } of blobLines(from, { wanted, bytesMax })) {
     if (line === null) leftOut.push(sha256);
     else await tell([`${line}\n`]);
@@ -90,13 +90,17 @@ async function write(world: World, row: Row, of: ExportOptions): Promise<Exporte
   const files = history.files(state);
   for await (const { line } of fileLines(from, { wanted: files, bytesMax: Infinity })) await tell([`${line}\n`]);
   const counts = {
-    ...{ messages: state.messages.length, commits: history.commits, calls: calls.length },
-    ...{ blobs: wanted.length - leftOut.length, marks, files: files.length },
+    messages: state.messages.length,
+    commits: history.commits,
+    calls: calls.length,
+    blobs: wanted.length - leftOut.length,
+    marks,
+    files: files.length,
   };
   const digest = lines.end();
   const sign = await signIn(world);
   const voucher = sign?.("export", digest) ?? null;
-  await of.write(`${endLine(counts, { blobs: leftOut }, { digest, voucher })}\n`);
+  await options.write(`${endLine(counts, { blobs: leftOut }, { digest, voucher })}\n`);
   return { run, counts, leftOut, digest, sealedBy: voucher?.key ?? null };
 }
 

@@ -42,9 +42,9 @@ export class RecordingDamaged extends Unreadable {
 /** Reads the recording from the store. Null if there is no such run. Throws `RecordingDamaged`. */
 export async function recordingIn(
   world: World,
-  of: { readonly run: string; readonly onStep?: OnStep },
+  { run, onStep }: { readonly run: string; readonly onStep?: OnStep },
 ): Promise<Recording | null> {
-  const row = await world.table.read(of.run, world.clock.now());
+  const row = await world.table.read(run, world.clock.now());
   if (row === null) return null;
   const from = { objects: world.objects, row };
   return unlessGone(world, row, async () => {
@@ -52,7 +52,7 @@ export async function recordingIn(
     const pieces: (readonly CommitRecord[])[] = [];
     const marks: StateMark[] = [];
     let begun = state;
-    for await (const { commits, stop } of recordedBack(from, of.onStep)) {
+    for await (const { commits, stop } of recordedBack(from, onStep)) {
       pieces.push(commits);
       if (stop === null) continue;
       marks.push(stop.mark);

@@ -92,7 +92,9 @@ function applyChildStarted(state: State, { child, at }: EventOf<"ChildStarted">)
   // Nothing is heard of what it does, so for a run above it may do anything.
   const work = { calls: [{ run: child, call, tool, key: "", outcome: "succeeded" }] } as const;
   return settleIfOpen(absorbWork(without, call, work), found, {
-    ...{ outcome: "succeeded", value: inline({ run: child }), at },
+    outcome: "succeeded",
+    value: inline({ run: child }),
+    at,
   });
 }
 
@@ -109,7 +111,11 @@ function continueChild(state: State, event: EventOf<"ChildContinued">): State {
   ensure(found?.superseded === false && found.late !== true, `child ${child} is not waited for`);
   ensure(dispatch === (found.dispatch ?? 1) + 1, `child ${child} is continued out of turn`);
   const entry = withChild(state, child, ({ settlesAt: _, ...each }) => ({
-    ...{ ...each, dispatch, deadline, messages, isContinuing: true as const },
+    ...each,
+    dispatch,
+    deadline,
+    messages,
+    isContinuing: true as const,
     ...(settlesAt === undefined ? {} : { settlesAt }),
   }));
   // A decision that was not carried out in its time is made again, and counts once.

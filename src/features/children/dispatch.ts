@@ -30,7 +30,13 @@ export type ChildTask =
  */
 export async function taskOfChild(
   run: ActiveRun,
-  of: {
+  {
+    child,
+    args,
+    tool,
+    input,
+    agentOf,
+  }: {
     readonly agentOf: Runner["agentOf"];
     readonly tool: Pick<Tool, "input">;
     readonly child: ChildRun;
@@ -39,9 +45,8 @@ export async function taskOfChild(
     readonly input: (() => unknown) | null;
   },
 ): Promise<ChildTask> {
-  const { child, args, tool, input } = of;
   const refused = (why: string) => ({ kind: "refused", why: bounded(why) }) as const;
-  const found = await of.agentOf(child.agent);
+  const found = await agentOf(child.agent);
   if (found.kind === "absent" && found.isBroken === true)
     return refused(`ChildAgentAbsent: ${child.agent} cannot be loaded: ${found.why}`);
   if (found.kind === "absent") return { kind: "unknown", why: bounded(found.why) };
@@ -55,12 +60,12 @@ export async function taskOfChild(
 export function dispatchFirst(
   run: ActiveRun,
   agent: Agent,
-  of: { readonly call: string; readonly child: ChildRun },
+  handOff: { readonly call: string; readonly child: ChildRun },
 ): string | null {
-  const against = reasonAgainstDispatch(run, agent, of.child.grant);
+  const against = reasonAgainstDispatch(run, agent, handOff.child.grant);
   // A call that an operator permitted again had children before.
-  const before = run.state.open.find(({ call }) => call === of.call)?.attempts ?? 0;
-  if (against === null) dispatch(run, { ...of, try: before + 1 });
+  const before = run.state.open.find(({ call }) => call === handOff.call)?.attempts ?? 0;
+  if (against === null) dispatch(run, { ...handOff, try: before + 1 });
   return against;
 }
 
@@ -76,9 +81,8 @@ export function reasonAgainstDispatch(run: ActiveRun, agent: Agent, grant: Grant
 /** C1: intent, entry and reservation are events of one commit. C8: the grant of a child left alone is spent at once. */
 export function dispatch(
   run: ActiveRun,
-  of: { readonly call: string; readonly child: ChildRun; readonly try: number },
+  { call, child, try: number }: { readonly call: string; readonly child: ChildRun; readonly try: number },
 ): void {
-  const { call, child, try: number } = of;
   const { hash } = run.world;
   const { run: id, born, tenant, epoch } = run.row;
   const { agent, grant, deadlineMs, wait } = child;
@@ -87,7 +91,15 @@ export function dispatch(
   const left = wait ? {} : ({ left: true } as const);
   const deadline = wait ? at + deadlineMs : null;
   run.record({
-    ...{ kind: "ChildDispatched", at, child: name, call, try: number, agent, grant, deadline, epoch },
+    kind: "ChildDispatched",
+    at,
+    child: name,
+    call,
+    try: number,
+    agent,
+    grant,
+    deadline,
+    epoch,
     ...left,
   });
   if (wait) return;

@@ -92,13 +92,11 @@ async function creationOf(
   const isLeft = entry.left === true;
   const mark = openMark(row);
   const creation = await prepareCreation(world, {
-    ...{
-      agent,
-      tenant: row.tenant,
-      run: entry.id,
-      task: await recordedTask(run, { call: entry.call, args, task: task.json }),
-      grant: entry.grant,
-    },
+    agent,
+    tenant: row.tenant,
+    run: entry.id,
+    task: await recordedTask(run, { call: entry.call, args, task: task.json }),
+    grant: entry.grant,
     depth: (state.depth ?? 0) + 1,
     expected: expectedOf(parent, state, entry),
     parent: isLeft ? null : { run: row.run, born: row.born },
@@ -120,10 +118,13 @@ function expectedOf(parent: Agent, { open }: State, { call, ...entry }: Child): 
 }
 
 /** The task as the intent of the call has it: another parse may make another value. */
-async function recordedTask(run: ActiveRun, of: { readonly call: string; readonly args: Json; readonly task: Json }) {
-  const { intent } = run.state.open.find(({ call }) => call === of.call) ?? {};
-  if (intent === undefined || intent === null) return of.task;
-  return intent.parsed === undefined ? of.args : run.json(intent.parsed.json);
+async function recordedTask(
+  run: ActiveRun,
+  given: { readonly call: string; readonly args: Json; readonly task: Json },
+) {
+  const { intent } = run.state.open.find(({ call }) => call === given.call) ?? {};
+  if (intent === undefined || intent === null) return given.task;
+  return intent.parsed === undefined ? given.args : run.json(intent.parsed.json);
 }
 
 /** The run looks again later, until the child is too late. */
@@ -264,10 +265,10 @@ async function stateOfLeft({ world }: ActiveRun, { id }: Child): Promise<"works"
  */
 export async function askChildToStop(
   world: World,
-  of: { readonly child: string; readonly undoneBy: string | null },
+  request: { readonly child: string; readonly undoneBy: string | null },
 ): Promise<"asked" | "ended" | "missing" | "unreadable"> {
   try {
-    return await ask(world, of);
+    return await ask(world, request);
   } catch (error) {
     // A newer version of cairn wrote the child.
     if (error instanceof RowNewer) return "unreadable";

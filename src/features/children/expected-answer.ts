@@ -41,7 +41,9 @@ function schemaAsJson(output: z.ZodType): Json {
   let isCaught = false;
   try {
     const schema = z.toJSONSchema(output, {
-      ...{ io: "input", target: "draft-7", unrepresentable: "any" },
+      io: "input",
+      target: "draft-7",
+      unrepresentable: "any",
       override: ({ zodSchema, jsonSchema }) => {
         isCaught ||= zodSchema._zod.def.type === "catch";
         // A format may be read more strictly than it was written, and a pattern loses its flags.

@@ -75,16 +75,16 @@ async function takeReport(run: ActiveRun, agent: Agent, open: OpenCall): Promise
 async function handOffFailed(
   run: ActiveRun,
   agent: Agent,
-  of: {
+  failure: {
     readonly open: OpenCall;
     readonly tool: Tool | null;
     readonly code: string;
     readonly why: string;
   },
 ): Promise<void> {
-  const { open, tool, code } = of;
+  const { open, tool, code } = failure;
   const number = handedOut(open);
-  const why = bounded(`${open.tool} (${open.call}), try ${number}: ${of.why}`);
+  const why = bounded(`${open.tool} (${open.call}), try ${number}: ${failure.why}`);
   signalCrack(run, "lostHandoff", why);
   const child = tool?.child;
   const against = child === undefined ? null : reasonAgainstDispatch(run, agent, child.grant);
@@ -97,16 +97,20 @@ async function handOffFailed(
       ? ""
       : "; no other child run was made, since this one released calls that act outside";
   const rest = against === null || open.outside !== undefined ? acted : `; ${against}`;
-  const said = bounded(`${code}: ${of.why}, after ${number} of ${child?.tries ?? number} tries${rest}`);
+  const said = bounded(`${code}: ${failure.why}, after ${number} of ${child?.tries ?? number} tries${rest}`);
   await recordFailed(run, { open, tool, why: said, evidence: "the hand-off failed" });
 }
 
 /** The call fails with what its children did. If the outcome of that is not known, neither is that of the call. */
 async function recordFailed(
   run: ActiveRun,
-  of: { readonly open: OpenCall; readonly tool: Tool | null; readonly why: Json; readonly evidence: string },
+  {
+    open,
+    tool,
+    why,
+    evidence,
+  }: { readonly open: OpenCall; readonly tool: Tool | null; readonly why: Json; readonly evidence: string },
 ): Promise<void> {
-  const { open, tool, why, evidence } = of;
   const { call, outside } = open;
   if (outside === undefined || !workStands(outside)) {
     return recordResult(run, call, { outcome: "failed", value: inline(why), evidence });
@@ -120,7 +124,9 @@ async function recordFailed(
   }
   const told = { ...(typeof why === "object" ? why : { status: "failed", why }), done: [...workLines(outside)] };
   recordResult(run, call, {
-    ...{ outcome: "failed", value: await run.keep(told), evidence: bounded(`${evidence}, after ${done}`) },
+    outcome: "failed",
+    value: await run.keep(told),
+    evidence: bounded(`${evidence}, after ${done}`),
   });
 }
 
@@ -170,7 +176,13 @@ async function continueLate(
   const [dispatch, at] = [(entry.dispatch ?? 1) + 1, run.now];
   const why = `child run ${child} gave no answer by its deadline`;
   run.record({
-    ...{ kind: "ChildContinued", at, call, child, dispatch, ...goesOn, why },
+    kind: "ChildContinued",
+    at,
+    call,
+    child,
+    dispatch,
+    ...goesOn,
+    why,
     deadline: Math.max(at, goesOn.settlesAt ?? 0) + deadlineMs,
   });
   signalCrack(run, "workerSilence", bounded(`${open.tool} (${open.call}): ${why}; it goes on as dispatch ${dispatch}`));

@@ -70,9 +70,8 @@ const AFTER = "Call no tool, and write nothing but the summary.";
 function absorbSummary(
   run: ActiveRun,
   { agent, model, isOwn }: Summariser,
-  of: { readonly stretch: CompactionRange; readonly heard: Exclude<Heard, Silent> },
+  { stretch, heard }: { readonly stretch: CompactionRange; readonly heard: Exclude<Heard, Silent> },
 ): Next {
-  const { stretch, heard } = of;
   const replaced = (failed: FailedCall): Next => {
     recordFailedSummary(run, model, failed);
     return "continue";
@@ -106,9 +105,13 @@ function wrongWith(words: string, { replaces }: CompactionRange): string | null 
 
 function recordSummary(
   run: ActiveRun,
-  of: { readonly model: Model; readonly words: string; readonly stretch: CompactionRange; readonly tokens: number },
+  {
+    words,
+    stretch,
+    tokens,
+    model,
+  }: { readonly model: Model; readonly words: string; readonly stretch: CompactionRange; readonly tokens: number },
 ): void {
-  const { words, stretch, tokens, model } = of;
   const { from, stays, shows } = stretch;
   const { messages } = run.state;
   const stood = messages.slice(1, from);

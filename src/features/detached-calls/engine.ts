@@ -243,7 +243,8 @@ const findDetached = (run: ActiveRun, { agent, detached }: Asynchronous, call: D
   );
 
 const soughtOf = (run: ActiveRun, call: DetachedCall): SoughtCall => ({
-  ...{ key: call.key, since: call.at },
+  key: call.key,
+  since: call.at,
   until: Math.min(run.now, arrivesUntil(run, call)),
 });
 

@@ -11,7 +11,15 @@ import { initialState, openingParts, partOfAgent } from "../../engine/context/ne
  */
 export function forkedState(
   from: State,
-  of: Incarnation & {
+  {
+    agent,
+    run,
+    born,
+    version,
+    task,
+    at,
+    startedBy,
+  }: Incarnation & {
     readonly agent: Agent;
     readonly version: number;
     readonly startedBy?: string;
@@ -20,10 +28,12 @@ export function forkedState(
     readonly at: number;
   },
 ): State {
-  const { agent, run, born, version, task, at, startedBy } = of;
   const { firing } = from;
   const fresh = initialState({
-    ...{ run, born, ...partOfAgent(agent), at },
+    run,
+    born,
+    ...partOfAgent(agent),
+    at,
     ...(startedBy === undefined ? {} : { startedBy }),
     firing,
     task: task?.value ?? from.task,
@@ -35,7 +45,9 @@ export function forkedState(
     task === undefined || first === undefined ? first : { ...first, at, parts: openingParts(task.text, firing) };
   return {
     ...fresh,
-    ...{ calls, restart, forked: { run: from.run, born: from.born, version, calls } },
+    calls,
+    restart,
+    forked: { run: from.run, born: from.born, version, calls },
     ...(restartedFrom === undefined ? {} : { restartedFrom }),
     ...(window === undefined ? {} : { window }),
     ...(topology === undefined ? {} : { topology }),

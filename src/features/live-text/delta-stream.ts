@@ -43,10 +43,10 @@ export class DeltaStream {
   #unwritten: Delta | null = null;
   #forget: () => void;
 
-  constructor(world: Streaming, of: Incarnation & { readonly step: Step; readonly until: number }) {
+  constructor(world: Streaming, streamed: Incarnation & { readonly step: Step; readonly until: number }) {
     this.#world = world;
-    this.#of = of;
-    this.#until = of.until;
+    this.#of = streamed;
+    this.#until = streamed.until;
     this.#forget = this.#later();
   }
 

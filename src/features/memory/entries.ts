@@ -91,7 +91,11 @@ export function entryOf({ id, body }: StoredRecord): MemoryEntry {
 }
 
 const shownEntry = (id: string, { text, tags, source, etag, digest, at }: z.output<typeof stored>): MemoryEntry => ({
-  ...{ id, text, tags, digest, at },
+  id,
+  text,
+  tags,
+  digest,
+  at,
   ...(source === undefined ? {} : { source }),
   ...(etag === undefined ? {} : { etag }),
 });

@@ -46,7 +46,11 @@ export function searchEntries(
     .toSorted((a, b) => b.score - a.score || b.entry.at - a.entry.at || (a.entry.id < b.entry.id ? -1 : 1))
     .slice(0, Math.max(1, limit))
     .map(({ entry: { id, digest, tags: has, at, text: whole }, score }) => ({
-      ...{ id, digest, tags: has, at, score: Math.round(score * 1_000) / 1_000 },
+      id,
+      digest,
+      tags: has,
+      at,
+      score: Math.round(score * 1_000) / 1_000,
       snippet: snippetOf(whole, asked),
     }));
 }

@@ -79,9 +79,12 @@ interface Content {
  */
 async function keep(
   world: Pick<World, "records" | "clock" | "secrets">,
-  of: { readonly key: RecordKey; readonly tenant: string; readonly body: Content & { source: string; at: number } },
+  {
+    key,
+    tenant,
+    body,
+  }: { readonly key: RecordKey; readonly tenant: string; readonly body: Content & { source: string; at: number } },
 ): Promise<boolean> {
-  const { key, tenant, body } = of;
   await learnSecrets(world);
   const redaction = redactionIn(world);
   const isSound = [body.content, body.source, body.etag ?? ""].every((text) => redaction.text(text) === text);

@@ -61,7 +61,11 @@ const questionAt = (
   at: number,
   { result, begun, manifest }: { result: LargeResult; begun: string; manifest: ResultManifest },
 ): Message => ({
-  ...{ id: "summarise", at, source: "cairn", role: "user", tokens: 0 },
+  id: "summarise",
+  at,
+  source: "cairn",
+  role: "user",
+  tokens: 0,
   parts: [
     text(
       `${summaryHeadline(result.call)} It came from the tool ${result.tool}, is too long to show, and ` +
@@ -115,9 +119,9 @@ const record = (run: ActiveRun, { result: { call }, manifest }: Of, said: Said):
   run.record({ kind: "ResultSummarised", at: run.now, call, manifest, ...said });
 
 /** Records why there is no summary. The model sees the head and the tail, and may read the rest. */
-function recordNone(run: ActiveRun, of: Of, why: string, asked: Partial<Said> = {}): void {
-  const summary = `There is no summary of the result of ${of.result.call}: ${bounded(why)}.`;
-  record(run, of, { tokens: 0, ...asked, summary, failed: true });
+function recordNone(run: ActiveRun, made: Of, why: string, asked: Partial<Said> = {}): void {
+  const summary = `There is no summary of the result of ${made.result.call}: ${bounded(why)}.`;
+  record(run, made, { tokens: 0, ...asked, summary, failed: true });
 }
 
 /** The line before the summary: of what it is, and how to read on. */

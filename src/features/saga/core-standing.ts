@@ -29,7 +29,7 @@ interface NamedCall {
 }
 
 /** `factsOf` supplies what the state does not know of a call. */
-export function effectsThatStand(state: State, factsOf: (of: NamedCall) => CallFacts): Effects {
+export function effectsThatStand(state: State, factsOf: (call: NamedCall) => CallFacts): Effects {
   const parts = messagesOfRestart(state).flatMap((message) => message.parts);
   const proposed = parts.filter((part) => part.kind === "call");
   const canBeUndone = new Set([
@@ -44,11 +44,11 @@ export function effectsThatStand(state: State, factsOf: (of: NamedCall) => CallF
       status === "started" || (status === "unknown" && unbegun === undefined) ? [call] : [],
     ),
   ]);
-  const stands = (of: NamedCall): boolean => {
-    const { effect, isUndone } = factsOf(of);
+  const stands = (named: NamedCall): boolean => {
+    const { effect, isUndone } = factsOf(named);
     return (
-      happened.has(of.call) &&
-      !canBeUndone.has(of.call) &&
+      happened.has(named.call) &&
+      !canBeUndone.has(named.call) &&
       (effect === null || EFFECTS[effect].actsOutside) &&
       !isUndone
     );

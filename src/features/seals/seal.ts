@@ -37,20 +37,19 @@ export interface SealOptions {
 }
 
 /** The seal of the next snapshot, and the sealed events to store before it. */
-export async function nextSeal(of: SealOptions): Promise<Sealing> {
-  const { sealed, unsealed } = of.seal;
+export async function nextSeal(options: SealOptions): Promise<Sealing> {
+  const { sealed, unsealed } = options.seal;
   const isDue = unsealed > 0 && unsealed % SIZES.snapshotsPerSeal === 0;
-  const commits = isDue ? await unsealedCommits(of) : null;
+  const commits = isDue ? await unsealedCommits(options) : null;
   if (commits === null) return { seal: { sealed, unsealed: unsealed + 1 }, object: null };
   const from = (sealed?.to ?? 0) + 1;
-  const { ref, bytes } = encodeSealed({ from, to: of.row.snapshot.version, previous: sealed, commits });
-  const key = sealedKey(of.row, ref);
+  const { ref, bytes } = encodeSealed({ from, to: options.row.snapshot.version, previous: sealed, commits });
+  const key = sealedKey(options.row, ref);
   return { seal: { sealed: { ...ref, key }, unsealed: 1 }, object: { key, bytes } };
 }
 
 /** The texts of all commits after the last seal up to the committed snapshot; null if they cannot be read now. */
-async function unsealedCommits(of: SealOptions): Promise<readonly string[] | null> {
-  const { world, row, seal, cache, leftMs } = of;
+async function unsealedCommits({ world, row, seal, cache, leftMs }: SealOptions): Promise<readonly string[] | null> {
   const texts: string[] = [];
   const floor = seal.sealed?.to ?? 0;
   const back = chainBack(row.snapshot, {

@@ -44,18 +44,18 @@ export interface VerifyOptions {
 }
 
 /** Null if there is no such run. Rejects if the store cannot be reached, and with `RowNewer`. */
-export async function verify(world: World, of: VerifyOptions): Promise<Verified | null> {
-  const row = await findRow(world, of.run, world.clock.now());
+export async function verify(world: World, options: VerifyOptions): Promise<Verified | null> {
+  const row = await findRow(world, options.run, world.clock.now());
   if (row === null) return null;
   if (row instanceof RowNewer) throw row;
   if (row instanceof RowUnreadable) return withoutRow(row);
   assertKnown(row);
   const inspection = new Inspection(world, row);
   const seals = new SealInspection(world, inspection);
-  const state = await inspect(inspection, seals, { ...of, turn: world.reading?.turn });
+  const state = await inspect(inspection, seals, { ...options, turn: world.reading?.turn });
   const { findings, counts } = inspection;
   // A run whose retention expired during the check is cleaned up, not damaged.
-  const left = findings.length === 0 ? row : await findRow(world, of.run, world.clock.now());
+  const left = findings.length === 0 ? row : await findRow(world, options.run, world.clock.now());
   if (left instanceof RowUnreadable) return withoutRow(left);
   if (left?.born !== row.born) return null;
   const readable = state !== null;

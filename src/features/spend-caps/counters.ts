@@ -41,7 +41,9 @@ export interface CountedBy {
 
 /** What counts the starts of a tenant. */
 export const countedBy = (tenant: string, limits: SpendLimits): CountedBy => ({
-  ...{ subject: `tenant ${tenant}`, tenant, limits },
+  subject: `tenant ${tenant}`,
+  tenant,
+  limits,
 });
 
 /** How many open runs an accepted start looks at, so that the counter does not grow. */
@@ -62,22 +64,22 @@ const KEPT_SECONDS = 62 * 24 * 3_600;
  */
 export async function reserveSpend(
   world: Stores,
-  of: CountedBy & { readonly id: string; readonly microUsd: number },
+  start: CountedBy & { readonly id: string; readonly microUsd: number },
 ): Promise<Spent | null> {
   const { clock } = world;
   const pause = patient({ ...world, until: clock.now() + PATIENCE_MS });
   let tries = 0;
   do {
     tries += 1;
-    const found = await world.records.get(keyOf(of), clock.now());
-    const { refused, next } = await decided(world, of, found === null ? null : counterIn(found));
+    const found = await world.records.get(keyOf(start), clock.now());
+    const { refused, next } = await decided(world, start, found === null ? null : counterIn(found));
     if (next === null) return refused;
-    const { tenant } = of;
+    const { tenant } = start;
     // If the first copy of this very write was stored, the next look finds the run in the counter.
-    const swap = { key: keyOf(of), tenant, found, body: next as unknown as Json, keptSeconds: KEPT_SECONDS };
+    const swap = { key: keyOf(start), tenant, found, body: next as unknown as Json, keptSeconds: KEPT_SECONDS };
     if (await swapRecord(world, swap)) return refused;
   } while (tries < TRIES_AT_ONCE || (await pause()));
-  throw new StoreUnreachable(`too many starts change the counter of ${of.subject}`, { store: "the table" });
+  throw new StoreUnreachable(`too many starts change the counter of ${start.subject}`, { store: "the table" });
 }
 
 export interface Used {
@@ -86,9 +88,9 @@ export interface Used {
 }
 
 /** What a subject has used. */
-export async function usedSpend(world: Stores, of: Pick<CountedBy, "subject">): Promise<Used> {
+export async function usedSpend(world: Stores, counted: Pick<CountedBy, "subject">): Promise<Used> {
   const now = world.clock.now();
-  const found = await world.records.get(keyOf(of), now);
+  const found = await world.records.get(keyOf(counted), now);
   const counter = await looked(world, atTime(found === null ? null : counterIn(found), now), Infinity);
   return { day: usedIn(counter, "day"), month: usedIn(counter, "month") };
 }
@@ -98,21 +100,21 @@ const keyOf = ({ subject }: Pick<CountedBy, "subject">): RecordKey => ({ kind: "
 /** What to answer, and the counter to store; null: it stays as it is. */
 async function decided(
   world: Stores,
-  of: CountedBy & { readonly id: string; readonly microUsd: number },
+  start: CountedBy & { readonly id: string; readonly microUsd: number },
   before: SpendCounter | null,
 ): Promise<{ readonly refused: Spent | null; readonly next: SpendCounter | null }> {
   const at = world.clock.now();
   const now = atTime(before, at);
-  const some = now.open[of.id] === undefined ? await looked(world, now, LOOKED_AT) : now;
+  const some = now.open[start.id] === undefined ? await looked(world, now, LOOKED_AT) : now;
   const answer = (reserved: Reserved, read: SpendCounter | null) => {
     if (reserved.kind === "spent") return { refused: reserved, next: read };
     return { refused: null, next: reserved.kind === "reserved" ? reserved.next : null };
   };
-  const first = reserveIn(some, { ...of, at });
+  const first = reserveIn(some, { ...start, at });
   if (first.kind !== "spent" || at - some.readAt < FRESH_MS) return answer(first, null);
   // Runs that have ended meanwhile may leave room.
   const all = { ...(await looked(world, some, Infinity)), readAt: at };
-  return answer(reserveIn(all, { ...of, at }), all);
+  return answer(reserveIn(all, { ...start, at }), all);
 }
 
 /** Looks at open runs, longest ago first, and settles those that have ended. */
@@ -139,7 +141,10 @@ const amount = z.number().nonnegative();
 const window = z.object({ period: z.int(), runs: amount, microUsd: amount });
 const open = z.object({ day: z.int(), month: z.int(), microUsd: amount });
 export const stored: z.ZodType<SpendCounter> = z.object({
-  ...{ day: window, month: window, open: z.record(z.string(), open), readAt: z.number() },
+  day: window,
+  month: window,
+  open: z.record(z.string(), open),
+  readAt: z.number(),
 });
 
 /** A counter that cannot be read lets nothing start. */

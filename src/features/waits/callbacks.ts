@@ -47,7 +47,10 @@ export async function openCallback(
   const secret = random.hex();
   const at = clock.now();
   const record = {
-    ...{ ...keyOf(id), tenant, at, body: { digest: secretDigest(secret), run, born, event } },
+    ...keyOf(id),
+    tenant,
+    at,
+    body: { digest: secretDigest(secret), run, born, event },
     expiresAtSec: Math.ceil((at + lifeMs) / 1_000),
   };
   // Its ID is random: a record that exists is this one.

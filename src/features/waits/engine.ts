@@ -26,12 +26,12 @@ import { openCall, toolFor } from "../../engine/tools/tools.ts";
 /** Begins the wait. Returns null, or why the call is refused. */
 export function beginWait(
   run: ActiveRun,
-  of: { readonly call: string; readonly rule: WaitRule; readonly input: unknown },
+  { rule, input, call }: { readonly call: string; readonly rule: WaitRule; readonly input: unknown },
 ): string | null {
   try {
-    const wait = termsOf(run, of.rule, of.input);
+    const wait = termsOf(run, rule, input);
     if (typeof wait === "string") return `NotStarted: ${wait}`;
-    run.record({ kind: "WaitBegun", at: run.now, call: of.call, epoch: run.row.epoch, wait });
+    run.record({ kind: "WaitBegun", at: run.now, call, epoch: run.row.epoch, wait });
     return null;
   } catch (error) {
     return `NotStarted: ${sentenceOf(error)}`;
@@ -57,7 +57,9 @@ function termsOf(run: ActiveRun, rule: WaitRule, input: unknown): WaitTerms | st
   const atLimit: AtLimit =
     rule.atLimit.kind === "take" ? { kind: "take", value: inline(rule.atLimit.value) } : rule.atLimit;
   return {
-    ...{ for: rule.for, until: until === null ? null : Math.max(0, until), atLimit },
+    for: rule.for,
+    until: until === null ? null : Math.max(0, until),
+    atLimit,
     ...(event === undefined ? {} : { event }),
     ...waitSchemaOf(rule),
   };
@@ -89,9 +91,13 @@ export async function takeInputs(run: ActiveRun, agent: Agent, calls: readonly s
 
 async function takeInput(
   run: ActiveRun,
-  of: { readonly open: OpenCall; readonly wait: Wait; readonly given: ArrivedInput; readonly tool: Tool | null },
+  {
+    open,
+    wait,
+    given,
+    tool,
+  }: { readonly open: OpenCall; readonly wait: Wait; readonly given: ArrivedInput; readonly tool: Tool | null },
 ): Promise<void> {
-  const { open, wait, given, tool } = of;
   const { call } = open;
   const json = await run.json(given.value);
   const read = readInput(tool, json);

@@ -13,7 +13,10 @@ import { storeCursor } from "../../history/resolve-ambiguous-write.ts";
 const time = z.int().nonnegative();
 
 const webhookCircuit: z.ZodType<WebhookCircuit> = z.strictObject({
-  ...{ failures: z.int().nonnegative(), since: time, nextAt: time, recoveredAt: time },
+  failures: z.int().nonnegative(),
+  since: time,
+  nextAt: time,
+  recoveredAt: time,
   why: z.string().nullable(),
 });
 

@@ -39,8 +39,11 @@ const notification: z.ZodType<RunNotification> = z.looseObject({
 });
 
 const ofCommit = {
-  ...{ run: z.string(), born: z.string(), agent: z.string() },
-  ...{ epoch: z.int().nonnegative(), version: z.int().positive() },
+  run: z.string(),
+  born: z.string(),
+  agent: z.string(),
+  epoch: z.int().nonnegative(),
+  version: z.int().positive(),
   /** The header of its requests that names the span of the run. */
   traceparent: z.string().exactOptional(),
 };
@@ -54,7 +57,9 @@ const queued = z.strictObject({
   stage: z.literal("queued"),
   ...ofCommit,
   notification,
-  ...{ place: z.int().nonnegative(), url: z.string(), attempts: z.int().nonnegative() },
+  place: z.int().nonnegative(),
+  url: z.string(),
+  attempts: z.int().nonnegative(),
   /** When the last attempt began, epoch milliseconds. */
   triedAt: z.int().nonnegative(),
   /** Why the last attempt failed. */

@@ -20,8 +20,10 @@ export interface Undelivered {
 }
 
 /** IDs in the audit log sort by time. The rest derives from the notification, so a repeated call adds nothing. */
-export async function recordUndelivered(world: World, of: Undelivered): Promise<void> {
-  const { id, run, tenant, url, kind, at, attempts, why } = of;
+export async function recordUndelivered(
+  world: World,
+  { id, run, tenant, url, kind, at, attempts, why }: Undelivered,
+): Promise<void> {
   // A path may hold a token of the receiver.
   const to = new URL(url).origin;
   const record: NewRecord = {
@@ -29,9 +31,14 @@ export async function recordUndelivered(world: World, of: Undelivered): Promise<
     id: `${timeText(at)}-${world.hash(`${id} ${url}`).slice(0, 16)}`,
     expiresAtSec: Math.ceil((world.clock.now() + world.limits.auditMs) / 1_000),
     body: {
-      ...{ operation: "webhook", actor: "cairn", token: null, from: null, run },
+      operation: "webhook",
+      actor: "cairn",
+      token: null,
+      from: null,
+      run,
       details: { event: kind, id, to, attempts },
-      ...{ why, outcome: "undelivered" },
+      why,
+      outcome: "undelivered",
     },
   };
   await resolveAmbiguousWrite<AddOutcome>(

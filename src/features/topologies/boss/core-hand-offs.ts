@@ -24,21 +24,21 @@ export interface HandOffCaps {
  * Why this hand-off must not be made; null: it may. The sentence is for the model. Its code says what becomes of the work:
  * `NotYet`: it can be handed out later. `Duplicate`: nothing is missing without it. `NotStarted`: it is not handed out.
  */
-export function refusalOf(caps: HandOffCaps, of: Proposed): string | null {
+export function refusalOf(caps: HandOffCaps, proposed: Proposed): string | null {
   const { workers, handOffsMax, fanOut, levels } = caps;
-  if (!workers.includes(of.tool)) return null;
-  const before = of.before.filter(({ tool }) => workers.includes(tool));
+  if (!workers.includes(proposed.tool)) return null;
+  const before = proposed.before.filter(({ tool }) => workers.includes(tool));
   // This run is on level depth + 1, and its children are one level below.
-  if (levels !== undefined && of.depth + 2 > levels) {
+  if (levels !== undefined && proposed.depth + 2 > levels) {
     return `NotStarted: this run is on the last of ${levels} levels and hands out nothing; do the work itself`;
   }
-  const isEqual = ({ tool, digest }: HandOff): boolean => tool === of.tool && digest === of.digest;
+  const isEqual = ({ tool, digest }: HandOff): boolean => tool === proposed.tool && digest === proposed.digest;
   const standing = before.filter(({ status }) => status !== "failed");
   const same = standing.find(isEqual);
   if (same !== undefined) return `Duplicate: ${same.call} has this task already`;
   // An equal hand-off that failed after its child had acted is asked about before: a human has let this one through.
   const acted = before.filter((each) => each.acted === true && !isEqual(each));
-  const shared = sharedPart(caps, of, [...standing, ...acted]);
+  const shared = sharedPart(caps, proposed, [...standing, ...acted]);
   if (shared !== null) return shared;
   if (before.length >= handOffsMax)
     return `NotStarted: ${handOffsMax} hand-offs are the most of this run; use the reports that are there`;

@@ -30,13 +30,13 @@ export const batchOf = ({ left }: Pass, batch: number): readonly Item[] => left.
  */
 export function afterBatch(
   { left, made }: Pass,
-  of: { readonly batch: number; readonly message: string },
+  { batch, message }: { readonly batch: number; readonly message: string },
 ): { readonly pass: Pass | null; readonly items: readonly Item[] } {
-  const rest = left.slice(of.batch);
-  const items: readonly Item[] = [...made, { kind: "summary", id: of.message }];
+  const rest = left.slice(batch);
+  const items: readonly Item[] = [...made, { kind: "summary", id: message }];
   if (rest.length > 1) return { pass: { left: rest, made: items }, items };
   const all = [...items, ...rest];
-  return { pass: passOver(all, of.batch), items: all };
+  return { pass: passOver(all, batch), items: all };
 }
 
 /** The items in words. */

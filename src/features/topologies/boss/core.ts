@@ -20,7 +20,7 @@ import type {
   TopologyModule,
 } from "../../../core/topologies/topology.ts";
 
-type Of<O> = { readonly options: O; readonly context: Context };
+type Setup<O> = { readonly options: O; readonly context: Context };
 type Reply = Extract<Observation, { readonly kind: "reply" }>;
 type Progress = BossProgress;
 
@@ -28,8 +28,17 @@ type Progress = BossProgress;
 const REFUSALS_MAX = 3;
 
 const NOTHING: Progress = {
-  ...{ role: "boss", round: 0, memos: [], lost: [], unmade: [], items: [], pass: null },
-  ...{ idle: 0, refused: 0, wish: "", sharded: false },
+  role: "boss",
+  round: 0,
+  memos: [],
+  lost: [],
+  unmade: [],
+  items: [],
+  pass: null,
+  idle: 0,
+  refused: 0,
+  wish: "",
+  sharded: false,
 };
 
 /** What every boss does. A topology adds its name, its problems and its signals. */
@@ -50,24 +59,24 @@ export const bossing = <O extends BossOptions>(): Omit<
   }),
   fits: () => true,
   request: requestOf,
-  observe: (progress, seen, of) => {
+  observe: (progress, seen, setup) => {
     switch (seen.kind) {
       case "due":
-        return due(progress, of);
+        return due(progress, setup);
       case "reply":
-        return replies[progress.role](progress, seen, of);
+        return replies[progress.role](progress, seen, setup);
       case "reopened":
-        return reopened(progress, seen, of);
+        return reopened(progress, seen, setup);
       default:
         return null;
     }
   },
-  refusal: ({ memos }, options, of) => {
+  refusal: ({ memos }, options, proposed) => {
     // Where the boss is a stage that runs again, the memos of an earlier run are not shown to it.
-    const before = of.before.map((each) =>
+    const before = proposed.before.map((each) =>
       each.status === "succeeded" && !memos.includes(each.call) ? { ...each, status: "failed" as const } : each,
     );
-    return refusalOf({ ...options, workers: workersOf(options) }, { ...of, before });
+    return refusalOf({ ...options, workers: workersOf(options) }, { ...proposed, before });
   },
   decidesAfter: ({ boss }, tool) =>
     boss.tools?.includes(tool) === true ? "the boss may call it in each round, before the memos are merged" : null,
@@ -89,7 +98,7 @@ function requestOf(progress: Progress, options: BossOptions): Request {
   return { role, instructions, tools: [...new Set([...open, ...(boss.tools ?? [])])], ...named };
 }
 
-function ask<O extends BossOptions>(progress: Progress, { options, context }: Of<O>, note: string): Move<Progress> {
+function ask<O extends BossOptions>(progress: Progress, { options, context }: Setup<O>, note: string): Move<Progress> {
   const moved = { kind: "ask", progress, note, say: opening(progress, options, context) } as const;
   // Another round of the boss sees the memos, not the calls of the round before. What those did stands.
   return progress.role === "boss"
@@ -102,15 +111,16 @@ function ask<O extends BossOptions>(progress: Progress, { options, context }: Of
  * boss whose every hand-off is refused would stay in its first round. Work that may be handed out later, or that another
  * call has, completes none.
  */
-function due<O extends BossOptions>(progress: Progress, of: Of<O>): Move<Progress> | null {
+function due<O extends BossOptions>(progress: Progress, setup: Setup<O>): Move<Progress> | null {
   if (progress.role === "boss") {
-    const settled = settledNow(progress, of);
-    if (settled.length > 0) return collected(progress, settled, of);
-    const unmade = refusedNow(of);
-    const closes = (call: string): boolean => !progress.unmade.includes(call) && !hasCode(of.context, call, "NotYet");
-    if (unmade.some(closes)) return refused(progress, unmade, of);
+    const settled = settledNow(progress, setup);
+    if (settled.length > 0) return collected(progress, settled, setup);
+    const unmade = refusedNow(setup);
+    const closes = (call: string): boolean =>
+      !progress.unmade.includes(call) && !hasCode(setup.context, call, "NotYet");
+    if (unmade.some(closes)) return refused(progress, unmade, setup);
   }
-  const cracks = nearCap(of.context);
+  const cracks = nearCap(setup.context);
   return cracks.length > 0 ? { kind: "signal", cracks } : null;
 }
 
@@ -120,7 +130,7 @@ function due<O extends BossOptions>(progress: Progress, of: Of<O>): Move<Progres
  */
 function settledNow<O extends BossOptions>(
   { memos, lost }: Progress,
-  { options, context }: Of<O>,
+  { options, context }: Setup<O>,
 ): readonly CallResult[] {
   const known = new Set([...memos, ...lost]);
   const all = workersOf(options);
@@ -133,35 +143,43 @@ function settledNow<O extends BossOptions>(
 /** Calls are numbered as they are proposed: `c1`, `c2`. */
 const placeOf = ({ call }: CallResult): number => Number(call.slice(1));
 
-function collected<O extends BossOptions>(before: Progress, settled: readonly CallResult[], of: Of<O>): Move<Progress> {
+function collected<O extends BossOptions>(
+  before: Progress,
+  settled: readonly CallResult[],
+  setup: Setup<O>,
+): Move<Progress> {
   const [memos, lost] = [true, false].map((isMemo) =>
     settled.filter(({ outcome }) => (outcome === "succeeded") === isMemo).map(({ call }) => call),
   ) as [string[], string[]];
-  const { shards = [], batch } = of.options;
+  const { shards = [], batch } = setup.options;
   const items = [...before.items, ...memos.map((id): Item => ({ kind: "memo", id }))];
-  const unmade = refusedNow(of);
-  const isWhole = !unmade.some((call) => hasCode(of.context, call, "NotYet"));
+  const unmade = refusedNow(setup);
+  const isWhole = !unmade.some((call) => hasCode(setup.context, call, "NotYet"));
   const progress: Progress = {
     ...before,
     // What was refused because too many were out belongs to the same round.
     round: before.round + (isWhole ? 1 : 0),
-    ...{ memos: [...before.memos, ...memos], lost: [...before.lost, ...lost], unmade },
-    ...{ items, pass: passOver(items, batch), wish: "" },
-    sharded: shards.length > 0 && (before.sharded || of.context.wasSignalled("rootBottleneck")),
+    memos: [...before.memos, ...memos],
+    lost: [...before.lost, ...lost],
+    unmade,
+    items,
+    pass: passOver(items, batch),
+    wish: "",
+    sharded: shards.length > 0 && (before.sharded || setup.context.wasSignalled("rootBottleneck")),
   };
   const failed = lost.length === 0 ? "" : `, ${lost.length} lost`;
-  return proceed(progress, of, `round ${before.round + 1}: ${counted(memos.length, "memo")}${failed}`);
+  return proceed(progress, setup, `round ${before.round + 1}: ${counted(memos.length, "memo")}${failed}`);
 }
 
 /**
  * A round whose every hand-off was refused. The boss reads why in the section that goes on. Once its rounds are used up,
  * it works without its workers, and a further attempt to hand out fails the run.
  */
-function refused<O extends BossOptions>(before: Progress, unmade: readonly string[], of: Of<O>): Move<Progress> {
-  const { options, context } = of;
+function refused<O extends BossOptions>(before: Progress, unmade: readonly string[], setup: Setup<O>): Move<Progress> {
+  const { options, context } = setup;
   const progress: Progress = { ...before, round: before.round + 1, unmade };
   const note = `round ${progress.round}: nothing was handed out`;
-  if (before.memos.length + before.lost.length > 0 && isOver(progress, options)) return merge(progress, of, note);
+  if (before.memos.length + before.lost.length > 0 && isOver(progress, options)) return merge(progress, setup, note);
   if (progress.round > options.rounds) {
     const why = context.resultOf(before.unmade.at(-1) ?? "");
     const message = `nothing was handed out in ${counted(options.rounds, "round")}; the last call was refused: ${why}`;
@@ -172,7 +190,7 @@ function refused<O extends BossOptions>(before: Progress, unmade: readonly strin
 }
 
 /** The calls of workers in this section that were refused, apart from work that another call has. */
-const refusedNow = <O extends BossOptions>({ options, context }: Of<O>): readonly string[] =>
+const refusedNow = <O extends BossOptions>({ options, context }: Setup<O>): readonly string[] =>
   context.results
     .filter(({ tool, isRefused }) => isRefused && workersOf(options).includes(tool))
     .map(({ call }) => call)
@@ -181,26 +199,26 @@ const refusedNow = <O extends BossOptions>({ options, context }: Of<O>): readonl
 const hasCode = ({ resultOf }: Context, call: string, code: string): boolean => resultOf(call).startsWith(`${code}: `);
 
 /** Summarises what does not fit one section. Then comes another round, or the answer. */
-function proceed<O extends BossOptions>(progress: Progress, of: Of<O>, note: string): Move<Progress> {
+function proceed<O extends BossOptions>(progress: Progress, setup: Setup<O>, note: string): Move<Progress> {
   const { pass, items } = progress;
-  if (pass !== null) return ask({ ...progress, role: "summary" }, of, `${note}; ${pass.left.length} are summarised`);
-  return isOver(progress, of.options)
-    ? merge(progress, of, note)
-    : ask({ ...progress, role: "boss" }, of, `${note}; ${items.length} reports are there`);
+  if (pass !== null) return ask({ ...progress, role: "summary" }, setup, `${note}; ${pass.left.length} are summarised`);
+  return isOver(progress, setup.options)
+    ? merge(progress, setup, note)
+    : ask({ ...progress, role: "boss" }, setup, `${note}; ${items.length} reports are there`);
 }
 
-function merge<O extends BossOptions>(progress: Progress, of: Of<O>, note: string): Move<Progress> {
-  if (progress.items.length > 0) return ask({ ...progress, role: "merger" }, of, `${note}; the answer is written`);
+function merge<O extends BossOptions>(progress: Progress, setup: Setup<O>, note: string): Move<Progress> {
+  if (progress.items.length > 0) return ask({ ...progress, role: "merger" }, setup, `${note}; the answer is written`);
   const message = `each of ${progress.lost.length} hand-offs failed, so there is nothing to merge`;
   return { kind: "fail", failure: { code: "NoMemo", message } };
 }
 
 const replies: {
-  readonly [R in Progress["role"]]: (progress: Progress, seen: Reply, of: Of<BossOptions>) => Move<Progress>;
+  readonly [R in Progress["role"]]: (progress: Progress, seen: Reply, setup: Setup<BossOptions>) => Move<Progress>;
 } = {
-  boss: (progress, { message }, of) => {
-    const { options, context } = of;
-    if (progress.memos.length + progress.lost.length > 0) return merge(progress, of, "the boss has what it needs");
+  boss: (progress, { message }, setup) => {
+    const { options, context } = setup;
+    if (progress.memos.length + progress.lost.length > 0) return merge(progress, setup, "the boss has what it needs");
     const all = workersOf(options);
     // Its hand-offs were refused, such as on the last level. So it has done the work itself.
     if (progress.unmade.length > 0 || context.results.some(({ tool, isRefused }) => isRefused && all.includes(tool))) {
@@ -214,14 +232,17 @@ const replies: {
     const why = `the boss replied ${idle} times without handing out work`;
     return { kind: "fail", failure: { code: "NothingHandedOut", message: why } };
   },
-  summary: (progress, { message }, of) => {
-    const { batch } = of.options;
+  summary: (progress, { message }, setup) => {
+    const { batch } = setup.options;
     const { pass, items } = afterBatch(progress.pass ?? { left: [], made: [] }, { batch, message });
     const next = pass === null ? { ...progress, pass, items } : { ...progress, pass };
-    return proceed(next, of, "a batch is summarised");
+    return proceed(next, setup, "a batch is summarised");
   },
   merger: (progress, { message }) => ({
-    ...{ kind: "finish", progress, message, note: `the answer merges ${counted(progress.memos.length, "memo")}` },
+    kind: "finish",
+    progress,
+    message,
+    note: `the answer merges ${counted(progress.memos.length, "memo")}`,
   }),
 };
 
@@ -229,7 +250,7 @@ const replies: {
 function reopened<O extends BossOptions>(
   before: Progress,
   { by, why }: Extract<Observation, { readonly kind: "reopened" }>,
-  of: Of<O>,
+  setup: Setup<O>,
 ): Move<Progress> {
   const isCheck = by === "checks";
   const refused = before.refused + (isCheck ? 1 : 0);
@@ -239,7 +260,7 @@ function reopened<O extends BossOptions>(
   // The words of a user are in each section anyway.
   const progress: Progress = { ...before, refused, wish: isCheck ? why : "" };
   const note = isCheck ? "the definition of done does not hold" : `a user wrote: ${why}`;
-  return isOver(progress, of.options) && progress.items.length > 0
-    ? ask({ ...progress, role: "merger" }, of, note)
-    : ask({ ...progress, role: "boss" }, of, note);
+  return isOver(progress, setup.options) && progress.items.length > 0
+    ? ask({ ...progress, role: "merger" }, setup, note)
+    : ask({ ...progress, role: "boss" }, setup, note);
 }

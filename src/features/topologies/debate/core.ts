@@ -48,7 +48,7 @@ type Progress = {
   readonly unreadable: number;
 };
 
-type Of = { readonly options: DebateOptions; readonly context: Context };
+type Setup = { readonly options: DebateOptions; readonly context: Context };
 type Reply = Extract<Observation, { readonly kind: "reply" }>;
 
 /** The cap of one draft that declares none. */
@@ -67,7 +67,13 @@ export const DEBATE: Composite<DebateOptions, Progress> = {
   }),
   begin: ({ rounds }) => ({
     progress: {
-      ...{ role: "drafter", round: 0, judged: [], candidate: "", critique: "", wish: "", unreadable: 0 },
+      role: "drafter",
+      round: 0,
+      judged: [],
+      candidate: "",
+      critique: "",
+      wish: "",
+      unreadable: 0,
     },
     note: `a first draft; ${rounds} rounds at most`,
     say: FIRST,
@@ -82,18 +88,18 @@ export const DEBATE: Composite<DebateOptions, Progress> = {
     const tools = role === "drafter" ? (options.drafter.tools ?? "all") : "none";
     return { role, instructions: asks, tools, ...(model === undefined ? {} : { model }) };
   },
-  observe: (progress, seen, of) => {
+  observe: (progress, seen, setup) => {
     switch (seen.kind) {
       case "due":
-        return outOfBudget(progress, of);
+        return outOfBudget(progress, setup);
       case "reply":
-        return replies[progress.role](progress, seen, of);
+        return replies[progress.role](progress, seen, setup);
       case "gaveUp": {
         const why = `the drafter gave up (${seen.failure.code}: ${seen.failure.message})`;
         return progress.judged.length > 0 ? ship(progress, why) : { kind: "fail", failure: seen.failure };
       }
       case "reopened":
-        return reopened(progress, seen, of);
+        return reopened(progress, seen, setup);
       default:
         return null;
     }
@@ -135,28 +141,29 @@ function bestOf(judged: readonly Draft[]): Draft | null {
 
 function ask(
   progress: Progress,
-  of: Of,
+  { context }: Setup,
   said: { readonly note: string; readonly cracks?: readonly Symptom[] },
 ): Move<Progress> {
-  const moved = { kind: "ask", progress, ...said, say: openings[progress.role](progress, of.context) } as const;
+  const moved = { kind: "ask", progress, ...said, say: openings[progress.role](progress, context) } as const;
   // A drafter that revises has the tools of the round before, and what it did then stands.
   return progress.role === "drafter" ? { ...moved, repeats: { after: "", effects: "keep" } } : moved;
 }
 
-const replies: { readonly [R in Progress["role"]]: (progress: Progress, seen: Reply, of: Of) => Move<Progress> } = {
-  drafter: (progress, { message }, of) => {
-    const next: Progress = { ...progress, role: "judge", candidate: message, unreadable: 0 };
-    return ask(next, of, { note: `draft ${progress.round + 1} is judged` });
-  },
-  critic: (progress, { message }, of) =>
-    ask({ ...progress, role: "drafter", critique: message }, of, { note: "the best draft is revised" }),
-  judge: judgedNow,
-};
+const replies: { readonly [R in Progress["role"]]: (progress: Progress, seen: Reply, setup: Setup) => Move<Progress> } =
+  {
+    drafter: (progress, { message }, setup) => {
+      const next: Progress = { ...progress, role: "judge", candidate: message, unreadable: 0 };
+      return ask(next, setup, { note: `draft ${progress.round + 1} is judged` });
+    },
+    critic: (progress, { message }, setup) =>
+      ask({ ...progress, role: "drafter", critique: message }, setup, { note: "the best draft is revised" }),
+    judge: judgedNow,
+  };
 
 /** The draft is scored, or its judge is asked again. */
-function judgedNow(progress: Progress, { text }: Reply, of: Of): Move<Progress> {
+function judgedNow(progress: Progress, { text }: Reply, setup: Setup): Move<Progress> {
   const found = scoreIn(text);
-  if (found !== null) return completed(progress, found.score, of);
+  if (found !== null) return completed(progress, found.score, setup);
   const unreadable = progress.unreadable + 1;
   if (unreadable <= UNREADABLE_MAX) {
     return { kind: "ask", progress: { ...progress, unreadable }, note: "the judge gave no score", tell: SCORE_FORMAT };
@@ -167,8 +174,8 @@ function judgedNow(progress: Progress, { text }: Reply, of: Of): Move<Progress> 
 }
 
 /** A round is complete: its draft has a score. The debate ends when drafts converge, fall twice, or rounds are used up. */
-function completed(before: Progress, score: number, of: Of): Move<Progress> {
-  const { options, context } = of;
+function completed(before: Progress, score: number, setup: Setup): Move<Progress> {
+  const { options, context } = setup;
   const last = before.judged.at(-1);
   const judged = [...before.judged, { message: before.candidate, score }];
   const progress: Progress = { ...before, round: before.round + 1, judged, candidate: "", critique: "", wish: "" };
@@ -176,7 +183,7 @@ function completed(before: Progress, score: number, of: Of): Move<Progress> {
   const note = `draft ${round} has score ${score}`;
   if (score === 1) return ship(progress, `${note}, the highest`);
   if (last === undefined)
-    return options.rounds === 1 ? ship(progress, note) : ask({ ...progress, role: "critic" }, of, { note });
+    return options.rounds === 1 ? ship(progress, note) : ask({ ...progress, role: "critic" }, setup, { note });
   const delta = editDistance(context.textOf(last.message), context.textOf(before.candidate));
   const falls = fallsIn(judged);
   const fell =
@@ -192,7 +199,7 @@ function completed(before: Progress, score: number, of: Of): Move<Progress> {
     } as const;
     return ship(progress, `${note}; all rounds are used up`, [...fell, stuck]);
   }
-  return ask({ ...progress, role: "critic" }, of, { note, cracks: fell });
+  return ask({ ...progress, role: "critic" }, setup, { note, cracks: fell });
 }
 
 /** How many times in a row the newest scores fell. */
@@ -210,7 +217,7 @@ function ship(progress: Progress, why: string, cracks: readonly Symptom[] = []):
 }
 
 /** A draft that was judged is worth more than the failure of a run without beats. */
-function outOfBudget(progress: Progress, { context: { beats } }: Of): Move<Progress> | null {
+function outOfBudget(progress: Progress, { context: { beats } }: Setup): Move<Progress> | null {
   if (beats.used < beats.max || progress.judged.length === 0) return null;
   return ship(progress, `${beats.used} of ${beats.max} beats are used`);
 }
@@ -219,16 +226,16 @@ function outOfBudget(progress: Progress, { context: { beats } }: Of): Move<Progr
 function reopened(
   progress: Progress,
   { by, why }: Extract<Observation, { readonly kind: "reopened" }>,
-  of: Of,
+  setup: Setup,
 ): Move<Progress> | null {
-  const { beats } = of.context;
+  const { beats } = setup.context;
   // Without a beat the same draft would be shipped again, and the checks would send it back without end.
-  const lacks = progress.round >= of.options.rounds ? "round" : beats.used >= beats.max ? "beat" : null;
+  const lacks = progress.round >= setup.options.rounds ? "round" : beats.used >= beats.max ? "beat" : null;
   if (by === "checks" && lacks !== null) {
     return { kind: "fail", failure: { code: "NotDone", message: `no ${lacks} is left, and what is missing:\n${why}` } };
   }
   const note = by === "checks" ? "the definition of done does not hold" : `a user wrote: ${why}`;
-  return ask({ ...progress, role: "drafter", critique: "", wish: by === "checks" ? why : "" }, of, { note });
+  return ask({ ...progress, role: "drafter", critique: "", wish: by === "checks" ? why : "" }, setup, { note });
 }
 
 function problems({ rounds, epsilon, drafter, critic, judge }: DebateOptions): readonly string[] {

@@ -27,8 +27,8 @@ export const HIERARCHICAL: TopologyModule<HierarchicalOptions, BossProgress> = {
   kind: "hierarchical",
   checkpoint: "hand-off, and each summary",
   problems: (options) => [...bossProblems(options), ...problems(options)],
-  observe: (progress, seen, of) =>
-    seen.kind === "reports" ? bottleneck(seen, of.options) : boss.observe(progress, seen, of),
+  observe: (progress, seen, setup) =>
+    seen.kind === "reports" ? bottleneck(seen, setup.options) : boss.observe(progress, seen, setup),
   // With this many children at once the inbox never has enough unread reports.
   misses: ({ unreadMax, fanOut }) => (unreadMax > fanOut ? ["rootBottleneck"] : []),
 };

@@ -32,7 +32,7 @@ type Progress = {
   readonly unreadable: number;
 };
 
-type Of = { readonly options: PipelineOptions; readonly context: Context };
+type Setup = { readonly options: PipelineOptions; readonly context: Context };
 
 const ROLES = { stage: "", judge: ", is judged", end: ", done" } as const;
 
@@ -51,8 +51,15 @@ export const PIPELINE: Composite<PipelineOptions, Progress> = {
   begin: (options, { newest: since }) => {
     const names = options.stages.map(({ name }) => name);
     const progress: Progress = {
-      ...{ names, since, cursor: 0, role: "stage", outputs: [], runs: names.map((_, index) => (index === 0 ? 1 : 0)) },
-      ...{ candidate: "", why: "", unreadable: 0 },
+      names,
+      since,
+      cursor: 0,
+      role: "stage",
+      outputs: [],
+      runs: names.map((_, index) => (index === 0 ? 1 : 0)),
+      candidate: "",
+      why: "",
+      unreadable: 0,
     };
     return { progress, note: `begins with ${names[0] ?? ""}`, say: `Stage 1 of ${names.length}: ${names[0] ?? ""}.` };
   },
@@ -67,20 +74,24 @@ export const PIPELINE: Composite<PipelineOptions, Progress> = {
     }
     const asks = `${judge?.instructions ?? ""}\n\n${SCORE_FORMAT}`;
     return {
-      ...{ role: `judge of ${name}`, instructions: asks, tools: "none" },
+      role: `judge of ${name}`,
+      instructions: asks,
+      tools: "none",
       ...(judge?.model === undefined ? {} : { model: judge.model }),
     };
   },
-  observe: (progress, seen, of) => {
+  observe: (progress, seen, setup) => {
     switch (seen.kind) {
       case "reply":
-        return progress.role === "judge" ? scored(progress, seen, of) : judged(progress, seen, of);
+        return progress.role === "judge" ? scored(progress, seen, setup) : judged(progress, seen, setup);
       case "verdicts":
-        return progress.role === "end" ? endToEnd(progress, seen.verdicts, of) : gated(progress, seen.verdicts, of);
+        return progress.role === "end"
+          ? endToEnd(progress, seen.verdicts, setup)
+          : gated(progress, seen.verdicts, setup);
       case "gaveUp":
-        return goBack(progress, `${seen.failure.code}: ${seen.failure.message}`, of);
+        return goBack(progress, `${seen.failure.code}: ${seen.failure.message}`, setup);
       case "reopened":
-        return reopened(progress, seen, of);
+        return reopened(progress, seen, setup);
       default:
         return null;
     }
@@ -127,7 +138,7 @@ function opening(progress: Progress, options: PipelineOptions, { textOf }: Conte
 /** Begins the stage at `cursor`. */
 function enter(
   progress: Progress,
-  of: Of,
+  { options, context }: Setup,
   said: { readonly note: string; readonly cracks?: readonly Symptom[] },
 ): Move<Progress> {
   const { cursor, runs, outputs, since } = progress;
@@ -136,7 +147,9 @@ function enter(
   const isAgain = (runs[cursor] ?? 0) > 0;
   const next: Progress = {
     ...progress,
-    ...{ role: "stage", candidate: "", unreadable: 0 },
+    role: "stage",
+    candidate: "",
+    unreadable: 0,
     outputs: outputs.slice(0, cursor),
     runs: runs.map((count, index) => (index === cursor ? count + 1 : count)),
   };
@@ -144,66 +157,74 @@ function enter(
     kind: "ask",
     progress: next,
     ...said,
-    say: opening(next, of.options, of.context),
-    ...(isAgain ? { repeats: { after, effects: of.options.onRollBack ?? "undo" } } : {}),
+    say: opening(next, options, context),
+    ...(isAgain ? { repeats: { after, effects: options.onRollBack ?? "undo" } } : {}),
   };
 }
 
 /** The stage has an output. Its functions judge it first, then its judge. */
-function judged(progress: Progress, seen: Extract<Observation, { readonly kind: "reply" }>, of: Of): Move<Progress> {
-  const stage = stageAt(progress, of.options);
+function judged(
+  progress: Progress,
+  seen: Extract<Observation, { readonly kind: "reply" }>,
+  setup: Setup,
+): Move<Progress> {
+  const stage = stageAt(progress, setup.options);
   const next: Progress = { ...progress, candidate: seen.message };
   const names = judgesOf(stage);
-  if (names.length === 0) return passed(next, of, false);
+  if (names.length === 0) return passed(next, setup, false);
   return { kind: "verify", progress: next, names, output: seen.text, about: { stage: stage.name } };
 }
 
-function gated(progress: Progress, verdicts: readonly Verdict[], of: Of): Move<Progress> {
-  const { form, gates = [] } = stageAt(progress, of.options);
+function gated(progress: Progress, verdicts: readonly Verdict[], setup: Setup): Move<Progress> {
+  const { form, gates = [] } = stageAt(progress, setup.options);
   const refused = verdicts.filter(({ holds }) => !holds);
-  if (refused.length === 0) return passed(progress, of, gates.length > 0);
+  if (refused.length === 0) return passed(progress, setup, gates.length > 0);
   // A gate that judges an output of the wrong form says nothing either.
   const isOfForm = refused.some(({ name }) => name === form);
-  return goBack(progress, refused.map(({ why }) => why).join("; "), of, { isOfForm });
+  return goBack(progress, refused.map(({ why }) => why).join("; "), setup, { isOfForm });
 }
 
 /** The functions of the stage hold. A judge comes next, if there is one. */
-function passed(progress: Progress, of: Of, held: boolean): Move<Progress> {
-  const { options, context } = of;
+function passed(progress: Progress, setup: Setup, held: boolean): Move<Progress> {
+  const { options, context } = setup;
   const { name, judge } = stageAt(progress, options);
-  if (judge === undefined) return advance(progress, of, held);
+  if (judge === undefined) return advance(progress, setup, held);
   const say = `Judge the output of stage ${name}:\n\n${context.textOf(progress.candidate)}`;
   return { kind: "ask", progress: { ...progress, role: "judge" }, note: `a judge looks at stage ${name}`, say };
 }
 
-function scored(progress: Progress, seen: Extract<Observation, { readonly kind: "reply" }>, of: Of): Move<Progress> {
-  const { name, judge } = stageAt(progress, of.options);
+function scored(
+  progress: Progress,
+  seen: Extract<Observation, { readonly kind: "reply" }>,
+  setup: Setup,
+): Move<Progress> {
+  const { name, judge } = stageAt(progress, setup.options);
   const found = scoreIn(seen.text);
   if (found === null) {
     const unreadable = progress.unreadable + 1;
-    if (unreadable > UNREADABLE_MAX) return goBack(progress, "its judge gave no score", of);
+    if (unreadable > UNREADABLE_MAX) return goBack(progress, "its judge gave no score", setup);
     const next = { ...progress, unreadable };
     return { kind: "ask", progress: next, note: "the judge gave no score", tell: SCORE_FORMAT };
   }
   const { score, why } = found;
   const threshold = judge?.threshold ?? 0;
-  if (score >= threshold) return advance(progress, of, true);
-  return goBack(progress, `the judge gave ${score}, and ${threshold} is needed. ${why}`, of, {
+  if (score >= threshold) return advance(progress, setup, true);
+  return goBack(progress, `the judge gave ${score}, and ${threshold} is needed. ${why}`, setup, {
     what: `the judge of ${name} refused`,
   });
 }
 
 /** The gate held, or there is none. */
-function advance(progress: Progress, of: Of, held: boolean): Move<Progress> {
+function advance(progress: Progress, setup: Setup, held: boolean): Move<Progress> {
   const { cursor, candidate } = progress;
-  const { options, context } = of;
+  const { options, context } = setup;
   const { name } = stageAt(progress, options);
   const outputs = [...progress.outputs.slice(0, cursor), { message: candidate, held }];
   const next: Progress = { ...progress, outputs, why: "" };
   const passes = held ? `the gate of ${name} held` : `${name} is done and has no gate`;
   if (cursor + 1 < options.stages.length) {
     const after = { ...next, cursor: cursor + 1 };
-    return enter(after, of, { note: `${passes}; ${stageAt(after, options).name} is next` });
+    return enter(after, setup, { note: `${passes}; ${stageAt(after, options).name} is next` });
   }
   if (options.endToEnd === undefined) return finish(next, passes);
   const about = { stage: name };
@@ -212,15 +233,18 @@ function advance(progress: Progress, of: Of, held: boolean): Move<Progress> {
 }
 
 const finish = (progress: Progress, note: string): Move<Progress> => ({
-  ...{ kind: "finish", progress: { ...progress, role: "end" }, message: progress.candidate, note },
+  kind: "finish",
+  progress: { ...progress, role: "end" },
+  message: progress.candidate,
+  note,
 });
 
 /**
  * The check of the whole. If it falls, every stage was green and the output is wrong all the same: the poison is in one
  * of the stages. The check names it (`detail.backTo`); without a name the run goes back to the first stage.
  */
-function endToEnd(progress: Progress, verdicts: readonly Verdict[], of: Of): Move<Progress> {
-  const { stages, retriesPerStage } = of.options;
+function endToEnd(progress: Progress, verdicts: readonly Verdict[], setup: Setup): Move<Progress> {
+  const { stages, retriesPerStage } = setup.options;
   const [verdict] = verdicts;
   if (verdict === undefined || verdict.holds) return finish(progress, "the end-to-end check holds");
   const { why, detail } = verdict;
@@ -234,7 +258,7 @@ function endToEnd(progress: Progress, verdicts: readonly Verdict[], of: Of): Mov
     const message = `the end-to-end check falls after ${progress.runs[cursor] ?? 0} runs of stage ${stages[cursor]?.name ?? ""}: ${why}`;
     return { kind: "fail", failure: { code: "CascadingPoison", message }, cracks };
   }
-  return enter({ ...progress, cursor, why }, of, { note: `back to ${stages[cursor]?.name ?? ""}: ${why}`, cracks });
+  return enter({ ...progress, cursor, why }, setup, { note: `back to ${stages[cursor]?.name ?? ""}: ${why}`, cracks });
 }
 
 /**
@@ -245,18 +269,18 @@ function endToEnd(progress: Progress, verdicts: readonly Verdict[], of: Of): Mov
 function goBack(
   progress: Progress,
   why: string,
-  of: Of,
+  setup: Setup,
   { isOfForm = false, what = "its output was refused" }: { readonly isOfForm?: boolean; readonly what?: string } = {},
 ): Move<Progress> {
   const { cursor, outputs, runs } = progress;
-  const { name } = stageAt(progress, of.options);
-  if ((runs[cursor] ?? 0) > of.options.retriesPerStage) {
+  const { name } = stageAt(progress, setup.options);
+  if ((runs[cursor] ?? 0) > setup.options.retriesPerStage) {
     const message = `stage ${name} was refused in each of ${runs[cursor] ?? 0} runs; the last time: ${why}`;
     return { kind: "fail", failure: { code: "GateFailed", message } };
   }
   const target = isOfForm ? cursor : outputs.slice(0, cursor).findLastIndex(({ held }) => held) + 1;
-  const to = stageAt({ cursor: target }, of.options).name;
-  return enter({ ...progress, cursor: target, why: `${name}: ${why}` }, of, {
+  const to = stageAt({ cursor: target }, setup.options).name;
+  return enter({ ...progress, cursor: target, why: `${name}: ${why}` }, setup, {
     note: `${what} (${name}: ${why}); back to ${to}`,
   });
 }
@@ -265,8 +289,8 @@ function goBack(
 function reopened(
   progress: Progress,
   { by, why }: Extract<Observation, { readonly kind: "reopened" }>,
-  of: Of,
+  setup: Setup,
 ): Move<Progress> {
-  if (by === "checks") return goBack(progress, why, of, { what: "the definition of done does not hold" });
-  return enter({ ...progress, why: "a user wants something else" }, of, { note: `a user wrote: ${why}` });
+  if (by === "checks") return goBack(progress, why, setup, { what: "the definition of done does not hold" });
+  return enter({ ...progress, why: "a user wants something else" }, setup, { note: `a user wrote: ${why}` });
 }

@@ -33,7 +33,7 @@ type Progress = {
   readonly resuming?: true;
 };
 
-type Of = { readonly options: PlanExecuteOptions; readonly context: Context };
+type Setup = { readonly options: PlanExecuteOptions; readonly context: Context };
 type Reply = Extract<Observation, { readonly kind: "reply" }>;
 
 const STEP_BEATS = 20;
@@ -57,17 +57,15 @@ export const PLAN_EXECUTE: Composite<PlanExecuteOptions, Progress> = {
   }),
   begin: (options) => ({
     progress: {
-      ...{
-        role: "planner",
-        steps: [],
-        cursor: 0,
-        plannedAt: 0,
-        plans: 0,
-        replans: 0,
-        done: [],
-        why: "",
-        unreadable: 0,
-      },
+      role: "planner",
+      steps: [],
+      cursor: 0,
+      plannedAt: 0,
+      plans: 0,
+      replans: 0,
+      done: [],
+      why: "",
+      unreadable: 0,
     },
     note: "a plan is written",
     say: `Write a plan for the task.\n${planFormat(options)}`,
@@ -81,20 +79,20 @@ export const PLAN_EXECUTE: Composite<PlanExecuteOptions, Progress> = {
   opening: (progress, options, context) =>
     progress.role === "step" ? stepOpening(progress, context) : planFormat(options),
   request,
-  observe: (progress, seen, of) => {
+  observe: (progress, seen, setup) => {
     switch (seen.kind) {
       case "due":
-        return progress.role === "step" ? beforeBeat(progress, of) : null;
+        return progress.role === "step" ? beforeBeat(progress, setup) : null;
       case "reply":
-        return replies[progress.role](progress, seen, of);
+        return replies[progress.role](progress, seen, setup);
       case "verdicts":
-        return checked(progress, seen.verdicts, of);
+        return checked(progress, seen.verdicts, setup);
       case "gaveUp": {
         const why = `${seen.failure.code}: ${seen.failure.message}`;
-        return progress.role === "step" ? failedStep(progress, why, of) : { kind: "fail", failure: seen.failure };
+        return progress.role === "step" ? failedStep(progress, why, setup) : { kind: "fail", failure: seen.failure };
       }
       case "reopened":
-        return reopened(progress, seen, of);
+        return reopened(progress, seen, setup);
       default:
         return null;
     }
@@ -135,29 +133,31 @@ function request(
   const { tools } = steps[cursor] ?? {};
   const mayAct = tools !== undefined || cursor >= steps.length - 1 || effectsLast.length === 0;
   return {
-    ...{ role, tools: tools ?? "all" },
+    role,
+    tools: tools ?? "all",
     ...(mayAct ? {} : { withheld: effectsLast }),
     ...(instructions === undefined ? {} : { instructions }),
     ...(model === undefined ? {} : { model }),
   };
 }
 
-const replies: { readonly [R in Progress["role"]]: (progress: Progress, seen: Reply, of: Of) => Move<Progress> } = {
-  planner: (progress, { text }, of) => {
-    const { steps, wrong } = planIn(text, of.options);
-    return wrong === null ? adopt(progress, steps, of) : refusePlan(progress, wrong, of);
-  },
-  step: (progress, seen, of) => {
-    const [failure] = of.context.failures;
-    if (failure !== undefined) return failedStep(progress, `${failure.tool}: ${failure.why}`, of);
-    const { title } = stepAt(progress);
-    const done = [...progress.done, { title, message: seen.message, skipped: false }];
-    return next({ ...progress, done, cursor: progress.cursor + 1 }, of, { note: `"${title}" is done` });
-  },
-  answer: (progress, { message }) => ({ kind: "finish", progress, message, note: "the plan is carried out" }),
-};
+const replies: { readonly [R in Progress["role"]]: (progress: Progress, seen: Reply, setup: Setup) => Move<Progress> } =
+  {
+    planner: (progress, { text }, setup) => {
+      const { steps, wrong } = planIn(text, setup.options);
+      return wrong === null ? adopt(progress, steps, setup) : refusePlan(progress, wrong, setup);
+    },
+    step: (progress, seen, setup) => {
+      const [failure] = setup.context.failures;
+      if (failure !== undefined) return failedStep(progress, `${failure.tool}: ${failure.why}`, setup);
+      const { title } = stepAt(progress);
+      const done = [...progress.done, { title, message: seen.message, skipped: false }];
+      return next({ ...progress, done, cursor: progress.cursor + 1 }, setup, { note: `"${title}" is done` });
+    },
+    answer: (progress, { message }) => ({ kind: "finish", progress, message, note: "the plan is carried out" }),
+  };
 
-function refusePlan(progress: Progress, wrong: string, { options }: Of): Move<Progress> {
+function refusePlan(progress: Progress, wrong: string, { options }: Setup): Move<Progress> {
   const unreadable = progress.unreadable + 1;
   if (unreadable > UNREADABLE_MAX)
     return { kind: "fail", failure: { code: "PlanInvalid", message: `no usable plan: ${wrong}` } };
@@ -166,12 +166,12 @@ function refusePlan(progress: Progress, wrong: string, { options }: Of): Move<Pr
 }
 
 /** The plan is valid from now on. */
-function adopt(progress: Progress, steps: readonly Step[], of: Of): Move<Progress> {
+function adopt(progress: Progress, steps: readonly Step[], setup: Setup): Move<Progress> {
   const plans = progress.plans + 1;
   const left = progress.steps.slice(progress.cursor);
   const titles = steps.map(({ title }) => title).join("; ");
   const note = plans === 1 ? `plan 1: ${titles}` : `plan ${plans}: ${planDiff(left, steps)}`;
-  return next({ ...progress, steps, cursor: 0, plannedAt: of.context.now, plans, unreadable: 0, why: "" }, of, {
+  return next({ ...progress, steps, cursor: 0, plannedAt: setup.context.now, plans, unreadable: 0, why: "" }, setup, {
     note,
   });
 }
@@ -179,18 +179,18 @@ function adopt(progress: Progress, steps: readonly Step[], of: Of): Move<Progres
 type Said = { readonly note: string; readonly cracks?: readonly Symptom[] };
 
 /** The step at the cursor, after its precondition; or the answer, if no step is left. */
-function next(progress: Progress, of: Of, said: Said): Move<Progress> {
-  const { precondition } = of.options;
+function next(progress: Progress, setup: Setup, said: Said): Move<Progress> {
+  const { precondition } = setup.options;
   if (progress.cursor >= progress.steps.length) {
     return {
       kind: "ask",
       progress: { ...progress, role: "answer" },
       ...said,
-      say: answerOpening(progress, of.context),
+      say: answerOpening(progress, setup.context),
     };
   }
   const step: Progress = { ...progress, role: "step" };
-  if (precondition === undefined) return enter(step, of, said);
+  if (precondition === undefined) return enter(step, setup, said);
   return { ...verify(step, precondition), ...(said.cracks === undefined ? {} : { cracks: said.cracks }) };
 }
 
@@ -199,68 +199,73 @@ const verify = (progress: Progress, name: string): Extract<Move<Progress>, { rea
   return { kind: "verify", progress, names: [name], output: does, about: { step: progress.cursor + 1, title } };
 };
 
-function enter(progress: Progress, { context }: Of, said: Said): Move<Progress> {
+function enter(progress: Progress, { context }: Setup, said: Said): Move<Progress> {
   return { kind: "ask", progress, ...said, say: stepOpening(progress, context) };
 }
 
-function checked({ resuming, ...progress }: Progress, [verdict]: readonly Verdict[], of: Of): Move<Progress> | null {
-  if (verdict?.holds === false) return stale(progress, `"${stepAt(progress).title}" cannot begin: ${verdict.why}`, of);
+function checked(
+  { resuming, ...progress }: Progress,
+  [verdict]: readonly Verdict[],
+  setup: Setup,
+): Move<Progress> | null {
+  if (verdict?.holds === false)
+    return stale(progress, `"${stepAt(progress).title}" cannot begin: ${verdict.why}`, setup);
   // The step was under way and had not acted: it goes on.
   if (resuming === true) return null;
   const { cursor, steps, plans } = progress;
   const titles = steps.map(({ title }) => title).join("; ");
   const note = cursor === 0 ? `plan ${plans}: ${titles}` : `"${steps[cursor - 1]?.title ?? ""}" is over`;
-  return enter(progress, of, { note });
+  return enter(progress, setup, { note });
 }
 
 /**
  * Whether the plan is still good for the next call of the model. A step that acted may have changed what it needed, so
  * after a takeover only a step that has not acted is checked again.
  */
-function beforeBeat(progress: Progress, of: Of): Move<Progress> | null {
-  const { options, context } = of;
+function beforeBeat(progress: Progress, setup: Setup): Move<Progress> | null {
+  const { options, context } = setup;
   const ageMs = context.now - progress.plannedAt;
   if (ageMs > options.planTtlMs) {
     const [age, max] = [ageMs, options.planTtlMs].map((ms) => Math.round(ms / 1_000));
-    return stale(progress, `the plan is ${age} s old, and ${max} s are allowed`, of);
+    return stale(progress, `the plan is ${age} s old, and ${max} s are allowed`, setup);
   }
   const gone = context.failures.find(({ why, unknown }) => !unknown && saysGone(why, options));
-  if (gone !== undefined) return stale(progress, `${gone.tool} in "${stepAt(progress).title}": ${gone.why}`, of);
+  if (gone !== undefined) return stale(progress, `${gone.tool} in "${stepAt(progress).title}": ${gone.why}`, setup);
   const isDoubted = context.resumed && context.sectionBeats === 0 && options.precondition !== undefined;
   return isDoubted ? verify({ ...progress, resuming: true }, options.precondition) : null;
 }
 
 /** The world is not as the plan needs it: the rest of the plan is given up before it acts on that. */
-function stale(progress: Progress, why: string, of: Of): Move<Progress> {
-  return replan(progress, of, { why, cracks: [{ crack: "stalePlan", why }], code: "StalePlan" });
+function stale(progress: Progress, why: string, setup: Setup): Move<Progress> {
+  return replan(progress, setup, { why, cracks: [{ crack: "stalePlan", why }], code: "StalePlan" });
 }
 
-function failedStep(progress: Progress, why: string, of: Of): Move<Progress> {
+function failedStep(progress: Progress, why: string, setup: Setup): Move<Progress> {
   const { cursor, steps, done } = progress;
   const { title } = stepAt(progress);
-  const { effects } = of.context;
-  const ended = [...done, ...givenUp(progress, of.context)];
+  const { effects } = setup.context;
+  const ended = [...done, ...givenUp(progress, setup.context)];
   const words = `step ${cursor + 1} of ${steps.length} ("${title}") failed: ${why}`;
   const cracks = [{ crack: "partialExecution", why: words } as const];
-  switch (of.options.onFailedStep) {
+  switch (setup.options.onFailedStep) {
     case "stop":
       return { kind: "fail", failure: { code: "PartialExecution", message: `${words}; ${doneWords(ended)}` }, cracks };
     case "skip": {
       const skipped = effects.length > 0 ? ended : [...done, { title, message: "", skipped: true }];
-      return next({ ...progress, done: skipped, cursor: cursor + 1 }, of, {
+      return next({ ...progress, done: skipped, cursor: cursor + 1 }, setup, {
         note: `"${title}" is skipped: ${why}`,
         cracks,
       });
     }
     case "replan":
-      return replan(progress, of, { why: words, cracks, code: "PartialExecution" });
+      return replan(progress, setup, { why: words, cracks, code: "PartialExecution" });
   }
 }
 
 /** Another plan for what is left, from the world as it is. */
 function replan(
   progress: Progress,
-  { options, context }: Of,
+  { options, context }: Setup,
   { why, cracks, code }: { readonly why: string; readonly cracks: readonly Symptom[]; readonly code: string },
 ): Move<Progress> {
   const replans = progress.replans + 1;
@@ -289,15 +294,15 @@ function givenUp(progress: Progress, { effects }: Context): readonly Done[] {
 function reopened(
   progress: Progress,
   { by, why }: Extract<Observation, { readonly kind: "reopened" }>,
-  of: Of,
+  setup: Setup,
 ): Move<Progress> {
-  if (by === "checks") return replan(progress, of, { why: `what is missing:\n${why}`, cracks: [], code: "NotDone" });
+  if (by === "checks") return replan(progress, setup, { why: `what is missing:\n${why}`, cracks: [], code: "NotDone" });
   const again: Progress = { ...progress, role: "planner", why: "a user wants something else", unreadable: 0 };
   return {
     kind: "ask",
     progress: again,
     note: `a user wrote: ${why}`,
-    say: replanOpening(again, of.options, of.context),
+    say: replanOpening(again, setup.options, setup.context),
     repeats: REPEATED,
   };
 }
