@@ -180,7 +180,10 @@ export const head = z.object({
   run: archivedRun,
 });
 const counts = z.object({
-  ...{ messages: count, commits: count, calls: count, blobs: count },
+  messages: count,
+  commits: count,
+  calls: count,
+  blobs: count,
   marks: count.exactOptional(),
   files: count.exactOptional(),
 });
@@ -207,18 +210,20 @@ export type ArchiveCounts = z.output<typeof counts>;
 
 export const headLine = (run: ArchivedRun): string =>
   canonical({ kind: "run", format: ARCHIVE_FORMAT, forms: FINGERPRINT, run });
-export const messageLine = (of: Message): string => canonical({ kind: "message", message: of });
+export const messageLine = (message: Message): string => canonical({ kind: "message", message });
 export const commitLine = (commit: CommitRecord): string => canonical({ kind: "commit", commit });
 export const callLine = (call: LedgerEntry): string => canonical({ kind: "call", call });
 /** `proof` is for exports; its `digest` covers all lines before this one. */
 export const endLine = (
-  of: ArchiveCounts,
+  counts: ArchiveCounts,
   leftOut: LeftOut,
   proof?: { readonly digest: string; readonly voucher: Voucher | null },
 ): string => {
   const { digest, voucher: seal = null } = proof ?? {};
   return canonical({
-    ...{ kind: "end", counts: of, leftOut },
+    kind: "end",
+    counts,
+    leftOut,
     ...(digest !== undefined && { digest }),
     ...(seal !== null && { voucher: seal }),
   });
@@ -253,7 +258,7 @@ export function readArchive(bytes: Uint8Array): Archive {
   throw new Unreadable("the archive is incomplete: it does not hold what its last line says, or has no last line");
 }
 
-const sealOf = (of: Voucher, digest: string): SealedBy => ({ what: "export", voucher: of, digest });
+const sealOf = (voucher: Voucher, digest: string): SealedBy => ({ what: "export", voucher, digest });
 
 type Line = z.output<typeof line>;
 

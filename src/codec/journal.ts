@@ -110,13 +110,13 @@ function commitsOf(text: string): readonly CommitRecord[] {
 }
 
 /** The keyed seal of a row's journal, or null if it has none. Throws `Unreadable`. */
-export function sealOfJournal(of: JournalOf & { readonly journal: Uint8Array }): SealedBy | null {
-  const last = partsOf(of.journal).at(-1);
+export function sealOfJournal(row: JournalOf & { readonly journal: Uint8Array }): SealedBy | null {
+  const last = partsOf(row.journal).at(-1);
   if (last === undefined) return null;
   const text = textIn(last.part);
   const found = sealedJournal.pick({ voucher: true }).safeParse(parsed(text)).data;
   if (found === undefined) return null;
-  const digest = journalDigest(of, digestWithout(text, found.voucher), last.before);
+  const digest = journalDigest(row, digestWithout(text, found.voucher), last.before);
   return { what: "journal", voucher: found.voucher, digest };
 }
 

@@ -23,9 +23,19 @@ export function sniffed(bytes: Uint8Array): string | null {
 
 /** What a name suggests, for types without a signature here. */
 export const EXTENSIONS: Readonly<Record<string, string>> = {
-  ...{ txt: "text/plain", md: "text/markdown", csv: "text/csv", html: "text/html", xml: "application/xml" },
-  ...{ json: "application/json", zip: "application/zip", svg: "image/svg+xml" },
-  ...{ mp3: "audio/mpeg", wav: "audio/wav", ogg: "audio/ogg", mp4: "video/mp4", webm: "video/webm" },
+  txt: "text/plain",
+  md: "text/markdown",
+  csv: "text/csv",
+  html: "text/html",
+  xml: "application/xml",
+  json: "application/json",
+  zip: "application/zip",
+  svg: "image/svg+xml",
+  mp3: "audio/mpeg",
+  wav: "audio/wav",
+  ogg: "audio/ogg",
+  mp4: "video/mp4",
+  webm: "video/webm",
   docx: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
   xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 };

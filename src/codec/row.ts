@@ -34,10 +34,13 @@ export abstract class RowUnreadable extends Unreadable {
   /** The refusal that every operation on the run returns. */
   abstract readonly refused: Exclude<Refused, { readonly kind: "missing" }>;
 
-  constructor(run: string, of: { readonly what: string; readonly why: string; readonly code: string }) {
-    super(`${of.what}: ${of.why}`, of.code);
+  constructor(
+    run: string,
+    { what, why, code }: { readonly what: string; readonly why: string; readonly code: string },
+  ) {
+    super(`${what}: ${why}`, code);
     this.run = run;
-    this.why = of.why;
+    this.why = why;
   }
 }
 
@@ -98,7 +101,11 @@ const count = z.int().nonnegative();
 const text = z.string();
 
 export const payloadSchema: z.ZodType<Payload> = z.looseObject({
-  ...{ run: text, born: text, chain: count, epoch: count, agent: text },
+  run: text,
+  born: text,
+  chain: count,
+  epoch: count,
+  agent: text,
 });
 const incarnation: z.ZodType<Incarnation> = z.looseObject({ run: text, born: text });
 const entry: z.ZodType<Entry> = z.looseObject({ execution: text, epoch: count, retry: count });
@@ -108,41 +115,72 @@ const limit = count.exactOptional();
 /** A newer version may add a field that is no count. */
 const brief: z.ZodType<RowBrief> = z.looseObject({
   limits: z.looseObject({ beats: limit, microUsd: limit, tokens: limit, wallMs: limit, toolCalls: limit }),
-  ...{ cracks: z.array(text), isScheduled: z.boolean(), asks: z.literal(true).exactOptional() },
-  ...{ title: text.exactOptional(), startKey: text.exactOptional(), trace: text.exactOptional() },
+  cracks: z.array(text),
+  isScheduled: z.boolean(),
+  asks: z.literal(true).exactOptional(),
+  title: text.exactOptional(),
+  startKey: text.exactOptional(),
+  trace: text.exactOptional(),
   labels: z.record(text, text).exactOptional(),
 });
 
 const restoredMark: z.ZodType<RestoredMark> = z.looseObject({
-  ...{ at: time, asOf: time, version: count, epoch: count, waits: z.literal(true).exactOptional() },
+  at: time,
+  asOf: time,
+  version: count,
+  epoch: count,
+  waits: z.literal(true).exactOptional(),
   checked: z.looseObject({ by: text, at: time }).exactOptional(),
 });
 
 /** Checks types only: the code that uses an ID or a digest validates it. */
 export const rowSchema: z.ZodType<Row> = z.looseObject({
-  ...{ run: text, born: text, parent: incarnation.nullable(), tenant: text, agent: text, agentVersion: text },
-  ...{ createdAt: time, inputDigest: text, format: count },
-  ...{ epoch: count, owner: text.nullable(), leaseUntil: time.nullable(), effectsSettleAt: time },
-  ...{ chain: count, entry: entry.nullable(), chainClaims: count, version: count, commitId: text },
+  run: text,
+  born: text,
+  parent: incarnation.nullable(),
+  tenant: text,
+  agent: text,
+  agentVersion: text,
+  createdAt: time,
+  inputDigest: text,
+  format: count,
+  epoch: count,
+  owner: text.nullable(),
+  leaseUntil: time.nullable(),
+  effectsSettleAt: time,
+  chain: count,
+  entry: entry.nullable(),
+  chainClaims: count,
+  version: count,
+  commitId: text,
   snapshot: z.looseObject({ version: count, key: text, digest: text }),
   journal: z.custom<Uint8Array | null>((value) => value === null || value instanceof Uint8Array),
-  ...{ deaths: count, unaccountedModelCalls: count, marksAtClaim: z.literal([0, 1]) },
+  deaths: count,
+  unaccountedModelCalls: count,
+  marksAtClaim: z.literal([0, 1]),
   storeOutage: z.looseObject({ store: text, since: time }).nullable(),
-  ...{
-    claims: count,
-    takeovers: count,
-    wakeCount: count,
-    wakeCountSeen: count,
-    cancel: z.boolean(),
-    pause: z.boolean(),
-  },
-  ...{ status: z.custom<Status>((value) => STATUSES.has(value)), phase, statusSince: time, lastCheckpointAt: time },
+  claims: count,
+  takeovers: count,
+  wakeCount: count,
+  wakeCountSeen: count,
+  cancel: z.boolean(),
+  pause: z.boolean(),
+  status: z.custom<Status>((value) => STATUSES.has(value)),
+  phase,
+  statusSince: time,
+  lastCheckpointAt: time,
   wakeAt: time.nullable(),
   park: z.looseObject({ token: text, entry }).nullable(),
-  ...{ endNotified: z.boolean(), deadline: time, spent, expiresAtSec: time.nullable() },
-  ...{ level: count.exactOptional(), checksum: text.exactOptional(), claimedAt: time.exactOptional() },
+  endNotified: z.boolean(),
+  deadline: time,
+  spent,
+  expiresAtSec: time.nullable(),
+  level: count.exactOptional(),
+  checksum: text.exactOptional(),
+  claimedAt: time.exactOptional(),
   brief: brief.exactOptional(),
-  ...{ restored: restoredMark.exactOptional(), dispatch: count.exactOptional() },
+  restored: restoredMark.exactOptional(),
+  dispatch: count.exactOptional(),
 });
 
 /**
@@ -199,7 +237,10 @@ function foreignBy(row: Needs): Foreign | null {
 }
 
 const versions = z.looseObject({
-  ...{ format: count, level: count.exactOptional(), epoch: count.catch(0), lastCheckpointAt: time.catch(0) },
+  format: count,
+  level: count.exactOptional(),
+  epoch: count.catch(0),
+  lastCheckpointAt: time.catch(0),
   checksum: text.exactOptional(),
 });
 
@@ -223,8 +264,8 @@ function faultOf({ issues: [issue] }: z.ZodError): string {
 }
 
 /** `present` for a row as the store returned it. A damaged row is refused: its incarnation and expiry are unknown. */
-export const presentIn = (found: Found | null, of: RunRef): Row | Refused =>
-  found instanceof RowUnreadable ? found.refused : present(found, of);
+export const presentIn = (found: Found | null, ref: RunRef): Row | Refused =>
+  found instanceof RowUnreadable ? found.refused : present(found, ref);
 
 /** The row itself; throws the `RowUnreadable` for readers that cannot continue without the row. */
 export function undamaged<R extends Row | null>(found: R | RowUnreadable): R {

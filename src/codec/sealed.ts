@@ -35,10 +35,10 @@ export const document = z.looseObject({
 
 /** `commits`: their canonical texts, oldest first, each a list (`encodeCommits`). */
 export function encodeSealed(
-  of: Omit<SealedEvents, "commits"> & { readonly commits: readonly string[] },
+  sealed: Omit<SealedEvents, "commits"> & { readonly commits: readonly string[] },
 ): EncodedSealed {
-  const { from, to, previous } = of;
-  const commits = of.commits.map((list) => list.slice(1, -1)).filter((members) => members !== "");
+  const { from, to, previous } = sealed;
+  const commits = sealed.commits.map((list) => list.slice(1, -1)).filter((members) => members !== "");
   const short = Object.entries({ format: FORMAT, from, to, previous }).map(([name, value]) => [name, canonical(value)]);
   const text = canonicalOf({ ...Object.fromEntries(short), commits: `[${commits.join(",")}]` });
   return { ref: { from, to, digest: sha256(text), bytes: Buffer.byteLength(text, "utf8") }, bytes: compress(text) };

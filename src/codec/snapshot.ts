@@ -78,7 +78,7 @@ export const document = z.looseObject({
   voucher: voucher.exactOptional(),
 });
 
-export function encodeSnapshot(of: {
+export function encodeSnapshot(content: {
   version: number;
   level?: number;
   previous: SnapshotPointer | null;
@@ -89,9 +89,9 @@ export function encodeSnapshot(of: {
   /** Null or absent: the snapshot gets no keyed seal. */
   sign?: Sign | null;
 }): EncodedSnapshot {
-  const { version, level = LOWEST_LEVEL, previous, commits } = of;
-  const { sealed, unsealed } = of.seal;
-  const { state, segments } = storedForm(of.state, of.segmentBytes);
+  const { version, level = LOWEST_LEVEL, previous, commits } = content;
+  const { sealed, unsealed } = content.seal;
+  const { state, segments } = storedForm(content.state, content.segmentBytes);
   const stateText = canonical(state);
   const size = Buffer.byteLength(stateText, "utf8");
   // The end of a run must always be storable, whatever its size; so must one that still waits for effects to settle.
@@ -108,12 +108,15 @@ export function encodeSnapshot(of: {
   assertWhole(bare, { commits: commitsText, state: stateText, version });
   const bareDigest = sha256(bare);
   const textBytes = Buffer.byteLength(bare, "utf8");
-  if (!of.sign) return { digest: bareDigest, bytes: compress(bare), textBytes, snapshot, segments };
-  const voucher = of.sign("snapshot", bareDigest);
+  if (!content.sign) return { digest: bareDigest, bytes: compress(bare), textBytes, snapshot, segments };
+  const voucher = content.sign("snapshot", bareDigest);
   const text = withVoucher(bare, voucher);
   const sealedBy = { what: "snapshot", voucher, digest: bareDigest } as const;
   return {
-    ...{ digest: sha256(text), bytes: compress(text), textBytes, segments },
+    digest: sha256(text),
+    bytes: compress(text),
+    textBytes,
+    segments,
     snapshot: { ...snapshot, sealedBy },
   };
 }
@@ -140,10 +143,9 @@ export const notWhole = (what: string): TypeError =>
 
 /** The state as it is stored, with its transcript cut into segments, and those segments. */
 export function storedForm(
-  of: State,
+  { messages, ...rest }: State,
   segmentBytes: number,
 ): { readonly state: StoredState; readonly segments: readonly Segment[] } {
-  const { messages, ...rest } = of;
   const { segments, tail } = cut(messages, segmentBytes);
   return { state: { ...rest, manifest: segments.map((segment) => segment.ref), tail }, segments };
 }
@@ -185,8 +187,8 @@ function documentIn(
 }
 
 /** The digest that the seal covers; empty if the seal is not the last member, so that verification fails. */
-export function digestWithout(text: string, of: Voucher): string {
-  const bare = withoutVoucher(text, of);
+export function digestWithout(text: string, voucher: Voucher): string {
+  const bare = withoutVoucher(text, voucher);
   return bare === null ? "" : sha256(bare);
 }
 

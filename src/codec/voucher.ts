@@ -34,9 +34,9 @@ export function vouchFor(key: SealKey, what: Sealed, digest: string): Voucher {
 export function isGenuine(
   key: SealKey,
   what: Sealed,
-  of: { readonly voucher: Voucher; readonly digest: string },
+  { voucher, digest }: { readonly voucher: Voucher; readonly digest: string },
 ): boolean {
-  const [found, expected] = [of.voucher.mac, macOf(key, what, of.digest)].map((mac) => Buffer.from(mac));
+  const [found, expected] = [voucher.mac, macOf(key, what, digest)].map((mac) => Buffer.from(mac));
   return found?.length === expected?.length && timingSafeEqual(found as Buffer, expected as Buffer);
 }
 
@@ -48,11 +48,12 @@ const macOf = ({ bytes }: SealKey, what: Sealed, digest: string): string =>
  * that member, so neither writer nor reader serializes a large document twice. Therefore no member of a sealed document
  * may sort after `voucher`.
  */
-export const withVoucher = (text: string, of: Voucher): string => `${text.slice(0, -1)},"voucher":${canonical(of)}}`;
+export const withVoucher = (text: string, voucher: Voucher): string =>
+  `${text.slice(0, -1)},"voucher":${canonical(voucher)}}`;
 
 /** The text without its seal; null if the seal is not the last member. */
-export function withoutVoucher(text: string, of: Voucher): string | null {
-  const end = `,"voucher":${canonical(of)}}`;
+export function withoutVoucher(text: string, voucher: Voucher): string | null {
+  const end = `,"voucher":${canonical(voucher)}}`;
   return text.endsWith(end) ? `${text.slice(0, -end.length)}}` : null;
 }
 

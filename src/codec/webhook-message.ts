@@ -17,7 +17,14 @@ export function webhookKey(secret: string): Buffer | null {
 }
 
 /** The body: IDs, a code, and a link. What a human, a model or a tool wrote stays with the run. */
-export function webhookBody(of: {
+export function webhookBody({
+  incarnation,
+  agent,
+  tenant,
+  version,
+  notification,
+  link,
+}: {
   readonly incarnation: Incarnation;
   readonly agent: string;
   readonly tenant: string;
@@ -25,7 +32,6 @@ export function webhookBody(of: {
   readonly notification: RunNotification;
   readonly link: string | null;
 }): string {
-  const { incarnation, agent, tenant, version, notification, link } = of;
   const { kind, at, ...ids } = notification;
   const { run, born } = incarnation;
   const known = { run, incarnation: born, agent, tenant, version, ...ids, ...(link === null ? {} : { link }) };
@@ -33,18 +39,23 @@ export function webhookBody(of: {
 }
 
 /** The headers of one request. `at`: when it is sent, epoch milliseconds. */
-export function webhookHeaders(of: {
+export function webhookHeaders({
+  at,
+  key,
+  id,
+  body,
+}: {
   readonly id: string;
   readonly at: number;
   readonly body: string;
   readonly key: Uint8Array;
 }): Readonly<Record<string, string>> {
-  const timestamp = String(Math.floor(of.at / 1_000));
-  const signature = createHmac("sha256", of.key).update(`${of.id}.${timestamp}.${of.body}`, "utf8").digest("base64");
+  const timestamp = String(Math.floor(at / 1_000));
+  const signature = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`, "utf8").digest("base64");
   return {
     "content-type": "application/json",
     "user-agent": "cairn",
-    "webhook-id": of.id,
+    "webhook-id": id,
     "webhook-timestamp": timestamp,
     "webhook-signature": `v1,${signature}`,
   };

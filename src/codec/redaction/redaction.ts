@@ -37,7 +37,7 @@ export interface Redaction {
    */
   readonly begunAt: (text: string) => number | null;
   /** Redacts the body of a message, or any other document of cairn that contains values and free text. */
-  readonly words: <T>(of: T) => T;
+  readonly words: <T>(value: T) => T;
 }
 
 /** A shorter value is not treated as a secret: it would match in too many texts. */
@@ -90,7 +90,7 @@ function remembered(text: (text: string) => string, { max, ...bounds }: Remember
 }
 
 /** In an absorbed message, `message` is an ID and stays unchanged; in a failure, `message` is text and is redacted. */
-function redactEvent<E extends Event>(event: E, words: <T>(of: T) => T): E {
+function redactEvent<E extends Event>(event: E, words: <T>(value: T) => T): E {
   const clean = words(event);
   if (clean === event || event.kind !== "MessageAbsorbed") return clean;
   return { ...clean, message: event.message };

@@ -74,7 +74,8 @@ const ENTITIES: Readonly<Record<string, readonly [named: string, numbered: strin
 };
 
 function inEntities(value: string): readonly string[] {
-  const escaped = (at: 0 | 1, of: RegExp): string => value.replaceAll(of, (each) => ENTITIES[each]?.[at] ?? each);
+  const escaped = (at: 0 | 1, characters: RegExp): string =>
+    value.replaceAll(characters, (each) => ENTITIES[each]?.[at] ?? each);
   const points = [...value].map((each) => each.codePointAt(0) ?? 0);
   const named = escaped(0, /[&<>"']/g);
   return [

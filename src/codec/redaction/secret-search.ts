@@ -123,7 +123,8 @@ function merged(matches: readonly Found[]): readonly Found[] {
       continue;
     }
     all[all.length - 1] = {
-      ...{ from: last.from, to: Math.max(last.to, match.to) },
+      from: last.from,
+      to: Math.max(last.to, match.to),
       reference: size > longest ? match.reference : last.reference,
     };
     longest = Math.max(longest, size);

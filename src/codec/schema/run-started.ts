@@ -14,7 +14,10 @@ export const deadline: z.ZodType<Deadline> = z.looseObject({ at, endBy: at, onEx
 export const forked: z.ZodType<ForkedFrom> = z.looseObject({ run: name, born: name, version: count, calls: count });
 
 export const firing: z.ZodType<RunFiring> = z.looseObject({
-  ...{ schedule: name, dueAt: z.int(), previousDueAt: z.int().nullable(), makesUp: z.boolean() },
+  schedule: name,
+  dueAt: z.int(),
+  previousDueAt: z.int().nullable(),
+  makesUp: z.boolean(),
 });
 
 export const runStarted: z.ZodType<EventOf<"RunStarted">> = z.looseObject({
