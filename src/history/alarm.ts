@@ -7,8 +7,8 @@ import { redactionIn } from "./secrets.ts";
 export function alarm(
   world: Pick<World, "clock" | "telemetry"> & Partial<Pick<World, "secrets">>,
   run: string,
-  of: { readonly what: string; readonly why: string },
+  cause: { readonly what: string; readonly why: string },
 ): void {
-  const why = redactionIn(world).text(of.why);
-  world.telemetry.record({ at: world.clock.now(), run, level: "alarm", what: of.what, detail: { why } });
+  const why = redactionIn(world).text(cause.why);
+  world.telemetry.record({ at: world.clock.now(), run, level: "alarm", what: cause.what, detail: { why } });
 }

@@ -134,8 +134,16 @@ export function readLedgerEvent(event: Event): Event | null {
 const NOTHING = inline(null);
 
 const proposed = (call: string, tool: string): LedgerEntry => ({
-  ...{ call, tool, effect: null, key: null, status: "proposed", attempts: 0, externalId: null },
-  ...{ evidence: "the model asked for it", intendedAt: null, settledAt: null },
+  call,
+  tool,
+  effect: null,
+  key: null,
+  status: "proposed",
+  attempts: 0,
+  externalId: null,
+  evidence: "the model asked for it",
+  intendedAt: null,
+  settledAt: null,
 });
 
 /** The first of the releases that follow each other without a decision of an operator between them. */

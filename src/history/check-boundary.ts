@@ -85,9 +85,8 @@ async function recomputed(world: World, row: Row, { oldest, commits, unread }: S
 
 async function differences(
   world: World,
-  of: { readonly row: Row; readonly newest: Snapshot; readonly expected: State },
+  { row, newest, expected }: { readonly row: Row; readonly newest: Snapshot; readonly expected: State },
 ): Promise<readonly BoundaryFinding[]> {
-  const { row, newest, expected } = of;
   const { state } = storedForm(expected, world.sizes.segmentBytes);
   const found = FIELDS.filter((field) => words(state[field]) !== words(newest.state[field]));
   // A version of cairn or a world with other sizes may have cut the same transcript in other places.

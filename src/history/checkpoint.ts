@@ -49,10 +49,10 @@ export interface Storing {
 }
 
 /** Puts the sealed events if they are due, new segments, and the snapshot, in this order. */
-export async function storeSnapshot(world: World, of: Storing): Promise<StoredSnapshot> {
+export async function storeSnapshot(world: World, storing: Storing): Promise<StoredSnapshot> {
   const { objects } = world;
-  const { row, version, level, commits, state, put, caches, leftMs, sign } = of;
-  const { seal, object } = await nextSeal({ world, row, seal: of.seal, cache: caches.commits, leftMs });
+  const { row, version, level, commits, state, put, caches, leftMs, sign } = storing;
+  const { seal, object } = await nextSeal({ world, row, seal: storing.seal, cache: caches.commits, leftMs });
   const { digest, bytes, textBytes, snapshot, segments } = encodeSnapshot({
     version,
     level,

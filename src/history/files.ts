@@ -8,13 +8,18 @@ import { resolveAmbiguousPut } from "./resolve-ambiguous-write.ts";
 import { fileKey } from "./object-keys.ts";
 
 /** Puts files. Their keys are content-addressed: an existing object has the same bytes, whoever put it. */
-export async function putFiles(objects: ObjectStore, of: Incarnation, contents: readonly FileContent[]): Promise<void> {
-  for (const { ref, bytes } of contents) await resolveAmbiguousPut(() => objects.put(fileKey(of, ref.file), bytes));
+export async function putFiles(
+  objects: ObjectStore,
+  incarnation: Incarnation,
+  contents: readonly FileContent[],
+): Promise<void> {
+  for (const { ref, bytes } of contents)
+    await resolveAmbiguousPut(() => objects.put(fileKey(incarnation, ref.file), bytes));
 }
 
 /** The bytes of a file. Throws `Unreadable` if it is missing or does not match its digest. */
-export async function readFile(objects: ObjectStore, of: Incarnation, file: string): Promise<Uint8Array> {
-  const bytes = await objects.get(fileKey(of, file));
+export async function readFile(objects: ObjectStore, incarnation: Incarnation, file: string): Promise<Uint8Array> {
+  const bytes = await objects.get(fileKey(incarnation, file));
   if (bytes === null) throw new Unreadable(`file ${file} is missing`, "FileMissing");
   return checkedFile(file, bytes);
 }

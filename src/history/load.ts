@@ -147,15 +147,15 @@ export async function readSegment(
 }
 
 /** The JSON of a value, read from its blob if it is large. */
-export async function jsonOf(objects: ObjectStore, of: Incarnation, value: Value): Promise<Json> {
+export async function jsonOf(objects: ObjectStore, incarnation: Incarnation, value: Value): Promise<Json> {
   // A copy, since user code receives it and must not be able to change committed data.
   if (value.kind === "inline") return copyOfJson(value.json);
-  return fromBlob(value.sha256, await readBlob(objects, of, value.sha256));
+  return fromBlob(value.sha256, await readBlob(objects, incarnation, value.sha256));
 }
 
 /** The stored bytes of a blob. They are not yet compared with its digest. */
-export async function readBlob(objects: ObjectStore, of: Incarnation, sha256: string): Promise<Uint8Array> {
-  const bytes = await objects.get(blobKey(of, sha256));
+export async function readBlob(objects: ObjectStore, incarnation: Incarnation, sha256: string): Promise<Uint8Array> {
+  const bytes = await objects.get(blobKey(incarnation, sha256));
   if (bytes === null) throw new Unreadable(`blob ${sha256} is missing`, "BlobMissing");
   return bytes;
 }

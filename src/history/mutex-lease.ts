@@ -19,17 +19,17 @@ export interface Stretch {
 export async function withMutexLease(
   world: World,
   invocation: Invocation,
-  of: {
+  work: {
     readonly name: string;
     readonly next: (after: string | null, stretch: Stretch) => Promise<string | null>;
   },
 ): Promise<void> {
   await underMutexLease(world, invocation, {
-    name: of.name,
+    name: work.name,
     work: async (cursor, stretch) => {
       let after = cursor;
       do {
-        after = await of.next(after, stretch);
+        after = await work.next(after, stretch);
         stretch.reached(after);
       } while (after !== null && stretch.hasTime());
     },

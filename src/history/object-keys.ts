@@ -10,10 +10,10 @@ import type { Incarnation } from "../protocol/row.ts";
 export const RUNS = "runs/";
 
 const placeOf = ({ run, born }: Incarnation): string => `${tenantOf(run)}/${run}/${born}`;
-const prefixOf = (of: Incarnation): string => `${RUNS}${placeOf(of)}`;
+const prefixOf = (incarnation: Incarnation): string => `${RUNS}${placeOf(incarnation)}`;
 
 /** The prefix of all keys of this incarnation, and of no others. */
-export const prefixUnder = (of: Incarnation): string => `${prefixOf(of)}/`;
+export const prefixUnder = (incarnation: Incarnation): string => `${prefixOf(incarnation)}/`;
 
 /** The incarnation that a key belongs to; null for a key in another format. */
 export function incarnationOf(key: string): Incarnation | null {
@@ -22,14 +22,17 @@ export function incarnationOf(key: string): Incarnation | null {
 }
 
 /** `put` counts the PUTs of one epoch: the epoch may write the same version again with other bytes (schedule 17). */
-export function snapshotKey(of: Incarnation, at: { version: number; epoch: number; put: number }): string {
+export function snapshotKey(incarnation: Incarnation, at: { version: number; epoch: number; put: number }): string {
   const version = String(at.version).padStart(8, "0");
-  return `${prefixOf(of)}/snapshots/${version}-${String(at.epoch).padStart(6, "0")}-${at.put}.json.br`;
+  return `${prefixOf(incarnation)}/snapshots/${version}-${String(at.epoch).padStart(6, "0")}-${at.put}.json.br`;
 }
 
 /** Sorts before the keys of all snapshots of versions above that one, and below the prefix of them all. */
-export function snapshotsAbove(of: Incarnation, version: number): { readonly prefix: string; readonly after: string } {
-  const prefix = `${prefixOf(of)}/snapshots/`;
+export function snapshotsAbove(
+  incarnation: Incarnation,
+  version: number,
+): { readonly prefix: string; readonly after: string } {
+  const prefix = `${prefixOf(incarnation)}/snapshots/`;
   return { prefix, after: `${prefix}${String(version + 1).padStart(8, "0")}` };
 }
 
@@ -40,25 +43,28 @@ export function snapshotAt(key: string): { readonly version: number; readonly ep
 }
 
 /** Content-addressed: every process that seals the same history writes the same bytes to the same key. */
-export const sealedKey = (of: Incarnation, at: { from: number; to: number; digest: string }): string =>
-  `${prefixOf(of)}/events/${at.from}-${at.to}-${at.digest.slice(0, 16)}`;
+export const sealedKey = (incarnation: Incarnation, at: { from: number; to: number; digest: string }): string =>
+  `${prefixOf(incarnation)}/events/${at.from}-${at.to}-${at.digest.slice(0, 16)}`;
 
-export const segmentKey = (of: Incarnation, sha256: string): string => `${prefixOf(of)}/segments/${sha256}`;
+export const segmentKey = (incarnation: Incarnation, sha256: string): string =>
+  `${prefixOf(incarnation)}/segments/${sha256}`;
 
-export const blobKey = (of: Incarnation, sha256: string): string => `${prefixOf(of)}/blobs/${sha256}`;
+export const blobKey = (incarnation: Incarnation, sha256: string): string => `${prefixOf(incarnation)}/blobs/${sha256}`;
 
 /** Content-addressed. It is removed with its run. */
-export const exportKey = (of: Incarnation, digest: string): string => `${prefixOf(of)}/exports/${digest}`;
+export const exportKey = (incarnation: Incarnation, digest: string): string =>
+  `${prefixOf(incarnation)}/exports/${digest}`;
 
 /** The bytes as they were given, so that a store can hand them out by itself. */
-export const fileKey = (of: Incarnation, sha256: string): string => `${prefixOf(of)}/files/${sha256}`;
+export const fileKey = (incarnation: Incarnation, sha256: string): string => `${prefixOf(incarnation)}/files/${sha256}`;
 
 /**
  * Archives are stored outside the prefix of their run, so they survive its clean-up. An object is put only once, so
  * each end of a redriven run has an archive of its own. `end` counts the ends from 1.
  */
-export const archiveKey = (of: Incarnation, tier: ArchiveTier, end = 1): string =>
-  `${archivesUnder(of, tier)}${end === 1 ? "" : `${end}.`}jsonl.gz`;
+export const archiveKey = (incarnation: Incarnation, tier: ArchiveTier, end = 1): string =>
+  `${archivesUnder(incarnation, tier)}${end === 1 ? "" : `${end}.`}jsonl.gz`;
 
 /** The prefix of all archives of this incarnation in this tier, and of no others. */
-export const archivesUnder = (of: Incarnation, tier: ArchiveTier): string => `${ARCHIVES[tier].prefix}${placeOf(of)}.`;
+export const archivesUnder = (incarnation: Incarnation, tier: ArchiveTier): string =>
+  `${ARCHIVES[tier].prefix}${placeOf(incarnation)}.`;

@@ -116,13 +116,13 @@ interface Naming {
  */
 export async function* chainBack<T extends Naming>(
   newest: SnapshotPointer,
-  of: { read(pointer: SnapshotPointer): Promise<T>; isWanted(pointer: SnapshotPointer): boolean },
+  source: { read(pointer: SnapshotPointer): Promise<T>; isWanted(pointer: SnapshotPointer): boolean },
 ): AsyncGenerator<{ readonly kind: "link"; readonly pointer: SnapshotPointer; readonly link: T } | Damage> {
-  for (let next: SnapshotPointer | null = newest; next !== null && of.isWanted(next);) {
+  for (let next: SnapshotPointer | null = newest; next !== null && source.isWanted(next);) {
     const pointer: SnapshotPointer = next;
     const { version } = pointer;
     const at = { part: "snapshot", where: `snapshot ${version}`, version, hidesOlder: version > 0 } as const;
-    const found = await attempt(at, async () => ({ kind: "link", pointer, link: await of.read(pointer) }) as const);
+    const found = await attempt(at, async () => ({ kind: "link", pointer, link: await source.read(pointer) }) as const);
     yield found;
     if (found.kind === "damaged") return;
     next = found.link.previous;

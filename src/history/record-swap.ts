@@ -24,9 +24,8 @@ export const swapRecord = (world: Stores, { keptSeconds, ...swap }: Swap & { rea
  */
 export async function swapRecordUntil(
   { records, clock }: Stores,
-  of: Swap & Pick<StoredRecord, "expiresAtSec">,
+  { key, tenant, found, body, expiresAtSec }: Swap & Pick<StoredRecord, "expiresAtSec">,
 ): Promise<boolean> {
-  const { key, tenant, found, body, expiresAtSec } = of;
   const now = clock.now();
   const fresh = { ...key, tenant, at: now, body, expiresAtSec };
   const outcome = await resolveAmbiguousWrite<AddOutcome | ReplaceOutcome>(

@@ -63,8 +63,12 @@ export class StateCache {
   }
 
   /** Adds a snapshot that is stored. `bytes`: the size of its text with its transcript. */
-  add({ run, born }: Pick<Row, "run" | "born">, pointer: SnapshotPointer, of: KnownState & { readonly bytes: number }) {
-    this.#held.set(run, { ...of, born, pointer, head: null }, of.bytes);
+  add(
+    { run, born }: Pick<Row, "run" | "born">,
+    pointer: SnapshotPointer,
+    known: KnownState & { readonly bytes: number },
+  ) {
+    this.#held.set(run, { ...known, born, pointer, head: null }, known.bytes);
   }
 }
 

@@ -22,10 +22,10 @@ export async function signIn({ sealKeys }: Pick<World, "sealKeys">): Promise<Sig
 export type Judged = "genuine" | "forged" | "unknown key";
 
 /** Checks one seal with the key that it names. */
-export async function judgeSeal({ sealKeys }: Pick<World, "sealKeys">, of: SealedBy): Promise<Judged> {
-  const key = await sealKeys.find(of.voucher);
+export async function judgeSeal({ sealKeys }: Pick<World, "sealKeys">, sealedBy: SealedBy): Promise<Judged> {
+  const key = await sealKeys.find(sealedBy.voucher);
   if (key === null) return "unknown key";
-  return isGenuine(key, of.what, of) ? "genuine" : "forged";
+  return isGenuine(key, sealedBy.what, sealedBy) ? "genuine" : "forged";
 }
 
 type Of = Pick<World, "objects" | "sealKeys">;
@@ -53,10 +53,10 @@ async function assertSealed(world: Of, { row, snapshot }: Loaded): Promise<void>
   else if (isSealed) throw sealMissing("the journal", "the snapshot that it follows is sealed");
 }
 
-async function assertGenuine(world: Of, where: string, of: SealedBy) {
-  const judged = await judgeSeal(world, of);
+async function assertGenuine(world: Of, where: string, sealedBy: SealedBy) {
+  const judged = await judgeSeal(world, sealedBy);
   if (judged === "genuine") return;
-  const { key } = of.voucher;
+  const { key } = sealedBy.voucher;
   if (judged === "forged")
     throw new Unreadable(`${where} was not written with key ${key} that its seal names`, "SealForged");
   const mend = "give this process that key as well, as one of CAIRN_SEAL_KEYS_OLD";

@@ -13,9 +13,13 @@ import { blobKey, segmentKey } from "./object-keys.ts";
 import { learnSecrets, redactionIn } from "./secrets.ts";
 
 /** Puts segments. Their keys are content-addressed: an existing object has the same content. */
-export async function putSegments(objects: ObjectStore, of: Incarnation, segments: readonly Segment[]): Promise<void> {
+export async function putSegments(
+  objects: ObjectStore,
+  incarnation: Incarnation,
+  segments: readonly Segment[],
+): Promise<void> {
   for (const segment of segments) {
-    await resolveAmbiguousPut(() => objects.put(segmentKey(of, segment.ref.sha256), encodeSegment(segment)));
+    await resolveAmbiguousPut(() => objects.put(segmentKey(incarnation, segment.ref.sha256), encodeSegment(segment)));
   }
 }
 
@@ -34,11 +38,11 @@ export async function putSnapshot(objects: ObjectStore, object: { key: string; b
 /** Stores a value, as a blob if it is large. Secrets are redacted first, so digests match what is stored. */
 export async function keepValue(
   world: World,
-  of: Incarnation,
+  incarnation: Incarnation,
   what: { readonly json: Json; readonly inlineMax: number },
 ): Promise<Value> {
   await learnSecrets(world);
   const { value, blob } = toValue(redactionIn(world).json(what.json), what.inlineMax);
-  if (blob !== null) await resolveAmbiguousPut(() => world.objects.put(blobKey(of, blob.sha256), blob.bytes));
+  if (blob !== null) await resolveAmbiguousPut(() => world.objects.put(blobKey(incarnation, blob.sha256), blob.bytes));
   return value;
 }
