@@ -34,12 +34,15 @@ export interface RunNotification {
 }
 
 /** The notifications of a commit that takes the run from one status to another. */
-export function notificationsIn(of: {
+export function notificationsIn({
+  events,
+  from,
+  to,
+}: {
   readonly events: readonly Event[];
   readonly from: Status;
   readonly to: Status;
 }): readonly RunNotification[] {
-  const { events, from, to } = of;
   const said = events.flatMap(notificationOf);
   const last = events.at(-1);
   // The status says it, since several events lead there: a lost outcome, a missing tool, an agent that is gone.

@@ -72,8 +72,14 @@ export interface FollowedCalls {
 
 /** The calls of a run without events. */
 export const followedCalls = (): FollowedCalls => ({
-  ...{ open: new Map(), children: new Map(), count: 0, asksBudget: false, isEnding: false },
-  ...{ isStopping: false, startedAtEnd: [], undoable: new Set() },
+  open: new Map(),
+  children: new Map(),
+  count: 0,
+  asksBudget: false,
+  isEnding: false,
+  isStopping: false,
+  startedAtEnd: [],
+  undoable: new Set(),
 });
 
 /** Takes in the next event of the run. Returns the calls that it settles. */
@@ -100,9 +106,12 @@ export const asksHuman = ({ tool, status, waitsFor, onUnknown }: FollowedCall): 
 /** The call is still to be released, and waits for the budget, or for an earlier call of its reply (schedule 61). */
 function isBehind(
   { status, isAlone }: FollowedCall,
-  of: { readonly all: readonly FollowedCall[]; readonly index: number; readonly asksBudget: boolean },
+  {
+    all,
+    index,
+    asksBudget,
+  }: { readonly all: readonly FollowedCall[]; readonly index: number; readonly asksBudget: boolean },
 ): boolean {
-  const { all, index, asksBudget } = of;
   if (status !== "proposed") return false;
   if (asksBudget) return true;
   if (isAlone === undefined) return false;
@@ -134,7 +143,9 @@ function settle(
 /** The same call when nothing holds it. */
 function free({ call, tool, isAlone, outside, undoes }: FollowedCall): FollowedCall {
   return {
-    ...{ call, tool, status: "proposed" },
+    call,
+    tool,
+    status: "proposed",
     ...(isAlone !== undefined && { isAlone }),
     ...(outside && { outside }),
     ...(undoes !== undefined && { undoes }),
@@ -193,7 +204,9 @@ const FOLLOWS: Table = {
   ToolOutcomeUnknown: (calls, { call, why, reconcilableFrom, onUnknown = "ask", unbegun }) => {
     if (reconcilableFrom === null) return settle(calls, call, { outcome: "unknown", value: inline(why) });
     return change(calls, call, ({ report: _, unbegun: _before, ...open }) => ({
-      ...{ ...open, status: "unknown", onUnknown },
+      ...open,
+      status: "unknown",
+      onUnknown,
       ...(unbegun && { unbegun }),
     }));
   },

@@ -138,13 +138,16 @@ export function newestCalls(
 /** The calls of the newest replies with settled calls, reply by reply, oldest first; `most` replies. */
 function newestReplies(
   messages: readonly Message[],
-  of: {
+  {
+    most,
+    endsAt = () => false,
+    leavesOut = () => false,
+  }: {
     readonly most: number;
     readonly endsAt?: (message: Message) => boolean;
     readonly leavesOut?: (call: MadeCall) => boolean;
   },
 ): readonly (readonly MadeCall[])[] {
-  const { most, endsAt = () => false, leavesOut = () => false } = of;
   const results = new Map<string, Pick<MadeCall, "outcome" | "result"> & { readonly edited: Value | null }>();
   const replies: MadeCall[][] = [];
   for (let index = messages.length - 1; index >= 0; index -= 1) {

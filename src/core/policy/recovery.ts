@@ -78,7 +78,8 @@ const abort = (_: State, { failure }: Trouble): Action => ({ kind: "abort", fail
 const leave = (_: State, { failure }: Trouble): Action => ({ kind: "abort", failure, next: "leave", forced: true });
 const stop = (_: State, { failure }: Trouble): Action => ({ kind: "stop", failure, text: farewell(failure) });
 const nudge = (_: State, trouble: Trouble): Action => ({
-  ...{ kind: "nudge", text: "say" in trouble ? trouble.say : "" },
+  kind: "nudge",
+  text: "say" in trouble ? trouble.say : "",
   ...(trouble.kind === "cut" ? { isCut: true } : {}),
 });
 /** Applies `judge` to a model failure that may be retried. */
@@ -217,9 +218,8 @@ export const RECOVERY: readonly Rule[] = [
 /** Recovery has cost more deaths than the budget allows. `code` says whether a beat or the sweeper detected it. */
 export function tooManyDeaths(
   code: string,
-  of: { readonly deaths: number; readonly max: number; readonly cause: string | null },
+  { deaths, max, cause }: { readonly deaths: number; readonly max: number; readonly cause: string | null },
 ): Trouble {
-  const { deaths, max, cause } = of;
   const message = `${deaths} processes died one after the other while they held this run, ${max} are allowed`;
   const last = cause === null ? "" : `; the last one ended with: ${cause}`;
   return { kind: "deaths", failure: { code, message: `${message}${last}` } };

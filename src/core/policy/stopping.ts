@@ -10,10 +10,10 @@ import { message, replyMessage } from "../calls/open-calls.ts";
 import type { State } from "../state.ts";
 
 /** Moves the run to `ForceStop`. The model sees the reason, so its closing text is about this end. */
-export function beginStopping(state: State, of: { failure: Failure; text: string; at: number }): State {
+export function beginStopping(state: State, cause: { failure: Failure; text: string; at: number }): State {
   ensure(state.open.length === 0, "a run stops between its calls");
-  const said = message(state, of.at, "cairn", "user", [text(of.text)]);
-  return { ...state, phase: "ForceStop", stopsFor: of.failure, retryAt: null, messages: [...state.messages, said] };
+  const said = message(state, cause.at, "cairn", "user", [text(cause.text)]);
+  return { ...state, phase: "ForceStop", stopsFor: cause.failure, retryAt: null, messages: [...state.messages, said] };
 }
 
 /** Ends the run after the closing call. Proposed calls are dropped; the text joins the transcript and the failure. */

@@ -186,9 +186,9 @@ export const ALL_CRACKS: readonly (CrackRow & { readonly topology: string })[] =
  * engine watches those in every run and a section is ReAct unless its agent says otherwise. An agent with `workers`,
  * that is child tools, has those of an orchestrator as well.
  */
-export function cracksOf(kinds: readonly string[], of: { readonly workers: boolean }): readonly CrackRow[] {
+export function cracksOf(kinds: readonly string[], { workers }: { readonly workers: boolean }): readonly CrackRow[] {
   const inner = kinds.slice(1).filter((kind) => kind !== "react");
-  const named = [...kinds.slice(0, 1), ...inner, ...(of.workers ? ["orchestrator"] : []), "react"];
+  const named = [...kinds.slice(0, 1), ...inner, ...(workers ? ["orchestrator"] : []), "react"];
   return [...new Set(named)].flatMap((kind) => ROWS[kind] ?? []);
 }
 

@@ -26,7 +26,7 @@ type Progress<P extends Json> = { readonly own: P; readonly inner: Inner | null;
 
 type Lookup = (kind: string) => TopologyModule | null;
 
-type Of<O> = { readonly options: O; readonly context: Context };
+type Setup<O> = { readonly options: O; readonly context: Context };
 
 /** The outer topology, and where it finds inner ones. */
 interface Pair<O extends Shape, P extends Json> {
@@ -66,12 +66,12 @@ export function nesting<O extends Shape, P extends Json>(
       if (inner === null || nested === null) return request;
       return combined(request, nested.module.request(inner.progress, nested.shape));
     },
-    observe: (progress, seen, of) => observe(on, progress, { ...of, seen }),
-    refusal: ({ own, inner }, options, of) => {
-      const outer = module.refusal?.(own, options, of) ?? null;
+    observe: (progress, seen, setup) => observe(on, progress, { ...setup, seen }),
+    refusal: ({ own, inner }, options, proposed) => {
+      const outer = module.refusal?.(own, options, proposed) ?? null;
       const nested = innerOf(on, own, options);
       if (outer !== null || inner === null || nested === null) return outer;
-      return nested.module.refusal?.(inner.progress, nested.shape, of) ?? null;
+      return nested.module.refusal?.(inner.progress, nested.shape, proposed) ?? null;
     },
     misses: (options) => module.misses(options),
     decidesAfter: (options, tool) => module.decidesAfter(options, tool),
@@ -99,7 +99,7 @@ interface Nested {
 function open<O extends Shape, P extends Json>(
   on: Pair<O, P>,
   own: P,
-  { options, context, say }: Of<O> & { readonly say: string | undefined },
+  { options, context, say }: Setup<O> & { readonly say: string | undefined },
 ): { readonly progress: Progress<P>; readonly say: string } {
   const nested = innerOf(on, own, options);
   const begun = nested?.module.begin(nested.shape, innerContext(context, { shape: nested.shape, before: 0 })) ?? null;
@@ -111,13 +111,13 @@ function open<O extends Shape, P extends Json>(
 function observe<O extends Shape, P extends Json>(
   on: Pair<O, P>,
   { own, inner, asked }: Progress<P>,
-  of: Of<O> & { readonly seen: Observation },
+  setup: Setup<O> & { readonly seen: Observation },
 ): Move<Progress<P>> | null {
-  const { seen } = of;
-  const nested = innerOf(on, own, of.options);
-  const outside = (): Move<Progress<P>> | null => lift(on, on.module.observe(own, seen, of), { ...of, inner });
+  const { seen } = setup;
+  const nested = innerOf(on, own, setup.options);
+  const outside = (): Move<Progress<P>> | null => lift(on, on.module.observe(own, seen, setup), { ...setup, inner });
   if (inner === null || nested === null || seen.kind === "reopened") return outside();
-  const inside = (): Move<Progress<P>> | null => delegate(on, { own, inner }, { ...of, nested });
+  const inside = (): Move<Progress<P>> | null => delegate(on, { own, inner }, { ...setup, nested });
   if (seen.kind === "verdicts") return asked === "own" ? outside() : inside();
   // The outer topology looks first: a plan may be stale, whatever its step is doing.
   const first = seen.kind === "due" ? outside() : null;
@@ -128,22 +128,22 @@ function observe<O extends Shape, P extends Json>(
 function lift<O extends Shape, P extends Json>(
   on: Pair<O, P>,
   move: Move<P> | null,
-  of: Of<O> & { readonly inner: Inner | null; readonly cracks?: readonly Symptom[] },
+  setup: Setup<O> & { readonly inner: Inner | null; readonly cracks?: readonly Symptom[] },
 ): Move<Progress<P>> | null {
-  const cracks = [...(of.cracks ?? []), ...(move?.cracks ?? [])];
+  const cracks = [...(setup.cracks ?? []), ...(move?.cracks ?? [])];
   const signals = cracks.length > 0 ? { cracks } : {};
   if (move === null) return cracks.length > 0 ? { kind: "signal", cracks } : null;
   switch (move.kind) {
     case "ask": {
       const { say, ...rest } = move;
-      if (say === undefined) return { ...rest, ...signals, progress: { own: move.progress, inner: of.inner } };
-      return { ...rest, ...signals, ...open(on, move.progress, { ...of, say }) };
+      if (say === undefined) return { ...rest, ...signals, progress: { own: move.progress, inner: setup.inner } };
+      return { ...rest, ...signals, ...open(on, move.progress, { ...setup, say }) };
     }
     case "verify":
-      return { ...move, ...signals, progress: { own: move.progress, inner: of.inner, asked: "own" } };
+      return { ...move, ...signals, progress: { own: move.progress, inner: setup.inner, asked: "own" } };
     case "finish": {
-      const isKept = innerOf(on, move.progress, of.options) !== null;
-      return { ...move, ...signals, progress: { own: move.progress, inner: isKept ? of.inner : null } };
+      const isKept = innerOf(on, move.progress, setup.options) !== null;
+      return { ...move, ...signals, progress: { own: move.progress, inner: isKept ? setup.inner : null } };
     }
     default:
       return { ...move, ...signals };
@@ -154,7 +154,7 @@ function lift<O extends Shape, P extends Json>(
 function delegate<O extends Shape, P extends Json>(
   on: Pair<O, P>,
   { own, inner }: { readonly own: P; readonly inner: Inner },
-  { seen, options, context, nested }: Of<O> & { readonly seen: Observation; readonly nested: Nested },
+  { seen, options, context, nested }: Setup<O> & { readonly seen: Observation; readonly nested: Nested },
 ): Move<Progress<P>> | null {
   const inside = innerContext(context, { shape: nested.shape, before: inner.before });
   const move = nested.module.observe(inner.progress, seen, { options: nested.shape, context: inside });

@@ -202,12 +202,12 @@ export interface TopologyModule<O extends Shape = Shape, P extends Json = Json> 
   fits(progress: P, options: O): boolean;
   request(progress: P, options: O): Request;
   /** Null: nothing follows, and the run goes on as it is. */
-  observe(progress: P, seen: Observation, of: { readonly options: O; readonly context: Context }): Move<P> | null;
+  observe(progress: P, seen: Observation, setup: { readonly options: O; readonly context: Context }): Move<P> | null;
   /**
    * Why this child run must not be dispatched; null: it may. The call fails with that reason, and the model is told.
    * Absent: every child may be dispatched.
    */
-  refusal?(progress: P, options: O, of: Proposed): string | null;
+  refusal?(progress: P, options: O, proposed: Proposed): string | null;
   /** The cracks that no run with these options can show. */
   misses(options: O): readonly Crack[];
   /** Why the model still decides something after a call of this tool; null: nothing is known. For the audit. */
