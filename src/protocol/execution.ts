@@ -57,12 +57,15 @@ const RESCUE_PAUSE_MS = 250;
 const UNSENT_PAUSE_MS = 1_000;
 
 /** A new execution, due at once. */
-export function newExecution(of: {
+export function newExecution({
+  name,
+  payload,
+  now,
+}: {
   readonly name: string;
   readonly payload: Payload;
   readonly now: number;
 }): Execution {
-  const { name, payload, now } = of;
   return { name, payload, state: "Beat", ...entry(now), attempt: 0, seconds: 1 };
 }
 
@@ -110,8 +113,10 @@ export function taskOf({ name, payload, state, retry, died, token, ...execution 
 }
 
 /** The execution after the answer to its last attempt. */
-export function applyAnswer(execution: Execution, of: { readonly answer: Answer; readonly now: number }): Execution {
-  const { answer, now } = of;
+export function applyAnswer(
+  execution: Execution,
+  { answer, now }: { readonly answer: Answer; readonly now: number },
+): Execution {
   switch (answer.kind) {
     case "beat":
       return afterBeat(execution, { reply: answer.reply, now });
@@ -135,14 +140,14 @@ export function applyAnswer(execution: Execution, of: { readonly answer: Answer;
 
 function afterBeat(
   execution: Execution,
-  of: { readonly reply: Extract<Answer, { readonly kind: "beat" }>["reply"]; readonly now: number },
+  { reply, now }: { readonly reply: Extract<Answer, { readonly kind: "beat" }>["reply"]; readonly now: number },
 ): Execution {
-  const { route, seconds, run, born, chain, epoch, agent } = of.reply;
+  const { route, seconds, run, born, chain, epoch, agent } = reply;
   const state = AFTER_BEAT[route];
   const payload = { run, born, chain, epoch, agent };
-  const moved: Execution = { ...execution, payload, state, seconds, ...entry(of.now) };
+  const moved: Execution = { ...execution, payload, state, seconds, ...entry(now) };
   if (state === "End") return ended(moved);
-  return state === "Wait" ? { ...moved, stage: "waiting", readyAt: of.now + seconds * 1_000 } : moved;
+  return state === "Wait" ? { ...moved, stage: "waiting", readyAt: now + seconds * 1_000 } : moved;
 }
 
 /** How an attempt ended without an answer. */
@@ -176,8 +181,10 @@ const deathOf = ({ died, cause, changed }: Execution): Death => ({ died, cause, 
  * Schedule 242: process after process ends before it gets the attempt, since the machine has no room. Nothing claimed
  * with that number, so the next attempt has it again, and the run comes no nearer to the end of its retries.
  */
-export function applyFailure(execution: Execution, of: AttemptFailure): Execution {
-  const { now, limits, atOnce, isDeath, isUnsent = false, cause = null, changed = execution.changed } = of;
+export function applyFailure(
+  execution: Execution,
+  { now, limits, atOnce, isDeath, isUnsent = false, cause = null, changed = execution.changed }: AttemptFailure,
+): Execution {
   const { state } = execution;
   if (isUnsent) return { ...execution, stage: "due", readyAt: atOnce ? now : now + UNSENT_PAUSE_MS };
   // A beat's retries count by groups, since services add their own retries within a group; others count by one.

@@ -14,8 +14,11 @@ export const timeText = (time: number): string => String(Math.max(0, Math.floor(
 export const timeIn = (text: string): number => Number(text.slice(0, TIME_DIGITS));
 
 /** The run ID, `{tenant}-{26 base32}`. The same idempotency key of the same agent names the same run. */
-export function runId(hash: Hash, of: { tenant: string; agent: string; idempotencyKey: string }): string {
-  return `${of.tenant}-${base32(hash(joined("run", of.tenant, of.agent, of.idempotencyKey)), 26)}`;
+export function runId(
+  hash: Hash,
+  { tenant, agent, idempotencyKey }: { tenant: string; agent: string; idempotencyKey: string },
+): string {
+  return `${tenant}-${base32(hash(joined("run", tenant, agent, idempotencyKey)), 26)}`;
 }
 
 /**
@@ -24,10 +27,10 @@ export function runId(hash: Hash, of: { tenant: string; agent: string; idempoten
  */
 export function childRunId(
   hash: Hash,
-  of: { tenant: string; run: string; born: string; attempt: number; call: string; try: number },
+  child: { tenant: string; run: string; born: string; attempt: number; call: string; try: number },
 ): string {
-  const child = joined("child", of.run, of.born, String(of.attempt), of.call, String(of.try));
-  return `${of.tenant}-${base32(hash(child), 26)}`;
+  const named = joined("child", child.run, child.born, String(child.attempt), child.call, String(child.try));
+  return `${child.tenant}-${base32(hash(named), 26)}`;
 }
 
 /** An incarnation ID of ten characters, from 64 random hex digits. */
@@ -45,10 +48,17 @@ export function executionName(run: string, born: string, chain: number): string 
  */
 export function intentKey(
   hash: Hash,
-  of: { run: string; born: string; attempt: number; call: string; tool: string; args: string },
+  {
+    run,
+    born,
+    attempt,
+    call,
+    tool,
+    args,
+  }: { run: string; born: string; attempt: number; call: string; tool: string; args: string },
 ): string {
-  const intent = joined("intent", of.run, of.born, String(of.attempt), of.call, of.tool, of.args);
-  return `${of.tool}-${of.call}-${base32(hash(intent), 26)}`;
+  const intent = joined("intent", run, born, String(attempt), call, tool, args);
+  return `${tool}-${call}-${base32(hash(intent), 26)}`;
 }
 
 /**
@@ -58,12 +68,17 @@ export function intentKey(
  */
 export function gateId(
   hash: Hash,
-  of: { attempt: number; call: string; planHash: string; argsHash: string; again?: number | undefined },
+  {
+    again,
+    attempt,
+    call,
+    planHash,
+    argsHash,
+  }: { attempt: number; call: string; planHash: string; argsHash: string; again?: number | undefined },
 ): string {
-  const { again } = of;
   const asked = again === undefined ? [] : [String(again)];
-  const asks = joined("gate", String(of.attempt), of.call, of.planHash, of.argsHash, ...asked);
-  return `${of.call}-${base32(hash(asks), 26)}`;
+  const asks = joined("gate", String(attempt), call, planHash, argsHash, ...asked);
+  return `${call}-${base32(hash(asks), 26)}`;
 }
 
 /** The message ID of a decision about a gate. The first decision counts. */

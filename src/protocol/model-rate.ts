@@ -33,9 +33,13 @@ export type RateOutcome =
 /** Decides when a call of about `tokens` tokens may leave. `used` null: no call left before. */
 export function decideModelCall(
   used: UsedUntil | null,
-  of: { readonly rate: ModelRate; readonly tokens: number; readonly now: number; readonly patienceMs: number },
+  {
+    rate,
+    tokens,
+    now,
+    patienceMs,
+  }: { readonly rate: ModelRate; readonly tokens: number; readonly now: number; readonly patienceMs: number },
 ): RateOutcome {
-  const { rate, tokens, now, patienceMs } = of;
   const { requests, tokens: tokensUsed } = used ?? { requests: 0, tokens: 0 };
   const at = Math.max(now, requests - BURST_MS, tokensUsed - BURST_MS);
   if (at > now + patienceMs) return { kind: "later", at };

@@ -33,9 +33,8 @@ export interface RequestsDecided {
 /** Decides about `count` requests that ask at the same time. `used` null: none came before. */
 export function decideRequests(
   used: UsedRequests | null,
-  of: { readonly count: number; readonly now: number; readonly limits: RequestLimits },
+  { count, now, limits }: { readonly count: number; readonly now: number; readonly limits: RequestLimits },
 ): RequestsDecided {
-  const { count, now, limits } = of;
   const { requestsPerSecond = Infinity, requestsPerMinute = Infinity } = limits;
   const second = windowAt(used?.second, { now, lengthMs: SECOND_MS });
   const minute = windowAt(used?.minute, { now, lengthMs: MINUTE_MS });

@@ -52,9 +52,8 @@ export const mayMakeChildren = (parent: Row, { epoch }: { readonly epoch: number
  */
 export function decideChild(
   found: Row | null,
-  of: { readonly isSeen: boolean; readonly creation: Creation },
+  { isSeen, creation }: { readonly isSeen: boolean; readonly creation: Creation },
 ): Exclude<ChildAnswer, { readonly kind: "unreadable" }> {
-  const { isSeen, creation } = of;
   if (isSeen || (found !== null && isExpired(found, creation.now))) return { kind: "reported" };
   return found === null ? { kind: "created", row: newRow(creation) } : { kind: "exists", row: found };
 }

@@ -72,11 +72,14 @@ export const HAND_OVER: RowDecision<HandOver, HandOverOutcome> = {
 };
 
 /** Until a beat records the pause, the row alone says it: no supervisor may run yet. */
-function pausedBy(row: Row, of: { readonly restored: RestoreTimes; readonly now: number }): Partial<Row> {
+function pausedBy(
+  row: Row,
+  { restored, now }: { readonly restored: RestoreTimes; readonly now: number },
+): Partial<Row> {
   return {
-    restored: markRestored(row, of.restored),
+    restored: markRestored(row, restored),
     pause: true,
     status: "paused",
-    statusSince: row.status === "paused" ? row.statusSince : of.now,
+    statusSince: row.status === "paused" ? row.statusSince : now,
   };
 }

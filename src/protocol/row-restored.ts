@@ -13,15 +13,18 @@ export interface RestoredCheck extends RunRef {
 export type RestoredCheckOutcome = Changed<"checked"> | Changed<"same"> | Refused;
 
 /** Decides the word. A run that waited for it goes on: its pause ends. It also counts for a run that has ended. */
-export function decideRestoredCheck(row: Row, of: RestoredCheck): Exclude<RestoredCheckOutcome, Refused> {
+export function decideRestoredCheck(
+  row: Row,
+  { restoredAt, by, now }: RestoredCheck,
+): Exclude<RestoredCheckOutcome, Refused> {
   const mark = openMark(row);
-  if (mark === null || mark.at !== of.restoredAt) return { kind: "same", row };
+  if (mark === null || mark.at !== restoredAt) return { kind: "same", row };
   const { waits, ...rest } = mark;
   return {
     kind: "checked",
     row: {
       ...row,
-      restored: { ...rest, checked: { by: of.by, at: of.now } },
+      restored: { ...rest, checked: { by, at: now } },
       ...(waits && { pause: false }),
       wakeCount: row.wakeCount + 1,
     },

@@ -188,8 +188,8 @@ export const hasEnded = (row: Pick<Row, "status">): boolean =>
   row.status === "completed" || row.status === "failed" || row.status === "cancelled";
 
 /** The condition of every operation: the row exists, has this incarnation, is not expired, and has a known format. */
-export function present(row: Row | null, of: RunRef): Row | Refused {
-  if (row === null || row.born !== of.born || isExpired(row, of.now)) return { kind: "missing" };
+export function present(row: Row | null, { born, now }: RunRef): Row | Refused {
+  if (row === null || row.born !== born || isExpired(row, now)) return { kind: "missing" };
   if (row.format > FORMAT) return newerFormat(row.format, FORMAT);
   return row.format === FORMAT ? row : { kind: "unreadable", why: `it ${BEFORE_RELEASE.says}` };
 }
@@ -252,8 +252,20 @@ export function decideCommit(row: Row, commit: Commit): CommitOutcome {
     row: {
       ...rest,
       ...(redrive === undefined || recordsRedrive(commit) ? {} : { redrive }),
-      ...{ agentVersion, journal, snapshot, spent, status, phase, wakeCountSeen, wakeAt, deadline, commitId },
-      ...{ unaccountedModelCalls, marksAtClaim, storeOutage, lastCheckpointAt },
+      agentVersion,
+      journal,
+      snapshot,
+      spent,
+      status,
+      phase,
+      wakeCountSeen,
+      wakeAt,
+      deadline,
+      commitId,
+      unaccountedModelCalls,
+      marksAtClaim,
+      storeOutage,
+      lastCheckpointAt,
       ...(commit.checksum === undefined ? {} : { checksum: commit.checksum }),
       ...(commit.brief === undefined ? {} : { brief: commit.brief }),
       ...(levelIn(commit) > LOWEST_LEVEL ? { level: levelIn(commit) } : {}),

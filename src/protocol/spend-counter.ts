@@ -77,9 +77,13 @@ const windowAt = (window: Window, period: number): Window => (window.period < pe
 /** Raises the counter for a run that is about to be started. `id`: the same for every attempt of this start. */
 export function reserveIn(
   before: SpendCounter | null,
-  of: { readonly id: string; readonly at: number; readonly microUsd: number; readonly limits: SpendLimits },
+  {
+    id,
+    at,
+    microUsd,
+    limits,
+  }: { readonly id: string; readonly at: number; readonly microUsd: number; readonly limits: SpendLimits },
 ): Reserved {
-  const { id, at, microUsd, limits } = of;
   const counter = atTime(before, at);
   if (counter.open[id] !== undefined) return { kind: "already" };
   for (const per of ["day", "month"] as const) {

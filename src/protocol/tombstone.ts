@@ -43,10 +43,13 @@ export interface End {
 }
 
 /** The tombstone of a run that ends this way. It never expires before the row, however long the agent keeps the row. */
-export function tombstoneOf(row: Row, of: End & { readonly keptMs: number; readonly expiresAtSec: number }): Tombstone {
+export function tombstoneOf(
+  row: Row,
+  end: End & { readonly keptMs: number; readonly expiresAtSec: number },
+): Tombstone {
   const { run, born, agent, inputDigest, epoch } = row;
-  const { status, at: endedAt, keptMs } = of;
-  const expiresAtSec = Math.max(Math.ceil((endedAt + keptMs) / 1_000), of.expiresAtSec);
+  const { status, at: endedAt, keptMs } = end;
+  const expiresAtSec = Math.max(Math.ceil((endedAt + keptMs) / 1_000), end.expiresAtSec);
   return { run, born, agent, inputDigest, status, endedAt, epoch, expiresAtSec };
 }
 
