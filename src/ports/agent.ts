@@ -257,7 +257,7 @@ export interface ToolSource {
    * The tools that it has now. An unchanged tool is the same object. Rejects if the server cannot be asked, unless
    * `mayBeOld` and this process has asked it before.
    */
-  readonly list: (of: {
+  readonly list: (query: {
     readonly secrets: ToolSecrets;
     readonly mayBeOld: boolean;
     /** The time of the world, in epoch milliseconds. */
@@ -377,7 +377,7 @@ export interface ToolRules<Input> {
    * Returns what is recorded of its arguments, result or before-image. It must not return a promise. The tool runs with the recorded
    * arguments. If this throws, the whole value is withheld. Secrets and credentials are removed without it.
    */
-  readonly redact: ((value: Json, of: "arguments" | "result" | "before") => Json) | null;
+  readonly redact: ((value: Json, what: "arguments" | "result" | "before") => Json) | null;
 }
 
 /** The call to compensate: its key and its result. */

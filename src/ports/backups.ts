@@ -16,13 +16,13 @@ export interface Backups {
    *
    * @throws BackupRefused, StoreUnreachable
    */
-  take(of: { readonly file: string; readonly onShare: OnShare }): Promise<{ readonly bytes: number }>;
+  take(wanted: { readonly file: string; readonly onShare: OnShare }): Promise<{ readonly bytes: number }>;
   /**
    * Makes a store from that file, where there is none. The store appears when `settle` has resolved, or not at all.
    *
    * @throws BackupRefused, StoreUnreachable
    */
-  restore(of: {
+  restore(wanted: {
     readonly file: string;
     readonly options: { readonly limits: Limits; readonly sealKeys: SealKeys };
     readonly settle: (world: World) => Promise<void>;

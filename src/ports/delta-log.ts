@@ -49,16 +49,16 @@ export interface DeltaLog {
   /** How often it is written and read. */
   readonly pace: DeltaPace;
   /** A reader is attached to the run until that time, epoch milliseconds. */
-  attach(of: { readonly run: string; readonly until: number }): Promise<void>;
+  attach(reader: { readonly run: string; readonly until: number }): Promise<void>;
   /** Until when a reader is attached; null: none is at `now`. */
-  attachedUntil(of: { readonly run: string; readonly now: number }): Promise<number | null>;
-  append(of: Incarnation, delta: Delta): Promise<void>;
+  attachedUntil(query: { readonly run: string; readonly now: number }): Promise<number | null>;
+  append(incarnation: Incarnation, delta: Delta): Promise<void>;
   /** The deltas behind that place, in order, at most `limit`. */
   read(
-    of: Incarnation & { readonly after: DeltaPlace; readonly limit: number; readonly now: number },
+    query: Incarnation & { readonly after: DeltaPlace; readonly limit: number; readonly now: number },
   ): Promise<readonly Delta[]>;
   /** Removes all deltas of that incarnation, and the marker of its run. */
-  forget(of: Incarnation): Promise<void>;
+  forget(incarnation: Incarnation): Promise<void>;
 }
 
 /** What a world asks of those who write and read. Each write and each read has a price, or takes time from others. */

@@ -38,13 +38,13 @@ export interface Judged extends Verdict {
 /** Judges all checks in order. A check whose prerequisite failed is not judged. */
 export function judgeAll<Seen>(
   checks: readonly Check<Seen>[],
-  of: { readonly seen: Seen; readonly production: boolean },
+  { seen, production }: { readonly seen: Seen; readonly production: boolean },
 ): readonly Judged[] {
   const done = new Map<string, Judged>();
   for (const { id, says, needs = [], strict = false, judge } of checks) {
     const unmet = needs.find((need) => !isMet(done.get(need)));
-    const verdict = unmet === undefined ? judge(of.seen) : needing(unmet);
-    const isSterner = of.production && strict && verdict.status === "warn";
+    const verdict = unmet === undefined ? judge(seen) : needing(unmet);
+    const isSterner = production && strict && verdict.status === "warn";
     done.set(id, { id, says, ...verdict, ...(isSterner ? { status: "fail" as const } : {}) });
   }
   return [...done.values()];
@@ -66,8 +66,10 @@ const ORDER: readonly Status[] = ["fail", "warn", "unknown", "ok"];
 export const worstOf = (all: readonly Status[]): Status => ORDER.find((status) => all.includes(status)) ?? "ok";
 
 /** Judges the difference between two clocks. A larger difference than `skewMs` makes leases and settle times unsafe. */
-export function judgeGap(gapMs: number, of: { readonly skewMs: number; readonly whose: string }): Verdict {
-  const { skewMs, whose } = of;
+export function judgeGap(
+  gapMs: number,
+  { skewMs, whose }: { readonly skewMs: number; readonly whose: string },
+): Verdict {
   const gap = Math.abs(gapMs);
   const side = gapMs > 0 ? "behind" : "ahead of";
   const why = `this clock is at least ${gap} ms ${side} ${whose}, and the protocol allows ${skewMs} ms`;

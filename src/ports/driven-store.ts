@@ -21,7 +21,7 @@ export interface DrivenStore {
   /** `keep` stores soon what was proven. */
   provenCode(keep: (write: () => void) => void): ProvenCode;
   /** Makes this process the supervisor. Throws `StoreSupervised` if a live process, this one included, is the supervisor. */
-  takeSupervision(of: { readonly self: ProcessIdentity; readonly now: number }): void;
+  takeSupervision(claim: { readonly self: ProcessIdentity; readonly now: number }): void;
   releaseSupervision(self: ProcessIdentity): void;
   /** Returns a function that stores what of its output that process lost, if that has grown. It does not throw. */
   lostOutputKeeper(writer: ProcessIdentity): (lost: LostLines | null) => void;
@@ -67,7 +67,7 @@ export interface StoreClock extends Clock {
 /** The executions of the embedded chain. Each change is one transaction. */
 export interface Executions {
   /** The execution that was started under that name before, or null if this call started it. */
-  start(of: { readonly name: string; readonly payload: Payload; readonly now: number }): Execution | null;
+  start(execution: { readonly name: string; readonly payload: Payload; readonly now: number }): Execution | null;
   /** False: no execution waits on that token any more. */
   wake(token: string, now: number): boolean;
   /**
@@ -85,14 +85,14 @@ export interface Executions {
    * Moves an execution on to its next beat, in the process that had the one before; null if that attempt is no longer
    * the one that is out, or if the reply leads elsewhere.
    */
-  goOn(of: { readonly execution: string; readonly attempt: number; readonly reply: Reply }): Execution | null;
+  goOn(answer: { readonly execution: string; readonly attempt: number; readonly reply: Reply }): Execution | null;
   /** Performs several begins or settlements as one transaction. */
   together<T>(access: () => T): T;
   /**
    * Counts the attempts that were out when the last supervisor died as dead. Their retries, and all that paused, are
    * due at once.
    */
-  recover(of: Pick<AttemptFailure, "now" | "limits">): void;
+  recover(terms: Pick<AttemptFailure, "now" | "limits">): void;
 }
 
 /** An execution whose next attempt may be sent. */
@@ -119,7 +119,7 @@ export interface Removals {
   /** The incarnations that have been due for longest, `limit` at most. */
   due(now: number, limit: number): readonly Incarnation[];
   /** Delays a clean-up that failed until that time. */
-  postpone(of: Incarnation, until: number): void;
+  postpone(incarnation: Incarnation, until: number): void;
   /**
    * Deletes the entries and the executions of these incarnations, once all else is gone, in one transaction. Their runs are
    * gone too, so a live execution has nothing to drive, and the answer of its attempt changes nothing.

@@ -49,9 +49,9 @@ export interface Inbox {
    * The first `limit` messages that are not removed, in the order of absorption. Rejects with `MessageDamaged` if one
    * of them cannot be decoded: an acknowledged message must not be lost, so no commit may pass over it.
    */
-  unread(of: RunRef & { readonly limit: number }): Promise<readonly Message[]>;
+  unread(query: RunRef & { readonly limit: number }): Promise<readonly Message[]>;
   /** Removes inbox items but keeps their `seen` items. Resolves once that is durable. */
-  clear(of: RunRef & { readonly ids: readonly string[] }): Promise<void>;
+  clear(read: RunRef & { readonly ids: readonly string[] }): Promise<void>;
   /** Removes the inbox, seen and audit items of that incarnation, never a row. Resolves once that is durable. */
-  forget(of: Incarnation): Promise<void>;
+  forget(incarnation: Incarnation): Promise<void>;
 }

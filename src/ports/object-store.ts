@@ -43,6 +43,6 @@ export interface ObjectLinks {
   /** A URL at which anyone may read the object for `seconds`. A browser saves it under that name, as that type. */
   linkTo(
     key: string,
-    of: { readonly seconds: number; readonly fileName: string; readonly contentType?: string },
+    link: { readonly seconds: number; readonly fileName: string; readonly contentType?: string },
   ): Promise<string>;
 }

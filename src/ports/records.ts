@@ -71,7 +71,7 @@ export interface Records {
    */
   overwriteDamaged(record: NewRecord, now: number): Promise<ReplaceOutcome | Ambiguous>;
   get(key: RecordKey, now: number): Promise<StoredRecord | null>;
-  list(of: {
+  list(query: {
     readonly kind: RecordKind;
     /** All records of a tenant, or all about one subject. */
     readonly by: { readonly tenant: string } | { readonly about: string };

@@ -121,7 +121,7 @@ export interface RunTable {
    */
   keepKey(tombstone: Tombstone): Promise<{ readonly kind: "kept" } | Ambiguous>;
   /** Removes the tombstone of that incarnation; succeeds if there is none. */
-  forgetKey(of: Incarnation): Promise<{ readonly kind: "forgotten" } | Ambiguous>;
+  forgetKey(incarnation: Incarnation): Promise<{ readonly kind: "forgotten" } | Ambiguous>;
   /** The tombstone of a run; null if there is none, or if it has expired at `now`, deleted or not. */
   readKey(run: string, now: number): Promise<Tombstone | null>;
   /** The row, if it has not expired at `now`. At 0 no row has expired, so every row that is not deleted is returned. */

@@ -13,7 +13,7 @@ import type { SealKey, Voucher } from "../protocol/voucher.ts";
 export interface SealKeys {
   readonly mode: "off" | "on" | "required";
   current(): Promise<SealKey | null>;
-  find(of: Pick<Voucher, "key" | "wrapped">): Promise<SealKey | null>;
+  find(voucher: Pick<Voucher, "key" | "wrapped">): Promise<SealKey | null>;
 }
 
 /** The settings of seal keys are invalid; the message names the setting. */

@@ -22,18 +22,30 @@ export interface StoredSizes {
 
 /** For stores on a disk: each written byte takes time, and a snapshot writes the run's newest messages again (ADR 0079). */
 export const FEW_BYTES: StoredSizes = {
-  ...{ journalBytesMax: 96 * 1024, journalCommitsMax: 64, partBytesMax: 12 * 1024, keepsJournal: true },
-  ...{ segmentBytes: 16 * 1024, journalQuality: 2 },
+  journalBytesMax: 96 * 1024,
+  journalCommitsMax: 64,
+  partBytesMax: 12 * 1024,
+  keepsJournal: true,
+  segmentBytes: 16 * 1024,
+  journalQuality: 2,
 };
 
 /** For stores that charge each request: an object costs as much as eight kilobytes in the table (ADR 0077). */
 export const FEW_REQUESTS: StoredSizes = {
-  ...{ journalBytesMax: 128 * 1024, journalCommitsMax: 2_048, partBytesMax: 8 * 1024, keepsJournal: false },
-  ...{ segmentBytes: 64 * 1024, journalQuality: 5 },
+  journalBytesMax: 128 * 1024,
+  journalCommitsMax: 2_048,
+  partBytesMax: 8 * 1024,
+  keepsJournal: false,
+  segmentBytes: 64 * 1024,
+  journalQuality: 5,
 };
 
 /** For a store in memory, where nothing is saved by writing less: each beat leaves its state as an object. */
 export const EACH_BEAT: StoredSizes = {
-  ...{ journalBytesMax: 3 * 1024, journalCommitsMax: 64, partBytesMax: null, keepsJournal: false },
-  ...{ segmentBytes: 16 * 1024, journalQuality: 2 },
+  journalBytesMax: 3 * 1024,
+  journalCommitsMax: 64,
+  partBytesMax: null,
+  keepsJournal: false,
+  segmentBytes: 16 * 1024,
+  journalQuality: 2,
 };

@@ -145,8 +145,7 @@ export class StoreSupervised extends Error {
   /** When the other supervisor started, epoch milliseconds; null if the store does not record it. */
   readonly since: number | null;
 
-  constructor(of: { readonly dir: string; readonly pid: number; readonly since: number | null }) {
-    const { dir, pid, since } = of;
+  constructor({ dir, pid, since }: { readonly dir: string; readonly pid: number; readonly since: number | null }) {
     const from = since === null ? "" : ` since ${new Date(since).toISOString().replace(/\.\d+Z$/, "Z")}`;
     super(
       `the store at ${dir} is supervised by process ${pid}${from}, and only one can; leave the work to it, or stop it ` +

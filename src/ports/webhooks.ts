@@ -32,7 +32,7 @@ export type Posted =
 
 export interface Webhooks {
   readonly endpoints: readonly Webhook[];
-  post(of: WebhookPost): Promise<Posted>;
+  post(post: WebhookPost): Promise<Posted>;
   /** Called after a commit with notifications. It may deliver them soon; the sweep delivers them in any case. */
   noted(): void;
 }

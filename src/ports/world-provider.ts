@@ -178,7 +178,7 @@ export interface OpenedWorld {
   /** The agent files that the store remembers; null if it remembers none. */
   readonly agentFiles: AgentFiles | null;
   /** Deletes at once what a purged run leaves to the supervisor. Does nothing if a service deletes it. */
-  finishRemoval(of: Incarnation): void;
+  finishRemoval(incarnation: Incarnation): void;
   close(): void;
 }
 
@@ -198,5 +198,5 @@ export interface AgentFiles {
    * Remembers the agent's file. With `keepOther`, it does not replace another existing file, and returns that file's
    * path. Otherwise runs of one file could continue with the code of another.
    */
-  remember(of: { readonly agent: string; readonly file: string; readonly keepOther: boolean }): string | null;
+  remember(origin: { readonly agent: string; readonly file: string; readonly keepOther: boolean }): string | null;
 }
