@@ -17,7 +17,7 @@ import { taskOfChild } from "../../features/children/dispatch.ts";
 /** Why an equal hand-off is not made by itself; null: there was none whose child had acted and whose answer is lost. */
 export async function actedBefore(
   run: ActiveRun,
-  of: {
+  handOff: {
     readonly agent: Agent;
     readonly agentOf: Runner["agentOf"];
     readonly call: string;
@@ -26,7 +26,7 @@ export async function actedBefore(
     readonly args: Json;
   },
 ): Promise<string | null> {
-  const { agent, name, tool, args } = of;
+  const { agent, name, tool, args } = handOff;
   const { child } = tool;
   if (child === undefined) return null;
   // A tool that is gone may have been renamed. Only hand-offs are compared, and only those of equal tasks.
@@ -38,7 +38,7 @@ export async function actedBefore(
     .flatMap((part) =>
       part.kind === "result" &&
       (part.outside !== undefined || standing.includes(part.call)) &&
-      part.call !== of.call &&
+      part.call !== handOff.call &&
       isSame(part.tool)
         ? [{ call: part.call, tool: part.tool, outside: part.outside }]
         : [],
@@ -46,7 +46,7 @@ export async function actedBefore(
   // The newest one may have been let through by a human, and lists what it did besides.
   for (const each of failed.toReversed()) {
     const before = await run.json(argsOf(run.state, each.call));
-    if (await isEqualTask(run, of, { before, now: args })) return sentenceOn(each);
+    if (await isEqualTask(run, handOff, { before, now: args })) return sentenceOn(each);
   }
   return null;
 }

@@ -28,7 +28,7 @@ interface Ended<Call> {
 export async function runBatch<Call extends { readonly open: OpenCall }>(
   run: ActiveRun,
   calls: readonly Call[],
-  of: {
+  steps: {
     readonly start: (call: Call) => Promise<Try>;
     readonly record: (call: Call, ended: Try) => Promise<void>;
   },
@@ -39,7 +39,7 @@ export async function runBatch<Call extends { readonly open: OpenCall }>(
   for (const call of calls) {
     const begunAt = run.now;
     run.noticed.noteUnderWay(1);
-    const over: Promise<void> = of.start(call).then((ended) => {
+    const over: Promise<void> = steps.start(call).then((ended) => {
       // Set this before any decision: the time from which an operator may be asked depends on it.
       if (ended.kind === "silent" && ended.outlived) run.noticed.noteOutlived("tool");
       waiting.push({ call, ended, tookMs: run.now - begunAt });
@@ -59,7 +59,7 @@ export async function runBatch<Call extends { readonly open: OpenCall }>(
       // Record the results that have arrived in the order of the reply.
       const ready = calls.flatMap((call) => waiting.filter((each) => each.call === call));
       waiting.length = 0;
-      for (const { call, ended } of ready) await of.record(call, ended);
+      for (const { call, ended } of ready) await steps.record(call, ended);
       if (isLast) return;
       if (running.size > 0) mayCommit = await commitBetween(run);
     }

@@ -30,9 +30,9 @@ export interface AsksFirst {
 }
 
 /** Null: the call is made as in a run that was never restored. `open`: the call with its intent. */
-export function asksFirst(run: ActiveRun, of: { readonly open: OpenCall; readonly tool: Tool }): AsksFirst | null {
-  const { tool } = of;
-  const open = asDeclared(of.open, tool.effect);
+export function asksFirst(run: ActiveRun, called: { readonly open: OpenCall; readonly tool: Tool }): AsksFirst | null {
+  const { tool } = called;
+  const open = asDeclared(called.open, tool.effect);
   const mark = openMark(run.row);
   if (mark === null || open.restored === mark.at || tool.child !== undefined || tool.wait !== undefined) return null;
   const { actsOutside, afterRestore } = EFFECTS[effectOf(open)];

@@ -11,9 +11,8 @@ import { reconcileFromOf } from "./unknown-outcome.ts";
 /** Records that the call waits for its tool. `isUnbegun`: it is known not to have begun. */
 export function recordMissingTool(
   run: ActiveRun,
-  of: { readonly open: OpenCall; readonly tool: Tool | null; readonly isUnbegun?: true },
+  { open, tool, isUnbegun }: { readonly open: OpenCall; readonly tool: Tool | null; readonly isUnbegun?: true },
 ): void {
-  const { open, tool, isUnbegun } = of;
   const { call } = open;
   const why = `the agent has no tool ${open.tool} any more that can go on with it; deploy it again, or reconcile the call`;
   alarm(run.world, run.row.run, { what: "ToolGone", why: `${call}: ${why}` });

@@ -39,12 +39,12 @@ export async function recordEvidence(run: ActiveRun, { call, tool, result, by, e
  */
 export function lostResult(
   { code, why }: Extract<ToolResult, { readonly ok: false }>,
-  of: { readonly by: string; readonly outcome: "succeeded" | "failed" },
+  { by, outcome }: { readonly by: string; readonly outcome: "succeeded" | "failed" },
 ): Value {
   const isMisfit = code === "ResultInvalid";
   const what = isMisfit ? "does not fit the output that its tool declares" : "cannot be kept";
-  const said = bounded(`${code}: what the ${of.by} returned ${what}: ${why}`);
-  return inline(of.outcome === "failed" ? said : `${said}. The call itself succeeded; do not repeat it.`);
+  const said = bounded(`${code}: what the ${by} returned ${what}: ${why}`);
+  return inline(outcome === "failed" ? said : `${said}. The call itself succeeded; do not repeat it.`);
 }
 
 /** What an error of the tool says about the call. */

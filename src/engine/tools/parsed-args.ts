@@ -128,8 +128,11 @@ function parseArgs(
   return inputFrom(run, tool, { value, argsDigest });
 }
 
-function inputFrom(run: ActiveRun, tool: Tool, of: { readonly value: unknown; readonly argsDigest: string }): Fresh {
-  const { value, argsDigest } = of;
+function inputFrom(
+  run: ActiveRun,
+  tool: Tool,
+  { value, argsDigest }: { readonly value: unknown; readonly argsDigest: string },
+): Fresh {
   const json = plainJsonOf(value);
   const redaction = redactionIn(run.world);
   const recorded = (given: Json): Json => redaction.json(recordable(tool, given, "arguments"));

@@ -37,9 +37,14 @@ export function postponeForRoom(
 /** Postpones a call that this beat could not start, or asks an operator where it is one beat too many. */
 export function postponeMissed(
   run: ActiveRun,
-  of: Called & { readonly after: PostponedAfter; readonly why: string; readonly mend: string },
+  {
+    open,
+    tool,
+    after,
+    why,
+    mend,
+  }: Called & { readonly after: PostponedAfter; readonly why: string; readonly mend: string },
 ): void {
-  const { open, tool, after, why, mend } = of;
   const { call } = open;
   const isLast = isMissedTooOften(open);
   postpone(run, open, { after, why, missed: true });
@@ -74,9 +79,8 @@ export function afterRelease({ noticed }: ActiveRun, open: OpenCall): Exclude<Po
 export function postpone(
   run: ActiveRun,
   { call }: OpenCall,
-  of: { readonly after: PostponedAfter; readonly why: string; readonly missed?: true },
+  { after, why, missed }: { readonly after: PostponedAfter; readonly why: string; readonly missed?: true },
 ): void {
-  const { after, why, missed } = of;
   run.noticed.notePostponed(call);
   const action = { kind: "postpone", call, after, ...(missed && { missed }) } as const;
   run.record({ kind: "RecoveryDecided", at: run.now, rule: RULE, why, action });

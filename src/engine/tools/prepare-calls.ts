@@ -75,7 +75,11 @@ type Judged =
     };
 
 /** Why the topology dispatches no child run for this call; null: it may be dispatched. */
-type RefusalOf = (of: { readonly call: string; readonly tool: string; readonly args: Json }) => Promise<string | null>;
+type RefusalOf = (proposed: {
+  readonly call: string;
+  readonly tool: string;
+  readonly args: Json;
+}) => Promise<string | null>;
 
 /**
  * Checks each call. A call that names no tool or does not fit its schema is refused, and the model is told why. The
@@ -326,7 +330,12 @@ async function judgeCall(
 /** What the intent of a call records of its parsed arguments. For a child tool it is the task of the child. */
 async function formOf(
   run: ActiveRun,
-  of: {
+  {
+    tool,
+    args,
+    parsed,
+    agentOf,
+  }: {
     readonly agentOf: Runner["agentOf"];
     readonly tool: Tool;
     readonly args: Json;
@@ -336,12 +345,11 @@ async function formOf(
   | { readonly kind: "form"; readonly form: Pick<Fitting, "form"> }
   | { readonly kind: "refused"; readonly why: string; readonly unknownAgent?: string }
 > {
-  const { tool, args, parsed } = of;
   const { form } = parsed;
   const recorded = form === undefined ? {} : { form };
   if (tool.child === undefined) return { kind: "form", form: recorded };
   const task = await taskOfChild(run, {
-    agentOf: of.agentOf,
+    agentOf,
     tool,
     child: tool.child,
     args,

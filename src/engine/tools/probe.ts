@@ -92,9 +92,12 @@ const unsure = (why: string): Truth => ({ kind: "unsure", why });
 async function ask(
   run: ActiveRun,
   agent: Agent,
-  of: { readonly tool: Tool; readonly question: NonNullable<Tool["probe"]>; readonly call: string },
+  {
+    tool,
+    question,
+    call,
+  }: { readonly tool: Tool; readonly question: NonNullable<Tool["probe"]>; readonly call: string },
 ): Promise<Truth> {
-  const { tool, question, call } = of;
   const open = openCall(run, call);
   const read = await toolInputOf(run, { open, tool });
   const key = open.intent?.key ?? "";

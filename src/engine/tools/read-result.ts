@@ -39,9 +39,22 @@ const READ: Tool = {
   description:
     "Reads a part of a result that is too long to show: a range of characters or lines, or the places of a text. " +
     "`next` is the offset at which to go on. A result that is not text is read as its JSON.",
-  ...{ input, output: null, effect: "none", probe: null, approval: "never", timeoutMs: null, settleMs: null },
-  ...{ externalId: null, key: null, onExists: null, onUnknown: null, parallel: true, retry: null, claims: null },
-  ...{ undo: null, redact: null },
+  input,
+  output: null,
+  effect: "none",
+  probe: null,
+  approval: "never",
+  timeoutMs: null,
+  settleMs: null,
+  externalId: null,
+  key: null,
+  onExists: null,
+  onUnknown: null,
+  parallel: true,
+  retry: null,
+  claims: null,
+  undo: null,
+  redact: null,
   run: () => {
     throw new Error(`${READ_RESULT} reads the results of a run, and there is none`);
   },

@@ -7,10 +7,14 @@ import { type Json, copyOfJson } from "../../core/json.ts";
  * The value as the tool wants it recorded, after its `redact`. If `redact` throws or returns no JSON, nothing is
  * recorded, because the value may hold what `redact` would have removed.
  */
-export function recordable({ redact = null }: Partial<Tool>, json: Json, of: "arguments" | "result" | "before"): Json {
+export function recordable(
+  { redact = null }: Partial<Tool>,
+  json: Json,
+  what: "arguments" | "result" | "before",
+): Json {
   if (redact === null) return json;
   try {
-    const given: unknown = redact(copyOfJson(json), of);
+    const given: unknown = redact(copyOfJson(json), what);
     if (given instanceof Promise) given.catch(() => undefined);
     const parsed = asJson(given);
     return parsed.ok ? parsed.json : WITHHELD;

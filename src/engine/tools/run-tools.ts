@@ -167,8 +167,11 @@ function contextOf(
 }
 
 /** Records the outcome of one attempt: a result, a failure, an unknown outcome or another attempt. */
-async function recordEnd(run: ActiveRun, agent: Agent, of: Runnable & { readonly ended: Try }): Promise<void> {
-  const { open, tool, ended } = of;
+async function recordEnd(
+  run: ActiveRun,
+  agent: Agent,
+  { open, tool, ended }: Runnable & { readonly ended: Try },
+): Promise<void> {
   if (startsOnce(open)) run.noticed.requireCommit();
   if (ended.kind === "silent") return recordSilence(run, open, { tool, why: ended.why });
   if (ended.kind === "stopped") return recordStopped(run, open, { tool, ended });
@@ -215,10 +218,10 @@ const isAnswer = ({ intent }: OpenCall, error: unknown): boolean =>
  * Records a call of which this attempt was never started. An earlier attempt without an answer may have left, so its
  * outcome is unknown. An undo is also unknown: if it counted as over, its effect would stay.
  */
-function recordUnstarted(run: ActiveRun, open: OpenCall, of: { readonly tool: Tool; readonly why: string }): void {
-  const why = bounded(`NotStarted: its arguments could not be read again: ${of.why}`);
+function recordUnstarted(run: ActiveRun, open: OpenCall, attempt: { readonly tool: Tool; readonly why: string }): void {
+  const why = bounded(`NotStarted: its arguments could not be read again: ${attempt.why}`);
   const isUnsure = run.noticed.isUnanswered(open.call) && EFFECTS[effectOf(open)].overlapsEarlierTries;
-  if (open.undoes !== undefined || isUnsure) return recordSilence(run, open, { tool: of.tool, why });
+  if (open.undoes !== undefined || isUnsure) return recordSilence(run, open, { tool: attempt.tool, why });
   const isFirst = open.attempts === 0 && !run.noticed.isUnanswered(open.call);
   const evidence = isFirst ? "it was never started" : "no further try of it was started";
   recordResult(run, open.call, { outcome: "failed", value: inline(`${why}; it did not happen`), evidence });
@@ -255,33 +258,33 @@ async function recordUndone(run: ActiveRun, { call, value }: { call: string; val
  * the last attempt the tool's policy decides whether an operator reconciles it or the model is told. A call without an
  * outside effect has failed then: the model must not look for an effect that it cannot have had.
  */
-function recordSilence(run: ActiveRun, open: OpenCall, of: { tool: Tool; why: string }): void {
+function recordSilence(run: ActiveRun, open: OpenCall, { why, tool }: { tool: Tool; why: string }): void {
   const at = run.now;
   const { call } = open;
   const decision = recoveryAfterTimeout(open);
   if (decision === "again") {
     run.noticed.noteUnanswered(call);
     const action = { kind: "again", call } as const;
-    run.record({ kind: "RecoveryDecided", at, rule: "call ended without an answer", why: of.why, action });
+    run.record({ kind: "RecoveryDecided", at, rule: "call ended without an answer", why, action });
     return;
   }
   if (decision === "probe") {
-    const action = { kind: "probe", call, at: reconcileFromOf(run, of.tool), tried: true } as const;
-    run.record({ kind: "RecoveryDecided", at, rule: "call ended without an answer", why: of.why, action });
+    const action = { kind: "probe", call, at: reconcileFromOf(run, tool), tried: true } as const;
+    run.record({ kind: "RecoveryDecided", at, rule: "call ended without an answer", why, action });
     return;
   }
-  if (decision === "ask" || (of.tool.onUnknown ?? "tell") !== "tell") {
-    return recordUnknown(run, { call, tool: of.tool, why: of.why });
+  if (decision === "ask" || (tool.onUnknown ?? "tell") !== "tell") {
+    return recordUnknown(run, { call, tool, why });
   }
   const tries = open.attempts + 1;
   if (!EFFECTS[effectOf(open)].actsOutside) {
-    const value = inline(bounded(`NoAnswer: ${of.why}, in the last of ${tries} tries`));
+    const value = inline(bounded(`NoAnswer: ${why}, in the last of ${tries} tries`));
     return recordResult(run, call, { outcome: "failed", value, evidence: "no try of it gave an answer" });
   }
   recordUnknownAndTellModel(run, {
     call,
-    tool: of.tool,
-    why: `unknown after ${tries} tries with one key: ${of.why}. It may have happened.`,
+    tool,
+    why: `unknown after ${tries} tries with one key: ${why}. It may have happened.`,
   });
 }
 

@@ -85,9 +85,8 @@ function undoOf(tool: Tool): Tool | null {
 /** Whether the tool can still continue a released call: run it again, or probe it. */
 export async function canGoOn(
   run: ActiveRun,
-  of: { readonly open: OpenCall; readonly tool: Tool | null },
+  { open, tool }: { readonly open: OpenCall; readonly tool: Tool | null },
 ): Promise<boolean> {
-  const { open, tool } = of;
   if (tool === null || (await toolInputOf(run, { open, tool })).kind === "misfit") return false;
   const { intent } = asDeclared(open, tool.effect);
   return intent === null || !EFFECTS[intent.effect].hasProbe || tool.probe !== null;
@@ -96,8 +95,8 @@ export async function canGoOn(
 /** Why it is not known what a released call would send: its arguments are parsed to another value now. Null if it is. */
 export async function whyChanged(
   run: ActiveRun,
-  of: { readonly open: OpenCall; readonly tool: Tool },
+  called: { readonly open: OpenCall; readonly tool: Tool },
 ): Promise<string | null> {
-  const read = await toolInputOf(run, of);
+  const read = await toolInputOf(run, called);
   return read.kind === "changed" ? `${read.why}; it may have happened with the value before` : null;
 }

@@ -19,7 +19,14 @@ import type { Next } from "../context/next.ts";
  */
 export function recordUnknown(
   run: ActiveRun,
-  of: {
+  {
+    call,
+    tool,
+    why,
+    reconcilableFrom = reconcileFromOf(run, tool),
+    restored,
+    approval,
+  }: {
     readonly call: string;
     readonly tool: Tool | null;
     readonly why: string;
@@ -30,7 +37,6 @@ export function recordUnknown(
     readonly approval?: string | undefined;
   },
 ): void {
-  const { call, tool, why, reconcilableFrom = reconcileFromOf(run, tool), restored, approval } = of;
   const onUnknown = tool?.onUnknown ?? "ask";
   const follows = onUnknown === "ask" ? {} : { onUnknown };
   run.record({
