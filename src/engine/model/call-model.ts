@@ -124,12 +124,12 @@ export async function absorbReply(
 function absorbCut(
   run: ActiveRun,
   agent: Agent,
-  of: { model: Model; failed: ModelFailed; cut: CutReply; tookMs: number; request?: RequestDigests },
+  ended: { model: Model; failed: ModelFailed; cut: CutReply; tookMs: number; request?: RequestDigests },
 ): void {
-  const { failed, cut } = of;
+  const { failed, cut } = ended;
   const { failure, spent = NO_TOKENS } = failed;
   const { limit, calls, parts } = cut;
-  recordReply(run, agent, { ...of, parts, finish: "length", cut: { limit, calls }, spent, isBeat: true });
+  recordReply(run, agent, { ...ended, parts, finish: "length", cut: { limit, calls }, spent, isBeat: true });
   const at = run.now;
   run.record(decideRecovery(run.state, { kind: "cut", failure, say: goOnWords(cut) }, at));
   if (!isCutTooOften(run.state)) {

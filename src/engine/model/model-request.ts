@@ -78,7 +78,14 @@ async function listen(run: ActiveRun, agent: Agent, options: Asked): Promise<Hea
   const unfollow = follow(run.invocation.drain, stop);
   const leave = run.world.announce?.({ run: run.row.run, what: `model ${model.name}` });
   const asked = model.ask({
-    ...{ instructions, tools, mayCall, messages, options: settings, format, files, signal },
+    instructions,
+    tools,
+    mayCall,
+    messages,
+    options: settings,
+    format,
+    files,
+    signal,
     ...(stream === null ? {} : { onPiece: stream.add }),
   });
   const stopped = new Promise<null>((resolve) => {
@@ -125,11 +132,11 @@ function heard(run: ActiveRun, outcome: Exclude<ModelOutcome, { readonly kind: "
 /** Starts the watchdog. A retry that is due counts as waiting for the model, like a first call. */
 function watched(
   run: ActiveRun,
-  of: { readonly endsInMs: number; readonly hardMs: number | null; readonly onHard: () => void },
+  limits: { readonly endsInMs: number; readonly hardMs: number | null; readonly onHard: () => void },
 ): () => void {
   const { clock, telemetry } = run.world;
   return watchPhase(clock, {
-    ...of,
+    ...limits,
     phase: () => (run.state.phase === "RetryingLLM" ? "AwaitingLLM" : run.state.phase),
     onSoft: (phase, waitedMs) => {
       const detail = { phase, label: PHASES[phase].label, seconds: Math.floor(waitedMs / 1_000) };
@@ -146,10 +153,10 @@ function watched(
 export function debitReply(
   run: ActiveRun,
   agent: Agent,
-  of: TokenCounts & { readonly model: Model; readonly isBeat: boolean },
+  used: TokenCounts & { readonly model: Model; readonly isBeat: boolean },
 ): void {
-  const { tokensIn, tokensOut, isUncounted = false, model, isBeat } = of;
-  const counted = { tokensIn, tokensOut, microUsd: microUsdOf(agent.price, of) };
+  const { tokensIn, tokensOut, isUncounted = false, model, isBeat } = used;
+  const counted = { tokensIn, tokensOut, microUsd: microUsdOf(agent.price, used) };
   const isEstimated = isUncounted && needsEstimate(agent.price, limitsOf(run.state, agent).tokens);
   const cost = isEstimated ? estimatedCost(run.state, agent.price, 1, run.noticed.summaryCharacters) : counted;
   const debit = { ...cost, ...(isBeat ? { beats: 1 } : {}) };

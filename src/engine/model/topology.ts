@@ -82,8 +82,8 @@ function begin(run: ActiveRun, agent: Agent): Observed | null {
 export async function observe(run: ActiveRun, agent: Agent, seen: Observation): Promise<Observed> {
   const module = moduleOf(agent.topology);
   const context = contextOf(run, agent);
-  const decide = (progress: Json, of: Observation): Move | null =>
-    module.observe(progress, of, { options: agent.topology, context });
+  const decide = (progress: Json, observation: Observation): Move | null =>
+    module.observe(progress, observation, { options: agent.topology, context });
   let move = decide(progressIn(run.state, agent), seen);
   for (let rounds = 0; move?.kind === "verify"; rounds += 1) {
     ensure(rounds < VERIFIED_MAX, "a topology verifies without end");
@@ -121,7 +121,8 @@ function apply(run: ActiveRun, agent: Agent, move: Exclude<Move, { readonly kind
       const standing = again?.words ?? [];
       const said = [say ?? tell, ...standing].filter((each) => each !== undefined).join("\n\n");
       recordMove(run, agent, {
-        ...{ progress, note },
+        progress,
+        note,
         ...(said === "" ? {} : { text: said }),
         ...(again === null ? {} : { repeats: again.calls }),
         ...(say === undefined ? {} : { section: true }),
@@ -155,10 +156,14 @@ function recordMove(run: ActiveRun, { topology }: Agent, { progress, note, ...of
 }
 
 /** Escalates a contradiction of tools, of which the model was told before. Returns false if the topology does not. */
-export function escalate(run: ActiveRun, agent: Agent, of: { readonly why: string; readonly say: string }): boolean {
+export function escalate(
+  run: ActiveRun,
+  agent: Agent,
+  conflict: { readonly why: string; readonly say: string },
+): boolean {
   const { topology } = agent;
   const context = contextOf(run, agent);
-  const seen = { kind: "conflict", ...of } as const;
+  const seen = { kind: "conflict", ...conflict } as const;
   const move = moduleOf(topology).observe(progressIn(run.state, agent), seen, { options: topology, context });
   if (move === null || move.kind === "verify") return false;
   return apply(run, agent, move).kind !== "none";
@@ -183,7 +188,7 @@ export function observeReports(run: ActiveRun, agent: Agent, calls: readonly str
 export async function refusalOfChild(
   run: ActiveRun,
   agent: Agent,
-  of: { readonly call: string; readonly tool: string; readonly args: Json },
+  proposed: { readonly call: string; readonly tool: string; readonly args: Json },
 ): Promise<string | null> {
   const module = moduleOf(agent.topology);
   const progress = progressIn(run.state, agent);
@@ -193,7 +198,7 @@ export async function refusalOfChild(
   const results = resultsIn(state.messages);
   const before: HandOff[] = [];
   for (const { call, tool } of asked) {
-    if (agent.tools[tool]?.child === undefined || call === of.call) continue;
+    if (agent.tools[tool]?.child === undefined || call === proposed.call) continue;
     const result = results.find((each) => each.call === call);
     const isOut = state.open.some((open) => open.call === call && childIn(open) !== undefined);
     if (!isOut && (result === undefined || isRefusal(result.value))) continue;
@@ -202,7 +207,7 @@ export async function refusalOfChild(
     const acted = result?.outside === undefined ? {} : ({ acted: true } as const);
     before.push({ call, tool, args, digest: digestOf(args), status, ...acted });
   }
-  const { tool, args } = of;
+  const { tool, args } = proposed;
   const depth = state.depth ?? 0;
   return module.refusal(progress, agent.topology, { tool, args, digest: digestOf(args), before, depth });
 }
@@ -233,7 +238,10 @@ function contextOf(run: ActiveRun, agent: Agent): Context {
     },
     get results() {
       return resultsIn(section).map(({ call, tool, outcome, value }) => ({
-        ...{ call, tool, outcome, isRefused: isRefusal(value) },
+        call,
+        tool,
+        outcome,
+        isRefused: isRefusal(value),
       }));
     },
     newest: state.messages.at(-1)?.id ?? "",
