@@ -125,9 +125,23 @@ export function withReleasedTools(agent: Agent, open: readonly OpenCall[]): Agen
 }
 
 const goneTool = ({ tool, intent }: OpenCall, { label }: ToolSource): Tool => ({
-  ...{ description: "", input: z.json(), output: null, effect: intent?.effect ?? STRICTEST, probe: null },
-  ...{ approval: "never", timeoutMs: null, settleMs: null, externalId: null, key: null, onExists: null },
-  ...{ onUnknown: null, parallel: true, retry: null, claims: null, undo: null, redact: null },
+  description: "",
+  input: z.json(),
+  output: null,
+  effect: intent?.effect ?? STRICTEST,
+  probe: null,
+  approval: "never",
+  timeoutMs: null,
+  settleMs: null,
+  externalId: null,
+  key: null,
+  onExists: null,
+  onUnknown: null,
+  parallel: true,
+  retry: null,
+  claims: null,
+  undo: null,
+  redact: null,
   run: () => {
     throw new Error(`ToolGone: ${label} no longer has the tool ${tool}; nothing was started`);
   },

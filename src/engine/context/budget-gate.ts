@@ -63,14 +63,18 @@ export function endOverBudget(run: ActiveRun, over: string, cause = "the agent's
  */
 export function question(
   run: ActiveRun,
-  of: {
+  {
+    over: reason,
+    limits,
+    calls,
+    terms,
+  }: {
     readonly over: string;
     readonly limits: Limits;
     readonly calls: number;
     readonly terms: ReturnType<typeof gateTerms>;
   },
 ): EventOf<"ApprovalRequested"> {
-  const { over: reason, limits, calls, terms } = of;
   const { restart, spent } = run.state;
   const asked = extensionOf(run.state).questions + 1;
   const [planHash, argsHash] = [digestOf(limits), digestOf({ asked, calls, spent: { ...spent } })];
@@ -85,9 +89,8 @@ export function question(
  */
 export function refusalOf(
   { spent }: State,
-  of: { readonly asks: BudgetGate | null; readonly as: Decision["as"]; readonly more: Grant },
+  { asks, as, more }: { readonly asks: BudgetGate | null; readonly as: Decision["as"]; readonly more: Grant },
 ): string | null {
-  const { asks, as, more } = of;
   const amounts = Object.values(more);
   if (asks === null || as === "deny")
     return amounts.length === 0 ? null : "this decision grants no budget: it is a denial, or it is about a call";

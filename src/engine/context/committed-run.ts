@@ -32,10 +32,13 @@ export class CommittedRun {
 
   constructor(
     world: World,
-    of: { readonly loaded: Loaded; readonly segments: SegmentCache; readonly commits: CommitCache },
+    {
+      segments,
+      commits,
+      loaded,
+    }: { readonly loaded: Loaded; readonly segments: SegmentCache; readonly commits: CommitCache },
   ) {
-    const { row, state, snapshot, base, journal, stored } = of.loaded;
-    const { segments, commits } = of;
+    const { row, state, snapshot, base, journal, stored } = loaded;
     assertMaySeal(world, snapshot);
     this.#world = world;
     this.#row = row;
@@ -73,10 +76,10 @@ export class CommittedRun {
   }
 
   /** Stores a snapshot that no row names yet. The next commit may name it. */
-  store(of: Pick<Storing, "version" | "level" | "commits" | "sign" | "state" | "leftMs">): Promise<Checkpoint> {
+  store(content: Pick<Storing, "version" | "level" | "commits" | "sign" | "state" | "leftMs">): Promise<Checkpoint> {
     this.#puts += 1;
     return storeSnapshot(this.#world, {
-      ...of,
+      ...content,
       row: this.#row,
       seal: this.#seal,
       put: this.#puts,
@@ -95,9 +98,12 @@ export class CommittedRun {
    */
   applied(
     row: Row,
-    of: { readonly state: State; readonly commits: readonly CommitRecord[]; readonly stored: Checkpoint | null },
+    {
+      state,
+      commits,
+      stored,
+    }: { readonly state: State; readonly commits: readonly CommitRecord[]; readonly stored: Checkpoint | null },
   ): void {
-    const { state, commits, stored } = of;
     const before = this.#row;
     this.#row = row;
     this.#state = state;

@@ -48,7 +48,7 @@ export type Task =
 /** Stores everything that has to be durable before the row names it. */
 export async function prepareCreation(
   world: World,
-  of: {
+  request: {
     readonly agent: Agent;
     readonly tenant: string;
     readonly run: string;
@@ -78,32 +78,45 @@ export async function prepareCreation(
     readonly labels?: RunLabels | undefined;
   },
 ): Promise<Creation> {
-  const { agent, tenant, run, parent, by, grant, depth, expected, isScheduled = false, files: contents = [] } = of;
+  const { agent, tenant, run, parent, by, grant, depth, expected, isScheduled = false, files: contents = [] } = request;
   const now = world.clock.now();
   const born = bornFrom(world.random.hex());
   await putFiles(world.objects, { run, born }, contents);
   const files = contents.map(({ ref }) => ({ ...ref, name: redactionIn(world).text(ref.name) }));
   const begun = initialState({
-    ...{ run, born, ...partOfAgent(agent), at: now },
+    run,
+    born,
+    ...partOfAgent(agent),
+    at: now,
     ...(grant === undefined ? {} : { grant }),
     ...(depth === undefined ? {} : { depth }),
     ...(by === null ? {} : { startedBy: redactionIn(world).text(senderOf(by)) }),
-    firing: of.firing,
-    task: await keepValue(world, { run, born }, { json: of.task, inlineMax: SIZES.stateValueBytesMax }),
+    firing: request.firing,
+    task: await keepValue(world, { run, born }, { json: request.task, inlineMax: SIZES.stateValueBytesMax }),
     files,
-    taskText: typeof of.task === "string" ? of.task : JSON.stringify(of.task),
+    taskText: typeof request.task === "string" ? request.task : JSON.stringify(request.task),
   });
   const state = expected === undefined ? begun : { ...begun, expected };
-  const inputDigest = inputDigestOf(of.task, files);
-  const names = runNames(world, { agent, run, task: of.task, key: of.key ?? null, labels: of.labels });
-  const { restored, trace } = of;
+  const inputDigest = inputDigestOf(request.task, files);
+  const names = runNames(world, { agent, run, task: request.task, key: request.key ?? null, labels: request.labels });
+  const { restored, trace } = request;
   return storeCreation(world, { agent, tenant, parent, state, inputDigest, isScheduled, names, restored, trace });
 }
 
 /** Stores the first snapshot of a run. Its values are stored before. */
 export async function storeCreation(
   world: World,
-  of: {
+  {
+    agent,
+    tenant,
+    parent,
+    state,
+    inputDigest,
+    names,
+    isScheduled = false,
+    restored,
+    trace,
+  }: {
     readonly agent: Pick<Agent, "name" | "version" | "budget">;
     readonly tenant: string;
     readonly parent: Incarnation | null;
@@ -115,7 +128,6 @@ export async function storeCreation(
     readonly trace?: string | undefined;
   },
 ): Promise<Creation> {
-  const { agent, tenant, parent, state, inputDigest, names, isScheduled = false, restored, trace } = of;
   const { run, born } = state;
   const now = world.clock.now();
   const sign = await signIn(world);

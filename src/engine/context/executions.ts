@@ -21,9 +21,9 @@ export async function startExecution(world: World, row: ListedRow): Promise<"goi
 }
 
 /** Hands the run over to the next execution and starts that execution. */
-export async function startNextExecution(world: World, of: Omit<HandOver, "now">): Promise<void> {
-  const { run, born } = of;
-  const outcome = await handOver(world, of);
+export async function startNextExecution(world: World, standing: Omit<HandOver, "now">): Promise<void> {
+  const { run, born } = standing;
+  const outcome = await handOver(world, standing);
   if (outcome.kind !== "handed") return;
   const { row } = outcome;
   await start(world, { run, born, chain: row.chain, epoch: row.epoch, agent: row.agent });
@@ -53,9 +53,9 @@ const start = (world: World, payload: Payload): ReturnType<World["chain"]["start
   world.chain.start(executionName(payload.run, payload.born, payload.chain), payload);
 
 /** Moves the row to the next execution. Does not start that execution. */
-export function handOver(world: World, of: Omit<HandOver, "now">): Promise<HandOverOutcome> {
+export function handOver(world: World, standing: Omit<HandOver, "now">): Promise<HandOverOutcome> {
   return resolveAmbiguousWrite<HandOverOutcome>(
-    () => world.table.decide({ ...of, now: world.clock.now() }, HAND_OVER),
+    () => world.table.decide({ ...standing, now: world.clock.now() }, HAND_OVER),
     () => null,
   );
 }

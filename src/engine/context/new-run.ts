@@ -10,7 +10,12 @@ import { FOLLOWS, type State, type UpgradePolicy } from "../../core/state.ts";
 
 /** What a run takes over from its agent when it begins. */
 export const partOfAgent = ({ name, version, budget, price, retention, tools, upgrade, onIdle }: Agent) => ({
-  ...{ agent: name, agentVersion: version, takeoversMax: budget.takeovers, price, retention, upgrade },
+  agent: name,
+  agentVersion: version,
+  takeoversMax: budget.takeovers,
+  price,
+  retention,
+  upgrade,
   ...(onIdle === "wait" && { onIdle }),
   takesEvents: Object.values(tools).some(({ wait }) => wait?.for === "event"),
 });
@@ -30,7 +35,16 @@ function firingText({ schedule, dueAt, previousDueAt, makesUp }: RunFiring): str
 const iso = (at: number): string => new Date(at).toISOString();
 
 /** The state in snapshot 0: the task, which is also the first user message. `at`: epoch milliseconds. */
-export function initialState(of: {
+export function initialState({
+  taskText,
+  files = [],
+  retention,
+  upgrade,
+  takesEvents = false,
+  at,
+  firing,
+  ...given
+}: {
   run: string;
   born: string;
   agent: string;
@@ -51,7 +65,6 @@ export function initialState(of: {
   takesEvents?: boolean;
   at: number;
 }): State {
-  const { taskText, files = [], retention, upgrade, takesEvents = false, at, firing, ...given } = of;
   const opening = openingParts(taskText, firing);
   const message: Message = { id: "m1", at, source: "task", role: "user", parts: [...opening, ...files], tokens: 0 };
   const begun: State = {

@@ -98,7 +98,7 @@ export class StoreTime {
 
   #bounded<Port extends object>(
     port: Port,
-    of: { readonly store: string; readonly writes: ReadonlySet<string> },
+    { store, writes }: { readonly store: string; readonly writes: ReadonlySet<string> },
   ): Port {
     return new Proxy(port, {
       get: (target, name, receiver) => {
@@ -106,8 +106,8 @@ export class StoreTime {
         if (typeof call !== "function" || typeof name !== "string") return call;
         return (...args: readonly unknown[]) =>
           this.#answered(() => call.apply(target, args) as Promise<unknown>, {
-            store: of.store,
-            isWrite: of.writes.has(name),
+            store,
+            isWrite: writes.has(name),
           });
       },
     });

@@ -20,26 +20,31 @@ export function noteClaim(
 }
 
 /** Traces an event when it is recorded, which is before its commit. */
-export function noteEvent({ telemetry }: Telling, of: { row: Row; event: Event; phase: Phase }): void {
-  const { row, event, phase } = of;
+export function noteEvent(
+  { telemetry }: Telling,
+  { row, event, phase }: { row: Row; event: Event; phase: Phase },
+): void {
   const detail = { epoch: row.epoch, version: row.version + 1, phase };
   telemetry.record({ at: event.at, run: row.run, level: "trace", what: event.kind, detail });
 }
 
 /** Reports a status change and the money spent after an applied commit. `code` is the failure code of a failed run. */
-export function noteCommit(world: Telling, of: { from: Row; to: Row; code: string | null }): void {
-  const { run, epoch, version, status: to, phase, spent } = of.to;
-  const from = of.from.status;
-  const changed = { epoch, version, from, to, phase, code: of.code };
+export function noteCommit(world: Telling, change: { from: Row; to: Row; code: string | null }): void {
+  const { run, epoch, version, status: to, phase, spent } = change.to;
+  const from = change.from.status;
+  const changed = { epoch, version, from, to, phase, code: change.code };
   if (from !== to) note(world, { run, what: "StatusChanged", detail: changed });
-  const microUsd = spent.microUsd - of.from.spent.microUsd;
+  const microUsd = spent.microUsd - change.from.spent.microUsd;
   if (microUsd > 0) note(world, { run, what: "Spent", detail: { epoch, version, microUsd } });
 }
 
 /** Reports the first signals of failures that an applied commit holds. */
-export function noteCracks(world: Telling, of: { readonly row: Row; readonly events: readonly Event[] }): void {
-  const { run, epoch, version } = of.row;
-  for (const event of of.events) {
+export function noteCracks(
+  world: Telling,
+  { row, events }: { readonly row: Row; readonly events: readonly Event[] },
+): void {
+  const { run, epoch, version } = row;
+  for (const event of events) {
     if (event.kind !== "CrackSignalled") continue;
     const { crack, why, times } = event;
     note(world, { run, what: "CrackSeen", detail: { epoch, version, crack, why, isFirst: times === 1 } });
@@ -74,10 +79,10 @@ export function includeWait(waits: Waits, { status, phase, statusSince }: Listed
 }
 
 /** Reports one completed sweep. No `Swept` record for a long time means that the sweeper is down. */
-export function noteSwept(world: Telling, of: Waits & { readonly runs: number }): void {
-  note(world, { run: "", what: "Swept", detail: { ...of } });
+export function noteSwept(world: Telling, waits: Waits & { readonly runs: number }): void {
+  note(world, { run: "", what: "Swept", detail: { ...waits } });
 }
 
-function note({ clock, telemetry }: Telling, of: Pick<TelemetryRecord, "run" | "what" | "detail">): void {
-  telemetry.record({ at: clock.now(), level: "trace", ...of });
+function note({ clock, telemetry }: Telling, record: Pick<TelemetryRecord, "run" | "what" | "detail">): void {
+  telemetry.record({ at: clock.now(), level: "trace", ...record });
 }

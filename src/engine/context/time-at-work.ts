@@ -35,9 +35,12 @@ export function undebitedTime(
  */
 function unseenMs(
   row: Row,
-  of: { readonly dead: number; readonly now: number; readonly limits: Pick<Limits, "beatMs" | "skewMs"> },
+  {
+    dead,
+    now,
+    limits,
+  }: { readonly dead: number; readonly now: number; readonly limits: Pick<Limits, "beatMs" | "skewMs"> },
 ): number {
-  const { dead, now, limits } = of;
   if (dead <= 0) return 0;
   const from = Math.max(row.lastCheckpointAt, row.effectsSettleAt - dead * (limits.beatMs + limits.skewMs));
   return Math.max(0, Math.min(now, row.effectsSettleAt) - from);

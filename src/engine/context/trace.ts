@@ -59,21 +59,28 @@ export class InvocationTrace {
   /** `since`: when the invocation began, in epoch milliseconds. `overtook`: it went on after one that did not end. */
   constructor(
     { hash, kernel, spans }: { readonly hash: Hash; readonly kernel: Kernel; readonly spans: Spans },
-    of: { readonly row: Row; readonly since: number; readonly overtook: boolean },
+    { row, since, overtook }: { readonly row: Row; readonly since: number; readonly overtook: boolean },
   ) {
     this.#hash = hash;
     this.#kernel = kernel;
     this.#spans = spans;
-    this.#row = of.row;
-    this.#since = of.since;
-    this.#overtook = of.overtook;
+    this.#row = row;
+    this.#since = since;
+    this.#overtook = overtook;
   }
 
   /** Adds the spans of one applied commit. `before`: the state to which it added the events. */
-  committed(of: { readonly before: State; readonly row: Row; readonly events: readonly Event[] }): void {
-    const { row, events } = of;
+  committed({
+    row,
+    events,
+    before,
+  }: {
+    readonly before: State;
+    readonly row: Row;
+    readonly events: readonly Event[];
+  }): void {
     const made: Span[] = [];
-    let state = of.before;
+    let state = before;
     for (const [index, event] of events.entries()) {
       const piece = this.#pieceOf(event, state);
       const ownId = this.#id(`${row.version} ${index}`);
@@ -184,9 +191,9 @@ export class InvocationTrace {
 
   #instant(
     { at }: Event,
-    of: { readonly name: string; readonly error: string | null; readonly attributes: Attributes },
+    piece: { readonly name: string; readonly error: string | null; readonly attributes: Attributes },
   ): Piece {
-    return { ...of, kind: "internal", from: at, to: at, attributes: { ...this.#shared(), ...of.attributes } };
+    return { ...piece, kind: "internal", from: at, to: at, attributes: { ...this.#shared(), ...piece.attributes } };
   }
 
   #wholeRun(row: Row, { agentVersion, failure, redriven }: State): Span {
@@ -215,10 +222,10 @@ export class InvocationTrace {
   }
 
   #span(
-    of: Piece & { readonly id: string; readonly parent: string | null; readonly links?: readonly SpanLink[] },
+    piece: Piece & { readonly id: string; readonly parent: string | null; readonly links?: readonly SpanLink[] },
   ): Span {
     const state = joinedBy(this.#row)?.state;
-    return { links: [], ...of, trace: this.#trace(), ...(state !== undefined && { state }) };
+    return { links: [], ...piece, trace: this.#trace(), ...(state !== undefined && { state }) };
   }
 
   #trace(): string {
@@ -296,7 +303,7 @@ const callSpanId = (hash: Hash, row: Named, { call, timesUnknown }: CallInTrace)
 const traceId = (hash: Hash, row: Named): string =>
   joinedBy(row)?.trace ?? hash(`trace ${row.run} ${row.born}`).slice(0, 32);
 
-const rootId = (hash: Hash, of: Named): string => spanId(hash, of, "run");
+const rootId = (hash: Hash, named: Named): string => spanId(hash, named, "run");
 
 const spanId = (hash: Hash, { run, born }: Named, what: string): string =>
   hash(`span ${run} ${born} ${what}`).slice(0, 16);
