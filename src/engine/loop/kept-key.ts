@@ -13,9 +13,8 @@ import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts"
 /** Writes the tombstone and returns it. `expiresAtSec` is when the row itself expires, in epoch seconds. */
 export async function keepKey(
   world: World,
-  of: { readonly row: Row; readonly end: End; readonly expiresAtSec: number },
+  { row, end, expiresAtSec }: { readonly row: Row; readonly end: End; readonly expiresAtSec: number },
 ): Promise<Tombstone> {
-  const { row, end, expiresAtSec } = of;
   const tombstone = tombstoneOf(row, { ...end, expiresAtSec, keptMs: world.limits.keyRetentionMs });
   await resolveAmbiguousWrite<{ readonly kind: "kept" }>(
     () => world.table.keepKey(tombstone),

@@ -12,14 +12,14 @@ import type { Request, RequestOutcome } from "../../protocol/row.ts";
  */
 export async function sendRequest(
   world: World,
-  of: { readonly run: string; readonly want: Request["want"] },
+  request: { readonly run: string; readonly want: Request["want"] },
 ): Promise<Exclude<RequestOutcome["kind"], "newer">> {
-  const row = await findRow(world, of.run, world.clock.now());
+  const row = await findRow(world, request.run, world.clock.now());
   if (row === null) return "missing";
   if (row instanceof RowNewer) throw row;
   if (row instanceof RowUnreadable) return "unreadable";
   const { run, born } = row;
-  const asked = { run, born, want: of.want };
+  const asked = { run, born, want: request.want };
   const outcome = await resolveAmbiguousWrite<RequestOutcome>(
     () => world.table.request({ ...asked, now: world.clock.now() }),
     () => null,
