@@ -225,7 +225,10 @@ export const routesOf = (rows: OperationRows): readonly RouteConfig[] => [
     const route = DESIGNED[name as OperationName] ?? plainRoute(name, operation);
     return [{ ...route, security: [{ token: [operation.scope] }, { jwt: [operation.scope] }, { iam: [] }] }];
   }),
-  ...[documentRoute, callerRoute, healthRoute, callbackRoute],
+  documentRoute,
+  callerRoute,
+  healthRoute,
+  callbackRoute,
 ];
 
 /**

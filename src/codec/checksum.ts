@@ -46,11 +46,30 @@ export function isAsWritten(row: Row): boolean {
 }
 
 const fieldsOf = (row: Covered): readonly unknown[] => [
-  ...[row.run, row.born, row.parent?.run ?? null, row.parent?.born ?? null, row.tenant, row.agent, row.agentVersion],
-  ...[row.createdAt, row.inputDigest, row.format, levelIn(row), row.version, row.commitId],
-  ...[row.snapshot.version, row.snapshot.key, row.snapshot.digest, metersOf(row.spent), row.phase],
-  ...[row.wakeCountSeen, row.lastCheckpointAt, row.marksAtClaim, row.wakeAt],
-  ...[row.storeOutage?.store ?? null, row.storeOutage?.since ?? null],
+  row.run,
+  row.born,
+  row.parent?.run ?? null,
+  row.parent?.born ?? null,
+  row.tenant,
+  row.agent,
+  row.agentVersion,
+  row.createdAt,
+  row.inputDigest,
+  row.format,
+  levelIn(row),
+  row.version,
+  row.commitId,
+  row.snapshot.version,
+  row.snapshot.key,
+  row.snapshot.digest,
+  metersOf(row.spent),
+  row.phase,
+  row.wakeCountSeen,
+  row.lastCheckpointAt,
+  row.marksAtClaim,
+  row.wakeAt,
+  row.storeOutage?.store ?? null,
+  row.storeOutage?.since ?? null,
 ];
 
 /** 64 bits: random damage practically never produces a matching digest. */

@@ -34,8 +34,15 @@ export const POINTS: readonly Point[] = [
     says: "snapshots cannot be overwritten",
     shownBy: ["test/conformance/conformance.long.test.ts", "test/codec/snapshot.test.ts"],
     restsOn: [
-      ...["stores", "bucket-private", "bucket-encryption", "bucket-put-once", "bucket-put-once-enforced", "bucket-tls"],
-      ...["bucket-lifecycle", "store", "store-whole"],
+      "stores",
+      "bucket-private",
+      "bucket-encryption",
+      "bucket-put-once",
+      "bucket-put-once-enforced",
+      "bucket-tls",
+      "bucket-lifecycle",
+      "store",
+      "store-whole",
     ],
   },
   {

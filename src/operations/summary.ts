@@ -80,8 +80,13 @@ export function shownRestored(row: ListedRow): ShownRestored | null {
 
 /** The phases of a last commit behind which an invocation asks its model. Tools and children wait in the others. */
 const BEFORE_A_CALL: ReadonlySet<Phase> = new Set([
-  ...(["Preparing", "AwaitingLLM", "RetryingLLM", "Compacting", "Reflecting", "ForceStop"] as const),
-]);
+  "Preparing",
+  "AwaitingLLM",
+  "RetryingLLM",
+  "Compacting",
+  "Reflecting",
+  "ForceStop",
+] as const);
 
 /**
  * The phase of a row is that of its last commit, which the whole call does not change. Its mark is newer: it is in the claim,

@@ -67,9 +67,14 @@ const COLUMNS = [
 function rowOf(tool: ToolAudit): readonly Cell[] {
   const ink: Ink = tool.decisionPoint ? "red" : tool.idempotent ? "green" : "yellow";
   return [
-    ...[tool.tool, { text: tool.effect, ink }, yes(tool.idempotent)],
+    tool.tool,
+    { text: tool.effect, ink },
+    yes(tool.idempotent),
     tool.key === null ? yes(false) : `Y ${tool.key}`,
-    ...[yes(tool.probe), yes(tool.undo), tool.approval, duration(tool.timeoutMs)],
+    yes(tool.probe),
+    yes(tool.undo),
+    tool.approval,
+    duration(tool.timeoutMs),
     tool.settleMs === null ? { text: "-", ink: "dim" } : duration(tool.settleMs),
     tool.decisionPoint ? { text: "← a crash needs you", ink: "red" } : "",
   ];

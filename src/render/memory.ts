@@ -27,7 +27,10 @@ function entriesIn({ entries, ...page }: MemoryPage, query: string | null, style
   if (entries.length === 0) return query === null ? [] : [`no entry has a word of: ${visible(query)}`];
   const found = query === null ? [] : [`the best ${entries.length} for ${visible(query)}:`];
   const rows = entries.map(({ id, at, tags, snippet }) => [
-    ...[id, timeOfDay(at, style.now), short(visible(tags.join(", ")), TAGS_WIDTH_MAX), visible(snippet)],
+    id,
+    timeOfDay(at, style.now),
+    short(visible(tags.join(", ")), TAGS_WIDTH_MAX),
+    visible(snippet),
   ]);
   const others = [0, 1, 2].reduce(
     (sum, column) => sum + 2 + Math.max(4, ...rows.map((row) => row[column]?.length ?? 0)),

@@ -38,7 +38,10 @@ export function renderPlanned(
         { title: "FILES", align: "right" },
       ],
       functions.map((each) => [
-        ...[each.name, `${each.memoryMb} MB`, `${each.seconds} s`, each.reserved === null ? "" : String(each.reserved)],
+        each.name,
+        `${each.memoryMb} MB`,
+        `${each.seconds} s`,
+        each.reserved === null ? "" : String(each.reserved),
         ...sizesOf(each),
       ]),
       style,

@@ -9,7 +9,9 @@ export function renderSchedules(schedules: readonly Scheduled[], page: Style): s
     return 'no agent of cairn.config.ts has a schedule: write schedule: { every: "rate(1 day)" }';
   const columns = ["AGENT", "EVERY", "TIMEZONE", "NEXT", "LAST"].map((title) => ({ title }));
   const rows = schedules.map(({ agent, every, timezone, next: [next], last, paused }) => [
-    ...[agent, every, timezone],
+    agent,
+    every,
+    timezone,
     paused === null ? nextOf(next, { now, timezone }) : `paused by ${paused.by}`,
     last === null ? "" : `${timeOfDay(last.at, now)} ${becameOf(last)}`,
   ]);

@@ -8,7 +8,9 @@ export function renderWebhooks(endpoints: readonly WebhookView[], page: Style): 
     return "no process of this store has sent a webhook: name endpoints under webhooks in cairn.config.ts";
   const columns = ["ENDPOINT", "TO", "STATE", "WAITS", "GIVEN UP"].map((title) => ({ title }));
   const rows = endpoints.map((each) => [
-    ...[each.id, each.to, stateOf(each, page)],
+    each.id,
+    each.to,
+    stateOf(each, page),
     countOf(each.waiting, each),
     countOf(each.givenUp, each),
   ]);
@@ -35,7 +37,10 @@ const countOf = (count: number, { isMore }: Pick<WebhookView, "isMore">): string
 function linesOf({ id, notifications }: WebhookView, page: Style): readonly string[] {
   const columns = ["NOTIFICATION", "EVENT", "RUN", "AT", "TRIED", "WHY"].map((title) => ({ title }));
   const rows = notifications.map(({ id: notification, event, run, at, attempts, isGivenUp, why }) => [
-    ...[notification, event, shortRun(run), timeOfDay(at, page.now)],
+    notification,
+    event,
+    shortRun(run),
+    timeOfDay(at, page.now),
     `${attempts}${isGivenUp ? ", given up" : ""}`,
     short(why ?? "", 60),
   ]);

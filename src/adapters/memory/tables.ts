@@ -76,7 +76,7 @@ export function memoryStore(id = "in memory"): MemoryStore {
     deltas: memoryDeltas(),
   };
   const expire = (now: number): void => {
-    for (const run of [...rows.keys()]) {
+    for (const run of rows.keys()) {
       const found = findIn(rows, run);
       if (found !== null && !(found instanceof RowUnreadable) && isExpired(found, now))
         remove({ rows, removed }, found);

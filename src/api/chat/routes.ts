@@ -172,5 +172,10 @@ const agUiRoute = createRoute({
 });
 
 export const CHAT_ROUTES: readonly RouteConfig[] = [
-  ...[runStreamRoute, historyRoute, turnRoute, stopRoute, chatStreamRoute, agUiRoute],
+  runStreamRoute,
+  historyRoute,
+  turnRoute,
+  stopRoute,
+  chatStreamRoute,
+  agUiRoute,
 ];

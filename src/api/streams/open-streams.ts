@@ -114,7 +114,8 @@ export class OpenStreams {
   }
 
   closeAll(): void {
-    for (const close of [...this.#seats.values()]) close();
+    const open = [...this.#seats.values()];
+    for (const close of open) close();
   }
 }
 

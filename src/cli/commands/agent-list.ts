@@ -22,7 +22,9 @@ export async function listConfigured(shell: Shell, flags: StoreFlags): Promise<n
   else {
     const columns = ["AGENT", "VERSION", "TOPOLOGY", "TOOLS"].map((title) => ({ title }));
     const rows = agents.map(({ name, version, topology, tools }) => [
-      ...[name, version, topology],
+      name,
+      version,
+      topology,
       tools.map(({ tool }) => tool).join(", "),
     ]);
     shell.terminal.out(table(columns, rows, shell.terminal.paintOut).join("\n"));

@@ -69,7 +69,10 @@ function startOfDay(text: string): number | null {
 function tableOf({ terminal }: Shell, entries: readonly AuditEntry[], now: number): string {
   const columns = ["TIME", "ACTOR", "DID", "RUN", "OUTCOME", "DETAILS"].map((title) => ({ title }));
   const rows = entries.map((entry) => [
-    ...[timeOfDay(entry.at, now), entry.actor, entry.operation, entry.run === null ? "" : shortRun(entry.run)],
+    timeOfDay(entry.at, now),
+    entry.actor,
+    entry.operation,
+    entry.run === null ? "" : shortRun(entry.run),
     entry.outcome ?? "not known",
     detailsOf(entry),
   ]);

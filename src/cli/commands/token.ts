@@ -85,7 +85,11 @@ export async function listAccess(shell: Shell, flags: TokenFlags): Promise<numbe
 function tableOf({ terminal }: Shell, tokens: readonly ShownToken[], now: number): string {
   const columns = ["TOKEN", "NAME", "SCOPES", "STATE", "MADE BY"].map((title) => ({ title }));
   const rows = tokens.map((token) => [
-    ...[token.token, token.name ?? "", token.scopes.join(","), stateOf(token, now), token.createdBy],
+    token.token,
+    token.name ?? "",
+    token.scopes.join(","),
+    stateOf(token, now),
+    token.createdBy,
   ]);
   return fittedTable(columns, rows, { paint: terminal.paintOut, width: terminal.width }).join("\n");
 }

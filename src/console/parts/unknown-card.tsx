@@ -38,7 +38,11 @@ function actionOf(
 ): ConsoleAction {
   return {
     words: [
-      ...["reconcile", run, call, "--as", as],
+      "reconcile",
+      run,
+      call,
+      "--as",
+      as,
       ...("result" in returned ? ["--result", JSON.stringify(returned.result)] : []),
       ...(note === "" ? [] : ["--note", note]),
     ],

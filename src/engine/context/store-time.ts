@@ -142,7 +142,13 @@ const isBusy = (outcome: { readonly kind: string }): outcome is Ambiguous =>
 
 /** The calls that return `ambiguous`. Every other call is safe to repeat, and rejects. */
 const ROW_WRITES: ReadonlySet<string> = new Set([
-  ...["create", "createChildren", "fenceChild", "decide", "request", "keepKey", "forgetKey"],
+  "create",
+  "createChildren",
+  "fenceChild",
+  "decide",
+  "request",
+  "keepKey",
+  "forgetKey",
 ]);
 const INBOX_WRITES: ReadonlySet<string> = new Set(["deliver"]);
 const LEASE_WRITES: ReadonlySet<string> = new Set(["take"]);

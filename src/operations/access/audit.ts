@@ -62,23 +62,25 @@ export interface AuditedChange {
 
 /** Fields of inputs that name something. Fields with content, such as a text or arguments, stay out of the log. */
 const NAMES = [
-  ...[
-    "agent",
-    "gate",
-    "call",
-    "event",
-    "endpoint",
-    "notification",
-    "as",
-    "to",
-    "id",
-    "name",
-    "scope",
-    "scopes",
-    "lifeMs",
-    "at",
-  ],
-  ...["compensate", "confirmed", "keepArchive", "forgetKey", "all"],
+  "agent",
+  "gate",
+  "call",
+  "event",
+  "endpoint",
+  "notification",
+  "as",
+  "to",
+  "id",
+  "name",
+  "scope",
+  "scopes",
+  "lifeMs",
+  "at",
+  "compensate",
+  "confirmed",
+  "keepArchive",
+  "forgetKey",
+  "all",
 ] as const;
 
 /** Fields in which the actor says why. */

@@ -18,8 +18,16 @@ export interface Tsconfig {
 const NONE: Tsconfig = { options: {}, paths: [], baseUrl: null };
 
 const OPTIONS: ReadonlySet<string> = new Set([
-  ...["experimentalDecorators", "useDefineForClassFields", "target", "verbatimModuleSyntax"],
-  ...["importsNotUsedAsValues", "preserveValueImports", "jsx", "jsxFactory", "jsxFragmentFactory", "jsxImportSource"],
+  "experimentalDecorators",
+  "useDefineForClassFields",
+  "target",
+  "verbatimModuleSyntax",
+  "importsNotUsedAsValues",
+  "preserveValueImports",
+  "jsx",
+  "jsxFactory",
+  "jsxFragmentFactory",
+  "jsxImportSource",
 ]);
 
 const ofFolder = new Map<string, Tsconfig>();

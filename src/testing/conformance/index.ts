@@ -23,10 +23,25 @@ import { handOverCases, listCases, parkCases } from "./waiting.ts";
 
 /** The contract of the ports `RunTable` and `Inbox`: create, decisions, messages, lists, removal, keys. */
 export const runTableCases: readonly Case<RunTableWorld>[] = [
-  ...[...createCases, ...claimCases, ...commitCases, ...endCases],
-  ...[...messageCases, ...requestCases, ...parkCases, ...handOverCases, ...listCases],
-  ...[...turnCases, ...removalCases, ...forgetCases, ...damageCases, ...keyCases, ...redriveCases],
-  ...[...levelCases, ...childCases, ...fenceCases, ...decisionCases],
+  ...createCases,
+  ...claimCases,
+  ...commitCases,
+  ...endCases,
+  ...messageCases,
+  ...requestCases,
+  ...parkCases,
+  ...handOverCases,
+  ...listCases,
+  ...turnCases,
+  ...removalCases,
+  ...forgetCases,
+  ...damageCases,
+  ...keyCases,
+  ...redriveCases,
+  ...levelCases,
+  ...childCases,
+  ...fenceCases,
+  ...decisionCases,
 ];
 export { chainCases, type ChainWorld } from "./chain.ts";
 export { deltaCases, type DeltasWorld } from "./deltas.ts";

@@ -45,7 +45,14 @@ export const lookOn = <From, Seen>(
 const DENIED = ["AccessDenied", "AccessDeniedException", "Forbidden", "403", "UnauthorizedOperation"];
 
 const MISSING = [
-  ...["ResourceNotFoundException", "StateMachineDoesNotExist", "NoSuchBucket", "NotFound", "404", "NoSuchKey"],
-  ...["NoSuchBucketPolicy", "NoSuchLifecycleConfiguration", "NoSuchPublicAccessBlockConfiguration"],
+  "ResourceNotFoundException",
+  "StateMachineDoesNotExist",
+  "NoSuchBucket",
+  "NotFound",
+  "404",
+  "NoSuchKey",
+  "NoSuchBucketPolicy",
+  "NoSuchLifecycleConfiguration",
+  "NoSuchPublicAccessBlockConfiguration",
   "ServerSideEncryptionConfigurationNotFoundError",
 ];

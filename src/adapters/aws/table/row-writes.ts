@@ -129,7 +129,8 @@ export function wakeWrite(wake: RunRef & { readonly deadline: number }, assumed:
   const isLater = assumed === null || assumed.deadline <= wake.deadline;
   return {
     condition: all(
-      ...[is.present(wake), is.notTerminal(wake)],
+      is.present(wake),
+      is.notTerminal(wake),
       isLater ? is.deadlineNotAfter(wake.deadline) : is.deadlineNotBefore(wake.deadline),
     ),
     changes: [raise("wakeCount"), ...(isLater ? [set("deadline", number(wake.deadline))] : []), dueNow(wake)],

@@ -25,7 +25,9 @@ export async function keepTombstone(dynamo: Dynamo, next: Tombstone): Promise<{ 
 /** The condition of `laid` in `protocol/tombstone.ts`. */
 const mayReplace = (next: Tombstone) =>
   either(
-    ...[is.absent, is.notMine(next), is.epochBelow(next.epoch)],
+    is.absent,
+    is.notMine(next),
+    is.epochBelow(next.epoch),
     all(is.epochIs(next.epoch), is.endedNotAfter(next.endedAt)),
   );
 
