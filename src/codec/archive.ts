@@ -17,7 +17,7 @@ import type { Effect } from "../core/calls/effects.ts";
 import type { CommitRecord, Failure } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import type { Message, Value } from "../core/message.ts";
-import type { Retention } from "../core/policy/retention.ts";
+import type { RunRetention } from "../core/policy/retention.ts";
 import type { OutsideWork } from "../core/outside.ts";
 import { PHASE_NAMES, PHASES, type Phase, type Status } from "../core/phases.ts";
 import type { State } from "../core/state.ts";
@@ -96,11 +96,11 @@ export interface ArchivedRun {
   readonly epoch: number;
   readonly spent: Spent;
   /** Null: the default of the deployment applies. */
-  readonly retention: Retention | null;
+  readonly retention: RunRetention | null;
 }
 
 /** What an export contains in addition to an archive: the initial state, and marks to compare a replay with. */
-export interface Begun {
+export interface ExportedStart {
   readonly state: State;
   /** The marks of all snapshots, in order. */
   readonly marks: readonly StateMark[];
@@ -124,7 +124,7 @@ export interface Archive {
   readonly files: ReadonlyMap<string, Uint8Array>;
   readonly leftOut: LeftOut;
   /** Only in exports. */
-  readonly begun?: Begun;
+  readonly begun?: ExportedStart;
   /** The keyed seal of the process that exported the run; absent: the file has none. */
   readonly sealedBy?: SealedBy;
 }

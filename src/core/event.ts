@@ -7,7 +7,7 @@ import type { CutMark } from "./cut.ts";
 import type { FailedSummaries } from "./failed-summaries.ts";
 import type { ChildEvents, ChildReport } from "./child.ts";
 import type { ForkedFrom } from "./forked-from.ts";
-import type { Grant, Limits, Spent } from "./policy/budget.ts";
+import type { Grant, BudgetLimits, Spent } from "./policy/budget.ts";
 import type { FileRef, WithFiles } from "./file.ts";
 import type { Json } from "./json.ts";
 import type { ChoiceEvents } from "./choice.ts";
@@ -54,7 +54,7 @@ export interface Answer extends WithFiles {
 export type OnUnknown = "ask" | "tell" | "fail" | "compensate";
 
 /** A human's decision about a gate. */
-export interface Decision {
+export interface HumanDecision {
   readonly as: "approve" | "deny" | "edit";
   /** What the run may spend beyond its budget. Only on the gate that asks for more budget. */
   readonly more?: Grant;
@@ -66,7 +66,7 @@ export interface Decision {
 
 /** The content of an inbox message. */
 export type MessageBody =
-  | { readonly kind: "decision"; readonly gate: string; readonly decision: Decision }
+  | { readonly kind: "decision"; readonly gate: string; readonly decision: HumanDecision }
   | ChildReport
   | AnswerGiven
   | EventSignalled
@@ -124,13 +124,13 @@ export interface ApprovalEvents {
     /** The restore of its run since which it is open; absent: none, or an operator said that the services were checked. */
     readonly restored?: number;
     /** The gate asks for more budget, and `call` is `budget`. Its limits so far, and how many calls wait. */
-    readonly budget?: { readonly limits: Limits; readonly calls: number };
+    readonly budget?: { readonly limits: BudgetLimits; readonly calls: number };
   };
-  HumanApprovalReceived: { readonly gate: string; readonly call: string; readonly decision: Decision };
+  HumanApprovalReceived: { readonly gate: string; readonly call: string; readonly decision: HumanDecision };
   /** A decision was delivered but has no effect, since its gate closed before the run could apply it. */
   DecisionIgnored: {
     readonly gate: string;
-    readonly as: Decision["as"];
+    readonly as: HumanDecision["as"];
     readonly by: string;
     readonly why: string;
   };

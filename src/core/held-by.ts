@@ -3,7 +3,7 @@
  * runs anything for the call. What each of them means for the run is in `calls/held-calls.ts`.
  */
 import type { Dispatched } from "./child.ts";
-import type { Decision } from "./event.ts";
+import type { HumanDecision } from "./event.ts";
 import type { Wait } from "./wait.ts";
 
 /** A waiting point for a human's approval. */
@@ -19,7 +19,7 @@ export interface Gate {
   /** The restore of its run since which it was opened; absent: none. */
   readonly restored?: number;
   /** The decision as soon as it is absorbed, or null. */
-  readonly decision: Decision | null;
+  readonly decision: HumanDecision | null;
 }
 
 /** Closed: a call is held by one thing at a time. */

@@ -8,7 +8,7 @@ import type { ChangedIntrinsic } from "./changed-intrinsic.ts";
 import type { Deadline } from "./deadline.ts";
 import type { ForkedFrom } from "./forked-from.ts";
 import type { RunFiring } from "./run-firing.ts";
-import type { Grant, Limits, Spent } from "./policy/budget.ts";
+import type { Grant, BudgetLimits, Spent } from "./policy/budget.ts";
 import type { FileRef } from "./file.ts";
 import type { Gate, HeldBy } from "./held-by.ts";
 import type { Json } from "./json.ts";
@@ -23,7 +23,7 @@ import type { OutsideWork } from "./outside.ts";
 import type { ParsedArgs } from "./parsed-args.ts";
 import type { Phase } from "./phases.ts";
 import type { Price } from "./policy/price.ts";
-import type { Retention } from "./policy/retention.ts";
+import type { RunRetention } from "./policy/retention.ts";
 import type { Signal } from "./wait.ts";
 
 /**
@@ -151,7 +151,7 @@ export const FOLLOWS: Upgrades = { policy: "follow", questions: 0, lack: null, a
 
 /** A gate that asks for more budget: the limits so far, and how many calls wait for release. */
 export interface BudgetGate extends Gate {
-  readonly limits: Limits;
+  readonly limits: BudgetLimits;
   readonly calls: number;
 }
 
@@ -175,7 +175,7 @@ export interface State {
   /** What the model charges, by the agent's version; absent where the price is not known. */
   readonly price?: Price;
   /** It is here since the beat that ends the run may have no agent. Absent: the world's default, and no archive. */
-  readonly retention?: Retention;
+  readonly retention?: RunRetention;
   /** The restart number. Every derived idempotency key contains it. */
   readonly restart: number;
   /** Calls ever proposed, over all restarts. */

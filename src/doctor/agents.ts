@@ -5,7 +5,7 @@
 import type { Agent } from "../ports/agent.ts";
 import { EFFECTS } from "../core/calls/effects.ts";
 import { priceWords } from "../sdk/prices.ts";
-import { type Check, type Verdict, fail, ok, unknown, warn } from "../ports/diagnosis.ts";
+import { type DiagnosisCheck, type CheckVerdict, fail, ok, unknown, warn } from "../ports/diagnosis.ts";
 import { NODE_MIN, isNodeTooOld } from "./node-version.ts";
 
 /** An agent as the checks see it. */
@@ -98,7 +98,7 @@ export const agentSeen = (agent: Agent, unfit: string | null): AgentSeen => ({
 });
 
 /** Checks that always run: Node's version, agent files and secrets. */
-export const AGENT_CHECKS: readonly Check<AgentsCase>[] = [
+export const AGENT_CHECKS: readonly DiagnosisCheck<AgentsCase>[] = [
   {
     id: "node",
     says: "Node is new enough",
@@ -127,7 +127,7 @@ export const AGENT_CHECKS: readonly Check<AgentsCase>[] = [
 ];
 
 /** The check of models of one's own, for agents that name the address of one. A deployment may reach what a laptop does not. */
-export const MODEL_CHECK: Check<AgentsCase> = {
+export const MODEL_CHECK: DiagnosisCheck<AgentsCase> = {
   id: "models",
   says: "the server of each model of one's own answers",
   needs: ["agents"],
@@ -141,7 +141,7 @@ export const MODEL_CHECK: Check<AgentsCase> = {
 };
 
 /** The check of the webhooks, for a config that names some, or that named some for which notifications wait. */
-export const WEBHOOK_CHECK: Check<AgentsCase> = {
+export const WEBHOOK_CHECK: DiagnosisCheck<AgentsCase> = {
   id: "webhooks",
   says: "each webhook can be signed and accepts what it is sent",
   judge: ({ webhooks = { count: 0, unsigned: [], failing: [], removed: [] } }) => {
@@ -168,7 +168,7 @@ export const WEBHOOK_CHECK: Check<AgentsCase> = {
 const REPAIR =
   "repair the endpoint: after its next 2xx cairn sends what waits; npx cairn webhooks list shows what was given up";
 
-function judgeSecrets(secrets: readonly SecretSeen[]): Verdict {
+function judgeSecrets(secrets: readonly SecretSeen[]): CheckVerdict {
   for (const { is, verdict, says } of LACKS) {
     const found = secrets.filter((each) => each.is === is);
     const named = found.map(({ name, agent }) => `${name} of ${agent}`).join(", ");
@@ -186,7 +186,7 @@ const LACKS = [
 ] as const;
 
 /** Checks of an agent's own declarations. They run only with `--production`. */
-export const AGENT_RULES: readonly Check<AgentsCase>[] = [
+export const AGENT_RULES: readonly DiagnosisCheck<AgentsCase>[] = [
   {
     id: "agents-budget",
     says: "each agent limits the cost of a run",

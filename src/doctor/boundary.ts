@@ -1,11 +1,11 @@
 /** Judges the stored fields of one run: `cairn doctor --run RUN`. */
 import type { BoundaryChecked, BoundaryFinding } from "../history/check-boundary.ts";
-import { type Judged, type Verdict, fail, ok, unknown } from "../ports/diagnosis.ts";
+import { type Judged, type CheckVerdict, fail, ok, unknown } from "../ports/diagnosis.ts";
 
 /** `verify`: the command to type where a field is wrong. */
 export function judgeBoundary(checked: BoundaryChecked, { verify }: { readonly verify: string }): readonly Judged[] {
   const { version, fields, beyond, differing, unread } = checked;
-  const judged = (found: readonly BoundaryFinding[], fine: string): Verdict =>
+  const judged = (found: readonly BoundaryFinding[], fine: string): CheckVerdict =>
     found.length === 0 ? ok(fine) : fail(found.map(({ field, what }) => `${field}: ${what}`).join("; "), verify);
   const seen = `${fields} fields of snapshot ${version}`;
   const lost = unread === null ? null : `its fields cannot be computed again: ${unread}`;

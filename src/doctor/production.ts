@@ -2,7 +2,7 @@
  * The ten points of a durable agent in production. Each point rests
  * on code that a test covers, and on checks of this deployment; the worst of these checks decides.
  */
-import { type Judged, type Status, type Verdict, ok, unknown, worstOf } from "../ports/diagnosis.ts";
+import { type Judged, type CheckStatus, type CheckVerdict, ok, unknown, worstOf } from "../ports/diagnosis.ts";
 
 interface Point {
   readonly id: string;
@@ -104,11 +104,11 @@ export const POINTS: readonly Point[] = [
 export const judgePoints = (judged: readonly Judged[]): readonly Judged[] =>
   POINTS.map((point) => ({ id: point.id, says: point.says, ...judgePoint(point, judged) }));
 
-function judgePoint({ shownBy, restsOn, tried }: Point, judged: readonly Judged[]): Verdict {
+function judgePoint({ shownBy, restsOn, tried }: Point, judged: readonly Judged[]): CheckVerdict {
   const shown = `shown in the repository of cairn by ${shownBy.join(" and ")}`;
   if (tried !== undefined) return unknown(`${shown} for cairn's own agents; it was not tried with your agents`, tried);
   const found = judged.filter(({ id }) => restsOn.includes(id));
-  const status: Status = worstOf(found.map(({ status }) => status));
+  const status: CheckStatus = worstOf(found.map(({ status }) => status));
   if (status === "ok") return ok(found.length === 0 ? shown : `${shown}; ok: ${found.map(({ id }) => id).join(", ")}`);
   const open = found.filter(({ status }) => status !== "ok").map(({ id }) => id);
   return { status, why: `${shown}, but here these checks are not ok: ${open.join(", ")}`, mend: null };

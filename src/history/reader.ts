@@ -17,13 +17,13 @@ import type { SnapshotPointer } from "../protocol/row.ts";
 import { type Source, readSealed, readSnapshot } from "./load.ts";
 
 /** A piece of the history, as the reader yields it. */
-export type Piece =
+export type HistoryPiece =
   | { readonly kind: "journal"; readonly commits: readonly CommitRecord[] }
   | { readonly kind: "snapshot"; readonly pointer: SnapshotPointer; readonly snapshot: Snapshot }
   | { readonly kind: "sealed"; readonly where: string; readonly sealed: SealedEvents }
   | Damage;
 
-export type PieceOf<K extends Piece["kind"]> = Extract<Piece, { readonly kind: K }>;
+export type PieceOf<K extends HistoryPiece["kind"]> = Extract<HistoryPiece, { readonly kind: K }>;
 
 /** A part of the history that is missing, or whose content does not match its digest. */
 export interface Damage {
@@ -54,7 +54,7 @@ export interface Reading {
 }
 
 /** Yields the pieces from the newest to the oldest. The first one may also hold commits up to `after`. */
-export async function* readHistory(from: Source, reading: Reading): AsyncGenerator<Piece> {
+export async function* readHistory(from: Source, reading: Reading): AsyncGenerator<HistoryPiece> {
   const { row } = from;
   const { through, after = -1, onStep } = reading;
   const known = await attempt({ part: "row", where: "the row", version: row.version, hidesOlder: false }, () => {
@@ -92,7 +92,7 @@ export async function* readHistory(from: Source, reading: Reading): AsyncGenerat
 async function* sealedBack(
   from: Source,
   { newest, after }: { readonly newest: SealedRef | null; readonly after: number },
-): AsyncGenerator<Piece> {
+): AsyncGenerator<HistoryPiece> {
   for (let ref = newest; ref !== null && ref.to > after;) {
     const named: SealedRef = ref;
     const where = `sealed events ${named.from} to ${named.to}`;
@@ -139,7 +139,7 @@ async function attempt<T>(at: Omit<Damage, "kind" | "error">, read: () => T | Pr
 }
 
 /** The commits in a piece, oldest first. */
-export function commitsOf(piece: Exclude<Piece, Damage>): readonly CommitRecord[] {
+export function commitsOf(piece: Exclude<HistoryPiece, Damage>): readonly CommitRecord[] {
   if (piece.kind === "journal") return piece.commits;
   return piece.kind === "snapshot" ? piece.snapshot.commits : piece.sealed.commits;
 }

@@ -19,10 +19,10 @@ export async function signIn({ sealKeys }: Pick<World, "sealKeys">): Promise<Sig
 }
 
 /** The verdict about one seal. `unknown key`: this process does not have the key that the seal names. */
-export type Judged = "genuine" | "forged" | "unknown key";
+export type JudgedSeal = "genuine" | "forged" | "unknown key";
 
 /** Checks one seal with the key that it names. */
-export async function judgeSeal({ sealKeys }: Pick<World, "sealKeys">, sealedBy: SealedBy): Promise<Judged> {
+export async function judgeSeal({ sealKeys }: Pick<World, "sealKeys">, sealedBy: SealedBy): Promise<JudgedSeal> {
   const key = await sealKeys.find(sealedBy.voucher);
   if (key === null) return "unknown key";
   return isGenuine(key, sealedBy.what, sealedBy) ? "genuine" : "forged";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { decide } from "./decide.ts";
-import type { Decided } from "./decision-fate.ts";
+import type { DecisionFate } from "./decision-fate.ts";
 import { operation, runInput } from "./operation.ts";
 import { DECIDED } from "./outcomes.ts";
 import { more, note, waitMs } from "./values.ts";
@@ -12,7 +12,7 @@ export const budgetOperation = operation({
   help: "grant more budget to a run that asks for it",
   typed: [{ command: "approve", option: "--usd" }],
   input: runInput.extend({ gate: z.string(), note, waitMs, more }),
-  run: ({ world, by }, said): Promise<Decided> => decide(world, { ...said, as: "approve", args: null, by }),
+  run: ({ world, by }, said): Promise<DecisionFate> => decide(world, { ...said, as: "approve", args: null, by }),
   outcomes: DECIDED,
   over: ["store", "http"],
   routeOf: { operation: "decide", adds: { as: "approve" } },

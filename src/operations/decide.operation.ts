@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { agentOfRun } from "./agents.ts";
 import { decide } from "./decide.ts";
-import type { Decided } from "./decision-fate.ts";
+import type { DecisionFate } from "./decision-fate.ts";
 import { operation, runInput } from "./operation.ts";
 import { DECIDED } from "./outcomes.ts";
 import { json, more, note, waitMs } from "./values.ts";
@@ -32,7 +32,7 @@ export const decideOperation = operation({
     args: json.default(null),
     more: more.default({}),
   }),
-  run: async (context, said): Promise<Decided> => {
+  run: async (context, said): Promise<DecisionFate> => {
     const load = () => agentOfRun(context, said.run);
     // An approval as it is needs no code, so code that cannot be loaded refuses none.
     const agent = said.as === "edit" ? await load() : said.as === "deny" ? null : await load().catch(() => null);

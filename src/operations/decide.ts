@@ -9,7 +9,7 @@ import { NO_PROTO, protoIn } from "../core/dropped-names.ts";
 import type { Agent } from "../ports/agent.ts";
 import { bounded } from "../codec/value.ts";
 import type { Grant } from "../core/policy/budget.ts";
-import type { Decision } from "../core/event.ts";
+import type { HumanDecision } from "../core/event.ts";
 import { decisionId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
@@ -18,7 +18,14 @@ import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { refusalOf } from "../engine/context/budget-gate.ts";
 import { loadAfterRedrive } from "../features/redrive/after-redrive.ts";
-import { type Accepted, explainClosed, explainSent, afterDelivery, openGates, type Decided } from "./decision-fate.ts";
+import {
+  type Accepted,
+  explainClosed,
+  explainSent,
+  afterDelivery,
+  openGates,
+  type DecisionFate,
+} from "./decision-fate.ts";
 import { checkThenDeliver } from "./look-then-deliver.ts";
 import { keepValue } from "../history/write-objects.ts";
 import { learnSecrets, redactionIn } from "../history/secrets.ts";
@@ -28,7 +35,7 @@ import { misfit, toolFor, toolNamed } from "../engine/tools/tools.ts";
 interface Said {
   readonly run: string;
   readonly gate: string;
-  readonly as: Decision["as"];
+  readonly as: HumanDecision["as"];
   /** The arguments that replace the model's if the call is edited. */
   readonly args: Json;
   /**
@@ -45,8 +52,8 @@ interface Said {
 }
 
 /** A decision that names no open gate is refused before any write, so that it cannot replace a valid decision. */
-export function decide(world: World, said: Said): Promise<Decided> {
-  return checkThenDeliver<Decided>(world, said.run, async (row) => {
+export function decide(world: World, said: Said): Promise<DecisionFate> {
+  return checkThenDeliver<DecisionFate>(world, said.run, async (row) => {
     const state = await loadAfterRedrive(world, row);
     const gates = openGates(row, state);
     const gate = gates.find((each) => each.gate === said.gate);
@@ -73,7 +80,7 @@ export function decide(world: World, said: Said): Promise<Decided> {
 async function decisionOf(
   world: World,
   { row, state, said }: { readonly row: Row; readonly state: State; readonly said: Said },
-): Promise<Decision | Exclude<Decided, Accepted>> {
+): Promise<HumanDecision | Exclude<DecisionFate, Accepted>> {
   const { as, more = {} } = said;
   const asks = extensionOf(state).gate;
   const why = refusalOf(state, { asks: asks?.gate === said.gate ? asks : null, as, more });

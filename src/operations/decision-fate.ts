@@ -6,7 +6,7 @@
 import { gateIn } from "../core/calls/held-calls.ts";
 import { openGatesIn } from "../core/policy/extension.ts";
 import { Unreadable } from "../codec/canonical.ts";
-import type { Decision, Event } from "../core/event.ts";
+import type { HumanDecision, Event } from "../core/event.ts";
 import { callOf, whyGateClosed, endBeforeDecision } from "../features/approvals/core-ignored-decisions.ts";
 import type { Gate } from "../core/held-by.ts";
 import type { State } from "../core/state.ts";
@@ -47,7 +47,7 @@ const noEffect = (row: Row, { state, why }: { readonly state: State; readonly wh
 });
 
 type Fate =
-  | { readonly kind: "applied"; readonly decision: Decision }
+  | { readonly kind: "applied"; readonly decision: HumanDecision }
   | { readonly kind: "ignored"; readonly why: string };
 
 interface About {
@@ -70,7 +70,7 @@ async function fateOf(world: World, { row, gate }: About): Promise<Fate | "unrea
 const SENT_MAX = 100;
 
 /** The decision about the gate that is still in the inbox; null if there is none. */
-async function sentTo(world: World, { row, gate }: About): Promise<Decision | null> {
+async function sentTo(world: World, { row, gate }: About): Promise<HumanDecision | null> {
   const { run, born } = row;
   const sent = await world.inbox.unread({ run, born, now: world.clock.now(), limit: SENT_MAX });
   for (const { body } of sent) if (body.kind === "decision" && body.gate === gate) return body.decision;
@@ -78,7 +78,7 @@ async function sentTo(world: World, { row, gate }: About): Promise<Decision | nu
 }
 
 /** The gate was open a moment ago, and a decision about it had already been delivered. */
-export async function explainSent(world: World, { row, gate }: About): Promise<Decided> {
+export async function explainSent(world: World, { row, gate }: About): Promise<DecisionFate> {
   const now = await world.table.read(row.run, world.clock.now());
   if (now === null) return { kind: "late" };
   const state = await loadAfterRedrive(world, now);
@@ -90,7 +90,7 @@ export async function explainSent(world: World, { row, gate }: About): Promise<D
 }
 
 /** The gate is closed, perhaps because this sender's own decision was applied or ignored. */
-export async function explainClosed(world: World, about: About & { readonly state: State }): Promise<Decided> {
+export async function explainClosed(world: World, about: About & { readonly state: State }): Promise<DecisionFate> {
   const { row, state, gate } = about;
   const fate = await fateOf(world, about);
   if (fate !== null && fate !== "unread") {
@@ -115,7 +115,7 @@ interface Sent {
   /** The row that the sender saw. */
   readonly row: Row;
   readonly gate: string;
-  readonly decision: Decision;
+  readonly decision: HumanDecision;
   readonly waitMs: number;
 }
 
@@ -126,7 +126,7 @@ interface Sent {
  *
  * So this polls the run after the delivery until the outcome is known, for at most `waitMs`.
  */
-export async function afterDelivery(world: World, sent: Sent): Promise<Decided> {
+export async function afterDelivery(world: World, sent: Sent): Promise<DecisionFate> {
   const { clock } = world;
   // A paused run absorbs nothing before an operator resumes it.
   const until = clock.now() + (sent.row.pause ? 0 : sent.waitMs);
@@ -139,7 +139,7 @@ export async function afterDelivery(world: World, sent: Sent): Promise<Decided> 
   }
 }
 
-async function heard(world: World, { row, gate, decision }: Sent): Promise<Decided> {
+async function heard(world: World, { row, gate, decision }: Sent): Promise<DecisionFate> {
   const after = await world.table.read(row.run, world.clock.now());
   if (after === null) return { kind: "late" };
   // If the run did not move, its gate is open. Any later commit that closes the gate sees the raised `wakeCount`.
@@ -157,7 +157,7 @@ async function heard(world: World, { row, gate, decision }: Sent): Promise<Decid
 }
 
 /** A beat found that the edited arguments do not fit the tool, and opened the gate again. Null if not. */
-function timesReopened({ open }: State, gate: string): Decided | null {
+function timesReopened({ open }: State, gate: string): DecisionFate | null {
   const again = open.find(({ call, timesReopened = 0 }) => call === callOf(gate) && timesReopened > 0);
   const asks = again === undefined ? null : gateIn(again);
   return asks === null ? null : { kind: "argsInvalid", why: asks.reason, asks: asks.gate };
@@ -174,12 +174,12 @@ async function eventsOf(world: World, run: string): Promise<readonly Event[] | n
 }
 
 /** The outcome of a decision. */
-export type Decided =
+export type DecisionFate =
   | Accepted
   /**
    * It was decided before, perhaps by this very sender; the first decision counts. Null: that decision is not known.
    */
-  | { readonly kind: "duplicate"; readonly decision: Decision | null }
+  | { readonly kind: "duplicate"; readonly decision: HumanDecision | null }
   | NoEffect
   /** The run has no such open gate. `why`: set if the run applies no decisions any more. */
   | { readonly kind: "stale"; readonly gates: readonly string[]; readonly why: string | null }

@@ -8,12 +8,12 @@
 import { DELTAS, type Delta, type DeltaPlace } from "../ports/delta-log.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
 import { type Incarnation, type Row, hasEnded } from "../protocol/row.ts";
-import { type Step, fateOf } from "../protocol/step.ts";
+import { type ModelStep, fateOf } from "../protocol/step.ts";
 import { type LiveCursor, cursorText } from "./live-cursor.ts";
 import type { TimelineEntry } from "./views.ts";
 
 /** A step whose streamed text belongs to no reply. A reader drops or marks what it showed of it. */
-export interface Reset extends Step {
+export interface Reset extends ModelStep {
   /** `takeover`: another invocation goes on with the run. `noReply`: the call failed, timed out or was cut short. */
   readonly why: "takeover" | "noReply";
 }

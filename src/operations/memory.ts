@@ -3,7 +3,7 @@
  * memory without an entry is like one that was never written: neither is an error.
  */
 import { isName } from "../core/ids.ts";
-import { ENTRIES_PAGE, type Scope, entriesIn, forgetRecord, recordsOf } from "../features/memory/entries.ts";
+import { ENTRIES_PAGE, type MemoryScope, entriesIn, forgetRecord, recordsOf } from "../features/memory/entries.ts";
 import { searchEntries } from "../features/memory/search.ts";
 import { MEMORY, memoryOf } from "../features/memory/stored.ts";
 import type { MemoryEntry, MemoryHit } from "../ports/memory.ts";
@@ -26,7 +26,7 @@ export interface MemoryPage {
 
 export async function listMemory(
   world: World,
-  asked: Scope & { readonly query: string | null; readonly limit: number; readonly after: string | null },
+  asked: MemoryScope & { readonly query: string | null; readonly limit: number; readonly after: string | null },
 ): Promise<MemoryPage> {
   const { query, limit, after } = asked;
   const { entries: all, damaged } = isName(asked.scope) ? await entriesIn(world, asked) : { entries: [], damaged: [] };
@@ -56,7 +56,7 @@ export type EntryShown =
   | { readonly kind: "shown"; readonly scope: string; readonly entry: MemoryEntry }
   | { readonly kind: "missing" };
 
-export async function showEntry(world: World, where: Scope & { readonly id: string }): Promise<EntryShown> {
+export async function showEntry(world: World, where: MemoryScope & { readonly id: string }): Promise<EntryShown> {
   const { scope, id } = where;
   const [entry] = isName(scope) ? await memoryOf(world, where).get([id]) : [];
   return entry === undefined ? { kind: "missing" } : { kind: "shown", scope, entry };
@@ -66,7 +66,7 @@ export type EntryForgotten =
   | { readonly kind: "forgotten"; readonly scope: string; readonly id: string }
   | { readonly kind: "missing" };
 
-export async function forgetEntry(world: World, where: Scope & { readonly id: string }): Promise<EntryForgotten> {
+export async function forgetEntry(world: World, where: MemoryScope & { readonly id: string }): Promise<EntryForgotten> {
   const { scope, id } = where;
   const { kind } = isName(scope) ? await memoryOf(world, where).forget(id) : { kind: "missing" as const };
   return kind === "missing" ? { kind } : { kind, scope, id };
@@ -95,7 +95,7 @@ const SOURCES_PAGE = 8;
  */
 export async function forgetMemory(
   world: World,
-  { tenant, scope, confirmed }: Scope & { readonly confirmed: boolean },
+  { tenant, scope, confirmed }: MemoryScope & { readonly confirmed: boolean },
 ): Promise<MemoryForgottenWhole> {
   const entries = await keysIn(world, { kind: "memoryEntry", scope: { tenant, scope }, max: FORGOTTEN_MAX });
   if (!confirmed) return { kind: "notConfirmed", scope, entries: entries.keys.length };
@@ -111,7 +111,7 @@ export async function forgetMemory(
 
 async function keysIn(
   world: World,
-  { kind, scope, max }: { readonly kind: RecordKind; readonly scope: Scope; readonly max: number },
+  { kind, scope, max }: { readonly kind: RecordKind; readonly scope: MemoryScope; readonly max: number },
 ): Promise<{ readonly keys: readonly RecordKey[]; readonly isMore: boolean }> {
   const keys: RecordKey[] = [];
   if (!isName(scope.scope)) return { keys, isMore: false };

@@ -16,7 +16,7 @@ import type { LeftOutTool } from "../core/left-out.ts";
 import type { CallOutcome, Value } from "../core/message.ts";
 import type { RunFiring } from "../core/run-firing.ts";
 import type { Price } from "../core/policy/price.ts";
-import type { Retention } from "../core/policy/retention.ts";
+import type { RunRetention } from "../core/policy/retention.ts";
 import type { UpgradePolicy } from "../core/state.ts";
 import type { WaitKind } from "../core/wait.ts";
 import type { Memory, NewMemoryEntry } from "./memory.ts";
@@ -52,7 +52,7 @@ export interface Agent<Task extends z.ZodType = z.ZodType, Output extends z.ZodT
   /** What its runs recall when they begin, and learn when they are done. Absent: nothing. */
   readonly memory?: MemoryPolicy;
   /** How many beats an invocation may make before it stores a snapshot and releases the run. Absent: the deployment's. */
-  readonly checkpoint?: Checkpoint;
+  readonly checkpoint?: CheckpointEvery;
   readonly upgrade: UpgradePolicy;
   /** What happens to a run that nobody answers for as long as a run may wait. Absent: `end`. */
   readonly onIdle?: OnIdle;
@@ -76,7 +76,7 @@ export interface Agent<Task extends z.ZodType = z.ZodType, Output extends z.ZodT
   /** When cairn starts the agent; null: never. */
   readonly schedule: Schedule | null;
   /** Null: the world's default retention, and no archive. */
-  readonly retention: Retention | null;
+  readonly retention: RunRetention | null;
   /** What happens to the effects of a run that has failed. */
   readonly saga: Saga;
   /** The names of its secrets. */
@@ -147,7 +147,7 @@ export type ResultOf<A extends { readonly output?: z.ZodType }> = A extends { re
   : Json;
 
 /** A number of beats, or `unit`: until the stage, step or round is complete, as far as the time of a beat allows. */
-export type Checkpoint = number | "unit";
+export type CheckpointEvery = number | "unit";
 
 /** A topology with its options, and the functions of the user that the options name. */
 export interface Topology extends Shape {
@@ -165,7 +165,7 @@ export interface TopologyView<Task = Json> extends RunView<Task> {
 }
 
 /** What a function of a topology may say besides that something holds or not. */
-export interface Judged {
+export interface JudgedOutput {
   readonly holds: boolean;
   readonly why: string;
   readonly detail?: Json;
@@ -177,7 +177,7 @@ export interface Judged {
  */
 export type TopologyFunction = (
   view: TopologyView<never>,
-) => boolean | string | Judged | Promise<boolean | string | Judged>;
+) => boolean | string | JudgedOutput | Promise<boolean | string | JudgedOutput>;
 
 /** Returns the reason for asking a human about a call, or false. */
 export type ApprovalRule<Input> = (input: Input, context: CallContext) => string | false | Promise<string | false>;

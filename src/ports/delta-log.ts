@@ -12,7 +12,7 @@
  * - Every operation rejects only with `StoreUnreachable`.
  */
 import type { Incarnation } from "../protocol/row.ts";
-import type { Step } from "../protocol/step.ts";
+import type { ModelStep } from "../protocol/step.ts";
 
 /** A piece of one part of the reply. Pieces with the same `index` belong together, in the order of their deltas. */
 export interface DeltaPart {
@@ -32,7 +32,7 @@ export interface Piece extends DeltaPart {
 }
 
 /** What one write added to a step. */
-export interface Delta extends Step {
+export interface Delta extends ModelStep {
   /** From 1 in each step. */
   readonly seq: number;
   /** When it was written, epoch milliseconds. */

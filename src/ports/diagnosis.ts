@@ -4,11 +4,11 @@
  * A check whose prerequisite failed is `unknown` and names the prerequisite. So a missing resource is reported once,
  * not in every later check. A check is never `ok` without an observation.
  */
-export type Status = "ok" | "warn" | "fail" | "unknown";
+export type CheckStatus = "ok" | "warn" | "fail" | "unknown";
 
 /** The result of one check. */
-export interface Verdict {
-  readonly status: Status;
+export interface CheckVerdict {
+  readonly status: CheckStatus;
   /** The observation. */
   readonly why: string;
   /**
@@ -18,7 +18,7 @@ export interface Verdict {
 }
 
 /** A check. `judge` is pure: it judges an observation. */
-export interface Check<Seen> {
+export interface DiagnosisCheck<Seen> {
   readonly id: string;
   /** The statement that holds if the check is ok. */
   readonly says: string;
@@ -26,18 +26,18 @@ export interface Check<Seen> {
   readonly needs?: readonly string[];
   /** With --production, a warning of this check is a failure. */
   readonly strict?: true;
-  readonly judge: (seen: Seen) => Verdict;
+  readonly judge: (seen: Seen) => CheckVerdict;
 }
 
 /** A check's verdict, with the check's ID and statement. */
-export interface Judged extends Verdict {
+export interface Judged extends CheckVerdict {
   readonly id: string;
   readonly says: string;
 }
 
 /** Judges all checks in order. A check whose prerequisite failed is not judged. */
 export function judgeAll<Seen>(
-  checks: readonly Check<Seen>[],
+  checks: readonly DiagnosisCheck<Seen>[],
   { seen, production }: { readonly seen: Seen; readonly production: boolean },
 ): readonly Judged[] {
   const done = new Map<string, Judged>();
@@ -52,24 +52,25 @@ export function judgeAll<Seen>(
 
 const isMet = (judged: Judged | undefined): boolean => judged?.status === "ok" || judged?.status === "warn";
 
-export const ok = (why: string): Verdict => ({ status: "ok", why, mend: null });
-export const warn = (why: string, mend: string): Verdict => ({ status: "warn", why, mend });
-export const fail = (why: string, mend: string): Verdict => ({ status: "fail", why, mend });
-export const unknown = (why: string, mend: string): Verdict => ({ status: "unknown", why, mend });
+export const ok = (why: string): CheckVerdict => ({ status: "ok", why, mend: null });
+export const warn = (why: string, mend: string): CheckVerdict => ({ status: "warn", why, mend });
+export const fail = (why: string, mend: string): CheckVerdict => ({ status: "fail", why, mend });
+export const unknown = (why: string, mend: string): CheckVerdict => ({ status: "unknown", why, mend });
 
 /** The verdict of a check whose prerequisite failed. The prerequisite's own verdict says what to do. */
-export const needing = (id: string): Verdict => ({ status: "unknown", why: `needs ${id}`, mend: null });
+export const needing = (id: string): CheckVerdict => ({ status: "unknown", why: `needs ${id}`, mend: null });
 
-const ORDER: readonly Status[] = ["fail", "warn", "unknown", "ok"];
+const ORDER: readonly CheckStatus[] = ["fail", "warn", "unknown", "ok"];
 
 /** The worst status; `ok` for an empty list. */
-export const worstOf = (all: readonly Status[]): Status => ORDER.find((status) => all.includes(status)) ?? "ok";
+export const worstOf = (all: readonly CheckStatus[]): CheckStatus =>
+  ORDER.find((status) => all.includes(status)) ?? "ok";
 
 /** Judges the difference between two clocks. A larger difference than `skewMs` makes leases and settle times unsafe. */
 export function judgeGap(
   gapMs: number,
   { skewMs, whose }: { readonly skewMs: number; readonly whose: string },
-): Verdict {
+): CheckVerdict {
   const gap = Math.abs(gapMs);
   const side = gapMs > 0 ? "behind" : "ahead of";
   const why = `this clock is at least ${gap} ms ${side} ${whose}, and the protocol allows ${skewMs} ms`;
@@ -87,7 +88,7 @@ const DAMAGED_NAMED = 5;
 export function judgeDamaged(
   damaged: readonly { readonly run: string; readonly why: string }[],
   { seen, verify }: { readonly seen: string; readonly verify: (run: string) => string },
-): Verdict {
+): CheckVerdict {
   const [first] = damaged;
   if (first === undefined) return ok(seen);
   const named = damaged.slice(0, DAMAGED_NAMED).map(({ run, why }) => `${run}: ${why}`);

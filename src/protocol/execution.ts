@@ -46,7 +46,7 @@ export interface Execution {
 }
 
 /** A result from which a chain can go on. */
-export type Answer = Exclude<TaskResult, { readonly kind: "exit" }>;
+export type TaskAnswer = Exclude<TaskResult, { readonly kind: "exit" }>;
 
 /**
  * The shortest pause after a Rescue. Without it, a Rescue that names a moment in the past would repeat without a pause.
@@ -115,7 +115,7 @@ export function taskOf({ name, payload, state, retry, died, token, ...execution 
 /** The execution after the answer to its last attempt. */
 export function applyAnswer(
   execution: Execution,
-  { answer, now }: { readonly answer: Answer; readonly now: number },
+  { answer, now }: { readonly answer: TaskAnswer; readonly now: number },
 ): Execution {
   switch (answer.kind) {
     case "beat":
@@ -140,7 +140,7 @@ export function applyAnswer(
 
 function afterBeat(
   execution: Execution,
-  { reply, now }: { readonly reply: Extract<Answer, { readonly kind: "beat" }>["reply"]; readonly now: number },
+  { reply, now }: { readonly reply: Extract<TaskAnswer, { readonly kind: "beat" }>["reply"]; readonly now: number },
 ): Execution {
   const { route, seconds, run, born, chain, epoch, agent } = reply;
   const state = AFTER_BEAT[route];

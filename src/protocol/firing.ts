@@ -58,7 +58,7 @@ export type FiringOutcome =
   | { readonly kind: "held"; readonly until: number };
 
 /** What `judged` decides about a firing. */
-export type Verdict =
+export type FiringVerdict =
   /** Start its run, unless overlap is refused and the last run has not ended. */
   | { readonly kind: "due" }
   /** Start its run under its key and remember nothing, since a newer firing was decided. */
@@ -82,7 +82,7 @@ const AHEAD_MS = 3_600_000;
  * Decides about one firing. The caller has first completed a `last` that was `starting`. Two deliveries of one firing
  * get the same verdict. An older firing does not start over a newer one, except where runs may overlap.
  */
-export function decideFiring(last: LastFiring | null, firing: Firing): Verdict {
+export function decideFiring(last: LastFiring | null, firing: Firing): FiringVerdict {
   const { at, now, watched, overlap, missed } = firing;
   if (last?.at === at && last.run !== null && last.stage !== "passed") return { kind: "exists", run: last.run };
   if (last?.at === at) return { kind: "late" };

@@ -3,7 +3,7 @@
  * the same in every world are in `src/core/limits.ts`. Times are milliseconds unless the name says otherwise.
  */
 import { ensure } from "../core/ensure.ts";
-import type { Retention } from "../core/policy/retention.ts";
+import type { RunRetention } from "../core/policy/retention.ts";
 
 /** How long things may wait, live and be kept in every world. */
 export const TIMES = {
@@ -154,7 +154,7 @@ export const approvalMs = ({ idleRunMs }: Limits, wantedMs: number): number =>
  * How long an ended run is kept, in milliseconds. It covers at least the life of an invocation plus the time in which
  * its requests may still take effect. So the process that reports the end does not outlive the row.
  */
-export function hotMsOf(limits: Limits, retention: Retention | undefined): number {
+export function hotMsOf(limits: Limits, retention: RunRetention | undefined): number {
   const { beatMs, skewMs, settleMs, retentionMs } = limits;
   return Math.max(retention?.hotMs ?? retentionMs, beatMs + skewMs + settleMs + 1);
 }

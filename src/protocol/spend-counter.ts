@@ -45,7 +45,7 @@ export interface SpendCounter {
 }
 
 /** A start that a limit refuses. `open`: too many runs are under way to count them. */
-export interface Spent {
+export interface SpendRefusal {
   readonly kind: "spent";
   readonly what: "runs" | "microUsd" | "open";
   readonly per: Period;
@@ -57,7 +57,7 @@ export type Reserved =
   | { readonly kind: "reserved"; readonly next: SpendCounter }
   /** An earlier attempt of the same start reserved it. */
   | { readonly kind: "already" }
-  | Spent;
+  | SpendRefusal;
 
 /** How many open runs a counter holds at most; it is one item of a table. */
 export const OPEN_RUNS_MAX = 1_000;

@@ -5,7 +5,7 @@
  * Schedule 182: a process streams half a reply and dies. The next invocation calls the model again. A reader that joined
  * both texts would show words that no reply has.
  */
-export interface Step {
+export interface ModelStep {
   /** The epoch of the invocation. */
   readonly epoch: number;
   /**
@@ -26,7 +26,7 @@ export interface StepEvidence {
 }
 
 /** A commit of another epoch, or one without a reply, ends the step for good: an invocation waits for its model call. */
-export function fateOf(step: Step, { row, next }: StepEvidence): StepFate {
+export function fateOf(step: ModelStep, { row, next }: StepEvidence): StepFate {
   if (row.version <= step.version) return row.epoch === step.epoch && !row.hasEnded ? "open" : "lost";
   return next !== null && next.epoch === step.epoch && next.hasReply ? "replied" : "lost";
 }

@@ -1,5 +1,5 @@
 /** Renders the result of `cairn doctor`: one line for each check, and a repair hint below each that is not ok. */
-import type { Judged, Status } from "../ports/diagnosis.ts";
+import type { Judged, CheckStatus } from "../ports/diagnosis.ts";
 import type { Ink, Paint } from "./paint.ts";
 import { count } from "./words.ts";
 
@@ -17,7 +17,7 @@ export interface Examined {
   readonly hints: readonly string[];
 }
 
-const MARKS: { readonly [S in Status]: { readonly mark: string; readonly ink: Ink } } = {
+const MARKS: { readonly [S in CheckStatus]: { readonly mark: string; readonly ink: Ink } } = {
   ok: { mark: "✔", ink: "green" },
   warn: { mark: "!", ink: "yellow" },
   fail: { mark: "✖", ink: "red" },
@@ -25,7 +25,7 @@ const MARKS: { readonly [S in Status]: { readonly mark: string; readonly ink: In
 };
 
 export function renderExamined({ cairn, world, checks, hints, ok }: Examined, paint: Paint): string {
-  const of = (status: Status): number => checks.filter((check) => check.status === status).length;
+  const of = (status: CheckStatus): number => checks.filter((check) => check.status === status).length;
   const [warns, fails, unknowns] = [of("warn"), of("fail"), of("unknown")];
   const width = Math.max(...checks.map(({ id }) => id.length));
   const parts = [

@@ -1,5 +1,5 @@
 /** Grants of more budget in words: what one gives, and what to type for the one that a gate asks for. */
-import type { Grant, Limits, Meter, Spent } from "../core/policy/budget.ts";
+import type { Grant, BudgetLimits, Meter, Spent } from "../core/policy/budget.ts";
 import { exhaustedMeters, usd } from "../core/policy/spending.ts";
 import type { OpenGate } from "../operations/views.ts";
 import { dollars, duration, grouped } from "./words.ts";
@@ -28,7 +28,7 @@ export const grantWords = (grant: Grant): string =>
 
 /** The options to type to grant each exhausted budget as much again as its limit. */
 export function askedFor({ args }: OpenGate): readonly string[] {
-  const { spent, limits, calls } = args as unknown as { spent: Spent; limits: Limits; calls: number };
+  const { spent, limits, calls } = args as unknown as { spent: Spent; limits: BudgetLimits; calls: number };
   return exhaustedMeters(spent, limits, calls).flatMap((meter) => [
     GRANTS[meter].option,
     GRANTS[meter].typed(Math.max(limits[meter] ?? 0, calls)),

@@ -2,7 +2,7 @@
 import { firstIssue, parsedOption } from "./issues.ts";
 import * as z from "zod";
 import { TIMES } from "../protocol/limits.ts";
-import { ARCHIVE_TIERS, type ArchiveTier, type Retention } from "../core/policy/retention.ts";
+import { ARCHIVE_TIERS, type ArchiveTier, type RunRetention } from "../core/policy/retention.ts";
 
 /** How long an ended run is kept, and whether an archive remains. */
 export interface RetentionOptions {
@@ -21,7 +21,7 @@ const hotDays = z
 const schema = z.strictObject({ hotDays, archive: z.enum(ARCHIVE_TIERS).nullish() });
 
 /** The retention; null without options; or a text that says what is wrong. */
-export function retentionOf(options: RetentionOptions | undefined): Retention | string | null {
+export function retentionOf(options: RetentionOptions | undefined): RunRetention | string | null {
   if (options === undefined) return null;
   const parsed = parsedOption(schema, options);
   if (!parsed.success) return firstIssue(parsed.error);

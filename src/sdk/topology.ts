@@ -9,7 +9,7 @@ import { problemOfWhole } from "../core/topologies/problems.ts";
 import { TOPOLOGY_NAMES, topologyNamed } from "../features/topologies/table.ts";
 import type { TopologyModule } from "../core/topologies/topology.ts";
 import type { Price } from "../core/policy/price.ts";
-import type { Agent, Checkpoint, Fallback, ModelChoice, Topology } from "../ports/agent.ts";
+import type { Agent, CheckpointEvery, Fallback, ModelChoice, Topology } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { PRICE, listPriceOf } from "./prices.ts";
 
@@ -28,7 +28,7 @@ export interface TopologyOptions {
    * How many beats an invocation may make before it stores a snapshot and releases the run. `unit`: until the stage,
    * step or round is complete. Default: `beatsPerInvocation` of the deployment. What a beat did is durable in any case.
    */
-  readonly checkpoint?: Checkpoint;
+  readonly checkpoint?: CheckpointEvery;
 }
 
 /** Throws `AgentInvalid` if the topology is unknown, or its options do not fit the agent. */
@@ -99,7 +99,7 @@ const isChoice = (choice: ModelChoice | { readonly model: ModelChoice }): choice
   typeof choice !== "object" || choice === null || "doGenerate" in choice;
 
 /** Throws `AgentInvalid` for anything but a number of beats or `unit`. */
-export function checkpointOf(name: string, checkpoint: Checkpoint | undefined): Pick<Agent, "checkpoint"> {
+export function checkpointOf(name: string, checkpoint: CheckpointEvery | undefined): Pick<Agent, "checkpoint"> {
   if (checkpoint === undefined) return {};
   const isCount = Number.isSafeInteger(checkpoint) && Number(checkpoint) >= 1 && Number(checkpoint) <= 1_000;
   if (checkpoint === "unit" || isCount) return { checkpoint };

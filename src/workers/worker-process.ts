@@ -19,7 +19,7 @@ import type { Task, TaskResult } from "../protocol/chain.ts";
 import type { WorkerOptions } from "../ports/supervision.ts";
 import type { TaskError } from "../ports/supervisor-events.ts";
 import type { Clock } from "../ports/world.ts";
-import type { Answer } from "../protocol/execution.ts";
+import type { TaskAnswer } from "../protocol/execution.ts";
 import type { AtWork } from "./at-work.ts";
 import { killGroup } from "../adapters/local/process-identity.ts";
 import type { ProcessIdentity } from "../ports/driven-store.ts";
@@ -29,7 +29,7 @@ import { type FromChild, HOLD_FROM_MS, HOLD_ON_MS, type LoadedCode, type ToChild
  * The outcome of a task. `how` says what ended its process; `error` is what the task threw, if the process reported it.
  */
 export type TaskEnd =
-  | { readonly kind: "answered"; readonly answer: Answer }
+  | { readonly kind: "answered"; readonly answer: TaskAnswer }
   /**
    * `hasDied` is true if the process ended and no other task could have caused that. It is false if the supervisor
    * stopped the process in order to stop itself, if the machine had no room for it, or if the process never got the
@@ -75,7 +75,7 @@ export interface Work {
 
 /** What a task came to, which the chain gets once the process is gone. */
 type Held =
-  | { readonly kind: "answered"; readonly answer: Answer }
+  | { readonly kind: "answered"; readonly answer: TaskAnswer }
   | { readonly kind: "failed"; readonly how: string; readonly error: TaskError | null };
 
 interface Sent extends Work {

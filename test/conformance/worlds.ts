@@ -13,7 +13,7 @@ import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { type MemoryStore, memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
 import { withKernel } from "../../src/features/compose.ts";
 import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
-import type { MemoryWorld as MemoryWorldPorts } from "../../src/features/memory/entries.ts";
+import type { EntryStores as MemoryWorldPorts } from "../../src/features/memory/entries.ts";
 import { memoryOf } from "../../src/features/memory/stored.ts";
 import type { RecordKey, StoredRecord } from "../../src/ports/records.ts";
 import { NO_SECRETS } from "../../src/ports/secrets.ts";

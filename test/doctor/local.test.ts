@@ -14,7 +14,7 @@ import {
   agentSeen,
 } from "../../src/doctor/agents.ts";
 import { awsChecks } from "../../src/adapters/aws/doctor/checks.ts";
-import { type Judged, type Status, judgeAll, ok, warn } from "../../src/ports/diagnosis.ts";
+import { type Judged, type CheckStatus, judgeAll, ok, warn } from "../../src/ports/diagnosis.ts";
 import { LOCAL_CHECKS, type StoreAtWork, type StoreLook } from "../../src/compose/worlds/local-checks.ts";
 import { POINTS, judgePoints } from "../../src/doctor/production.ts";
 import type { ClockDoubt } from "../../src/protocol/steadiness.ts";
@@ -71,7 +71,7 @@ describe("the embedded world", () => {
     expect(judgeStore({ kind: "seen", store: WELL }).map(({ status }) => status)).toEqual(LOCAL_CHECKS.map(() => "ok"));
   });
 
-  test.each<readonly [string, Status, RegExp, Partial<StoreAtWork>]>([
+  test.each<readonly [string, CheckStatus, RegExp, Partial<StoreAtWork>]>([
     ["store", "fail", /journal mode is delete/, { journalMode: "delete" }],
     ["store-writable", "fail", /read-only/, { refuses: "it is read-only" }],
     [
@@ -116,7 +116,7 @@ describe("the embedded world", () => {
     );
   });
 
-  test.each<readonly [StoreLook, Status]>([
+  test.each<readonly [StoreLook, CheckStatus]>([
     [{ kind: "missing", dir: "/store" }, "unknown"],
     [{ kind: "broken", why: "it is not a database" }, "fail"],
   ])("reports that there is nothing to inspect: %o", (look, status) => {
@@ -208,7 +208,7 @@ describe("agents", () => {
 
   const secret = (is: SecretSeen["is"]): SecretSeen => ({ name: "TOKEN", agent: "a", is, why: "here", mend: "set it" });
 
-  test.each<readonly [string, Status, RegExp, Partial<AgentsCase>]>([
+  test.each<readonly [string, CheckStatus, RegExp, Partial<AgentsCase>]>([
     ["node", "ok", /v24/, {}],
     ["node", "fail", /v22/, { node: "v22.1.0" }],
     ["agents", "ok", /a 1/, {}],

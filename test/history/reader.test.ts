@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { type Piece, type Reading, commitsOf, inOrder, readHistory } from "../../src/history/reader.ts";
+import { type HistoryPiece, type Reading, commitsOf, inOrder, readHistory } from "../../src/history/reader.ts";
 import { BEATS, DamagedCopy, type StoredRun, createLongRun } from "../support/runs/damaged-copies.ts";
 import { recordObjectCalls } from "../support/runs/long-runs.ts";
 import { filesBelow } from "../support/rules/source.ts";
@@ -17,16 +17,16 @@ beforeAll(async () => {
 
 const copy = (): DamagedCopy => new DamagedCopy(storedRun);
 
-async function piecesOf(of: DamagedCopy, reading: Reading): Promise<readonly Piece[]> {
-  const pieces: Piece[] = [];
+async function piecesOf(of: DamagedCopy, reading: Reading): Promise<readonly HistoryPiece[]> {
+  const pieces: HistoryPiece[] = [];
   for await (const piece of readHistory({ objects: of.world.objects, row: of.row }, reading)) pieces.push(piece);
   return pieces;
 }
 
-const count = (pieces: readonly Piece[], kind: Piece["kind"]): number =>
+const count = (pieces: readonly HistoryPiece[], kind: HistoryPiece["kind"]): number =>
   pieces.filter((piece) => piece.kind === kind).length;
 
-const committed = (pieces: readonly Piece[], among: readonly Piece["kind"][]): readonly number[] =>
+const committed = (pieces: readonly HistoryPiece[], among: readonly HistoryPiece["kind"][]): readonly number[] =>
   inOrder(
     pieces.map((piece) =>
       piece.kind === "damaged" || !among.includes(piece.kind) ? [] : commitsOf(piece).map(({ version }) => version),

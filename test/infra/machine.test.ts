@@ -11,7 +11,7 @@ import { RouteError } from "../../src/adapters/aws/machine/machine-input.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Task as ChainTask, Route } from "../../src/protocol/chain.ts";
 import {
-  type Answer,
+  type TaskAnswer,
   type Execution,
   applyAnswer,
   beginAttempt,
@@ -231,14 +231,17 @@ describe("the machine compared with the chain of the other worlds", () => {
   const withoutAgent = (task: object): object =>
     "payload" in task ? { ...task, payload: { ...(task.payload as object), agent: undefined } } : task;
 
-  function answerOf(state: StateName, of: { route: Route; seconds: number; epoch: number; until: boolean }): Answer {
+  function answerOf(
+    state: StateName,
+    of: { route: Route; seconds: number; epoch: number; until: boolean },
+  ): TaskAnswer {
     const { route, seconds, epoch } = of;
     if (state === "Beat") return { kind: "beat", reply: reply({ route, seconds, epoch }) };
     if (state === "Rescue") return { kind: "rescue", until: of.until ? 1_000 : null };
     return { kind: state === "Park" ? "park" : "renew" };
   }
 
-  function ended(machine: Running, { answer, fails }: { answer: Answer; fails: Failure }): Running {
+  function ended(machine: Running, { answer, fails }: { answer: TaskAnswer; fails: Failure }): Running {
     if (fails === "throttled") {
       let running = machine;
       for (let retry = 0; retry <= 100; retry += 1) running = running.end({ error: "Lambda.TooManyRequestsException" });
@@ -250,7 +253,7 @@ describe("the machine compared with the chain of the other worlds", () => {
     return machine.end({ answer: answer.kind === "rescue" ? { route: isWait ? "wait" : "done", seconds: 1 } : null });
   }
 
-  function moved(chain: Execution, of: { answer: Answer; fails: Failure; wakes: boolean }): Execution {
+  function moved(chain: Execution, of: { answer: TaskAnswer; fails: Failure; wakes: boolean }): Execution {
     const { answer, fails, wakes } = of;
     if (fails !== "no") return applyFailure(chain, { now: 0, limits: LIMITS, atOnce: false, isDeath: FAILURES[fails] });
     const settled = applyAnswer(chain, { answer, now: 0 });

@@ -1,6 +1,6 @@
 /** What an operator sees of a memory and removes from it: pages, searches, one entry, all of it; and nothing else. */
 import { expect, test } from "vitest";
-import { type Scope, entryKey } from "../../src/features/memory/entries.ts";
+import { type MemoryScope, entryKey } from "../../src/features/memory/entries.ts";
 import { memoryOf } from "../../src/features/memory/stored.ts";
 import { readAudit } from "../../src/operations/access/audit.ts";
 import { FORGOTTEN_MAX, forgetMemory, listMemory } from "../../src/operations/memory.ts";
@@ -9,7 +9,7 @@ import { OPERATIONS } from "../../src/operations/table.ts";
 import type { RecordKey, StoredRecord } from "../../src/ports/records.ts";
 import { createHarness } from "../support/harness/harness.ts";
 
-const SCOPE: Scope = { tenant: "local", scope: "notes" };
+const SCOPE: MemoryScope = { tenant: "local", scope: "notes" };
 const LIST = { query: null, limit: 50, after: null };
 
 const contextIn = (world: ReturnType<typeof createHarness>["world"], tenant = "local") => ({

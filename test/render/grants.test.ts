@@ -1,10 +1,10 @@
 /** Grants of more budget in words, and what to type for the one that a gate asks for. */
 import { expect, test } from "vitest";
-import { type Limits, NOTHING_SPENT } from "../../src/core/policy/budget.ts";
+import { type BudgetLimits, NOTHING_SPENT } from "../../src/core/policy/budget.ts";
 import type { OpenGate } from "../../src/operations/views.ts";
 import { askedFor, grantWords } from "../../src/render/grants.ts";
 
-const NO_LIMITS: Limits = { beats: null, microUsd: null, tokens: null, wallMs: null, toolCalls: null };
+const NO_LIMITS: BudgetLimits = { beats: null, microUsd: null, tokens: null, wallMs: null, toolCalls: null };
 const gate = (args: unknown): OpenGate => ({ args }) as OpenGate;
 
 test("a grant is said with its units, as much as is granted", () => {

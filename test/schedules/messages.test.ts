@@ -3,7 +3,7 @@
  */
 import { gateIn } from "../../src/core/calls/held-calls.ts";
 import { expect, test } from "vitest";
-import type { Answer, Decision } from "../../src/core/event.ts";
+import type { Answer, HumanDecision } from "../../src/core/event.ts";
 import { gateId } from "../../src/protocol/ids.ts";
 import { decide } from "../../src/operations/decide.ts";
 import { SegmentCache, load } from "../../src/history/load.ts";
@@ -76,7 +76,7 @@ async function gated(harness: Harness) {
   const { state } = await load(harness.world, rowOf(harness, run), new SegmentCache());
   const gate = state.open[0] && gateIn(state.open[0]);
   if (!gate) throw new Error("it waits at no gate");
-  const decideAs = (as: Decision["as"], id = gate.gate) =>
+  const decideAs = (as: HumanDecision["as"], id = gate.gate) =>
     decide(harness.world, { run, gate: id, as, args: null, by: "ann", note: null });
   return { run, born, agent, gate, decideAs, runs: () => runs };
 }

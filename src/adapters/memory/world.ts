@@ -14,7 +14,7 @@ import {
   wakeExecution,
 } from "../../protocol/execution.ts";
 import type { Task } from "../../protocol/chain.ts";
-import type { Answer } from "../../protocol/execution.ts";
+import type { TaskAnswer } from "../../protocol/execution.ts";
 import type { Limits } from "../../protocol/limits.ts";
 import type { Chain } from "../../ports/chain.ts";
 import { NO_SEAL_KEYS, type SealKeys } from "../../ports/seal-keys.ts";
@@ -44,7 +44,7 @@ export interface MemoryChain extends Chain {
    * Reports the outcome of an attempt; `answer` is null if the attempt gave none. An outcome of an older attempt
    * changes nothing. `isDeath`: the process of the attempt is known to be dead; the default is true.
    */
-  end(name: string, attempt: number, answer: Answer | null, isDeath?: boolean): void;
+  end(name: string, attempt: number, answer: TaskAnswer | null, isDeath?: boolean): void;
 }
 
 export interface MemoryStores extends Stores {

@@ -8,7 +8,7 @@ import type { Json } from "../../core/json.ts";
 import type { Agent } from "../../ports/agent.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { callOf } from "../../features/approvals/core-ignored-decisions.ts";
-import type { Accepted, Decided } from "../../operations/decision-fate.ts";
+import type { Accepted, DecisionFate } from "../../operations/decision-fate.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type {
   RestoredRun,
@@ -184,7 +184,7 @@ function refusal(
     run,
     call,
     outcome,
-  }: { readonly run: string; readonly call: string; readonly outcome: Exclude<Decided, { kind: "accepted" }> },
+  }: { readonly run: string; readonly call: string; readonly outcome: Exclude<DecisionFate, { kind: "accepted" }> },
 ): UserError {
   const next = transport.command("show", run);
   const refused = (words: Partial<Parameters<typeof refusedAs>[2]> & { readonly what: string; readonly why: string }) =>

@@ -1,6 +1,6 @@
 /** The schema of what is spent and allowed, as `core/policy/budget.ts` and `price.ts` have it; see `state.ts`. */
 import * as z from "zod";
-import type { Grant, Limits, Spent } from "../../core/policy/budget.ts";
+import type { Grant, BudgetLimits, Spent } from "../../core/policy/budget.ts";
 import type { Price } from "../../core/policy/price.ts";
 
 const count = z.int().nonnegative();
@@ -35,7 +35,7 @@ export const price: z.ZodType<Price> = z.looseObject({
   reasoningUsd: z.number().nonnegative().exactOptional(),
 });
 
-const limits: z.ZodType<Limits> = z.looseObject({
+const limits: z.ZodType<BudgetLimits> = z.looseObject({
   beats: limit,
   microUsd: limit,
   tokens: limit,

@@ -9,7 +9,7 @@ import type {
   Action,
   Answer,
   CommitRecord,
-  Decision,
+  HumanDecision,
   Event,
   EventKind,
   EventOf,
@@ -120,7 +120,7 @@ export const answer: z.ZodType<Answer> = z.looseObject({
   files,
 });
 
-export const decision: z.ZodType<Decision> = z.looseObject({
+export const decision: z.ZodType<HumanDecision> = z.looseObject({
   as: z.enum(["approve", "deny", "edit"]),
   more: grant.exactOptional(),
   args: value.nullable(),

@@ -5,7 +5,7 @@
  */
 import * as z from "zod";
 import type { Message } from "../../core/message.ts";
-import { ARCHIVE_TIERS, type Retention } from "../../core/policy/retention.ts";
+import { ARCHIVE_TIERS, type RunRetention } from "../../core/policy/retention.ts";
 import { CRACK_NAMES } from "../../core/crack.ts";
 import type {
   ActiveFallback,
@@ -133,7 +133,7 @@ const undo: z.ZodType<readonly Undoable[]> = z.array(
   z.looseObject({ call: name, key: name, from: at.nullable(), parsed: parsedArgs, agentChanged }),
 );
 
-export const retention: z.ZodType<Retention> = z.looseObject({
+export const retention: z.ZodType<RunRetention> = z.looseObject({
   hotMs: z.int().positive().nullable(),
   archive: z.enum(ARCHIVE_TIERS).nullable(),
 });

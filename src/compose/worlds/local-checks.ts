@@ -5,7 +5,16 @@ import type { Limits } from "../../protocol/limits.ts";
 import { MEMORY_ENTRIES_MAX } from "../../ports/memory.ts";
 import type { LostLines } from "../../ports/supervision.ts";
 import { describeDoubt } from "../../ports/clock-doubt.ts";
-import { type Check, type Verdict, fail, judgeGap, judgeDamaged, ok, unknown, warn } from "../../ports/diagnosis.ts";
+import {
+  type DiagnosisCheck,
+  type CheckVerdict,
+  fail,
+  judgeGap,
+  judgeDamaged,
+  ok,
+  unknown,
+  warn,
+} from "../../ports/diagnosis.ts";
 
 /** What was seen of a store, and of the process that works on it. */
 export interface StoreAtWork extends StoreSeen {
@@ -37,14 +46,14 @@ export interface LocalCase {
 const FREE_LOW = 1024 ** 3;
 const FREE_LEAST = 100 * 1024 ** 2;
 
-const judgeStore = ({ look }: LocalCase, judge: (store: StoreAtWork) => Verdict): Verdict =>
+const judgeStore = ({ look }: LocalCase, judge: (store: StoreAtWork) => CheckVerdict): CheckVerdict =>
   look.kind === "seen" ? judge(look.store) : unknown("there is no store to check", "start a run first");
 
 /** The checks of that case. Where the system does not show processes, nothing is said of orphans. */
-export const localChecks = ({ reaping }: LocalCase): readonly Check<LocalCase>[] =>
+export const localChecks = ({ reaping }: LocalCase): readonly DiagnosisCheck<LocalCase>[] =>
   reaping === "unseen" ? LOCAL_CHECKS.filter(({ id }) => id !== "orphans") : LOCAL_CHECKS;
 
-export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
+export const LOCAL_CHECKS: readonly DiagnosisCheck<LocalCase>[] = [
   {
     id: "store",
     says: "the store can be opened",
@@ -151,7 +160,7 @@ export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
   },
 ];
 
-function judgeRows({ damaged, isWhole }: StoreSeen, { command }: LocalCase): Verdict {
+function judgeRows({ damaged, isWhole }: StoreSeen, { command }: LocalCase): CheckVerdict {
   if (damaged === null) return unknown("the file is too damaged to be searched", "restore the file first");
   return judgeDamaged(damaged, {
     seen: isWhole ? "every row was decoded" : "the row of each run that has not ended was decoded",
@@ -159,7 +168,7 @@ function judgeRows({ damaged, isWhole }: StoreSeen, { command }: LocalCase): Ver
   });
 }
 
-function judgeMemories({ memories }: StoreSeen, { command }: LocalCase): Verdict {
+function judgeMemories({ memories }: StoreSeen, { command }: LocalCase): CheckVerdict {
   const [first] = memories;
   if (first === undefined) return ok(`none has ${NEARLY_FULL} entries; ${MEMORY_ENTRIES_MAX} are allowed`);
   const named = memories.map(({ tenant, scope, entries }) => `${scope} of tenant ${tenant} has ${entries} entries`);
@@ -167,7 +176,7 @@ function judgeMemories({ memories }: StoreSeen, { command }: LocalCase): Verdict
   return warn(why, command("memory", "list", "--scope", first.scope, "--tenant", first.tenant));
 }
 
-function judgeClock({ clock, latestAt }: StoreSeen, { limits, now }: LocalCase): Verdict {
+function judgeClock({ clock, latestAt }: StoreSeen, { limits, now }: LocalCase): CheckVerdict {
   if (clock !== null) {
     const { what, why, mend } = describeDoubt(clock);
     return fail(`${what}; ${why}`, mend);
@@ -176,7 +185,7 @@ function judgeClock({ clock, latestAt }: StoreSeen, { limits, now }: LocalCase):
   return judgeGap(gapMs, { skewMs: limits.skewMs, whose: "the latest entry of the store" });
 }
 
-function judgeWork({ supervisor, runs }: StoreAtWork, { command }: LocalCase): Verdict {
+function judgeWork({ supervisor, runs }: StoreAtWork, { command }: LocalCase): CheckVerdict {
   const { live, overdue } = runs;
   if (supervisor === null) {
     const why = `no process works on it, with ${liveRuns(live)}, ${overdue} of them overdue`;
@@ -187,7 +196,7 @@ function judgeWork({ supervisor, runs }: StoreAtWork, { command }: LocalCase): V
   return overdue === 0 ? ok(why) : warn(`${why}, ${overdue} of them overdue: it has too much to do, or is stuck`, mend);
 }
 
-function judgeOutput({ supervisor, lostOutput }: StoreAtWork): Verdict {
+function judgeOutput({ supervisor, lostOutput }: StoreAtWork): CheckVerdict {
   if (lostOutput === null) return ok(supervisor === null ? "no process works on it" : "no line of it was lost");
   const { lines, why } = lostOutput;
   const lost = `process ${supervisor} could not write ${lines} ${lines === 1 ? "line" : "lines"} since its start: ${why}`;

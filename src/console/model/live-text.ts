@@ -1,7 +1,7 @@
 /** What the model says at this moment: text of a step that is not committed, so it may still be lost. */
 import type { Delta } from "../../ports/delta-log.ts";
 import type { Reset } from "../../operations/live-page.ts";
-import type { Step } from "../../protocol/step.ts";
+import type { ModelStep } from "../../protocol/step.ts";
 import type { TimelineEntry } from "../../operations/views.ts";
 
 export interface LivePart {
@@ -11,7 +11,7 @@ export interface LivePart {
   readonly text: string;
 }
 
-export interface LiveStep extends Step {
+export interface LiveStep extends ModelStep {
   readonly parts: readonly LivePart[];
   /** The number of the last delta: one that comes twice is passed over. */
   readonly seq: number;

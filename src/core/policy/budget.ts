@@ -19,12 +19,12 @@ export const METERS = ["beats", "microUsd", "tokens", "wallMs", "toolCalls"] as 
 export type Meter = (typeof METERS)[number];
 
 /** Null means no limit. `tokens` counts input and output together. */
-export type Limits = { readonly [M in Meter]: number | null };
+export type BudgetLimits = { readonly [M in Meter]: number | null };
 /** What a human grants a run beyond the budget of its agent. */
 export type Grant = { readonly [M in Meter]?: number };
 
 /** The limits that an agent declares for each of its runs. */
-export interface Budget extends Limits {
+export interface Budget extends BudgetLimits {
   readonly beats: number;
   /** What happens when a limit is reached: the run stops, or a gate asks a human for more. */
   readonly onExhausted: "stop" | "ask";
@@ -57,16 +57,16 @@ export function add(spent: Spent, debit: Partial<Spent>): Spent {
 }
 
 /** The limits, none of them above the grant. A meter that the grant does not name keeps its limit. */
-export function atMost(limits: Limits, grant: Grant | undefined): Limits {
+export function atMost(limits: BudgetLimits, grant: Grant | undefined): BudgetLimits {
   const bounds = METERS.map((meter) => {
     const [limit, most] = [limits[meter], grant?.[meter]];
     return [meter, most === undefined ? limit : Math.min(limit ?? most, most)] as const;
   });
-  return Object.fromEntries(bounds) as Limits;
+  return Object.fromEntries(bounds) as BudgetLimits;
 }
 
 /** The meters that have a limit. */
-export const limitedIn = (limits: Limits): Grant =>
+export const limitedIn = (limits: BudgetLimits): Grant =>
   Object.fromEntries(METERS.flatMap((meter) => (limits[meter] === null ? [] : [[meter, limits[meter]]])));
 
 export function addGrant(one: Grant, other: Grant): Grant {
@@ -75,10 +75,10 @@ export function addGrant(one: Grant, other: Grant): Grant {
 }
 
 /** The limits without what is reserved for children. */
-export function withoutReserved(limits: Limits, reserved: Grant): Limits {
+export function withoutReserved(limits: BudgetLimits, reserved: Grant): BudgetLimits {
   const rest = METERS.map((meter) => {
     const limit = limits[meter];
     return [meter, limit === null ? null : Math.max(0, limit - (reserved[meter] ?? 0))];
   });
-  return Object.fromEntries(rest) as Limits;
+  return Object.fromEntries(rest) as BudgetLimits;
 }

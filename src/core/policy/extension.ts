@@ -2,7 +2,7 @@
 import { gateIn } from "../calls/held-calls.ts";
 import type { Gate } from "../held-by.ts";
 import type { Extension, State } from "../state.ts";
-import { type Limits, atMost } from "./budget.ts";
+import { type BudgetLimits, atMost } from "./budget.ts";
 import { withGrants } from "./spending.ts";
 
 /** The name of the budget's gate. It cannot collide with a call, since those are named `c1`, `c2`, ... */
@@ -16,7 +16,7 @@ export const extensionOf = ({ extension }: Pick<State, "extension">): Extension 
  * What the run may spend in all, its children included: the agent's budget, at most the grant of its parent, with what
  * operators granted.
  */
-export const limitsInAll = (state: Pick<State, "grant" | "extension">, budget: Limits): Limits =>
+export const limitsInAll = (state: Pick<State, "grant" | "extension">, budget: BudgetLimits): BudgetLimits =>
   withGrants(atMost(budget, state.grant), extensionOf(state));
 
 /** The open gates of the state: those of calls, and that of the budget. */

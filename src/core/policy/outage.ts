@@ -24,7 +24,7 @@ export interface RetryTerms {
 }
 
 /** When the model is called again, and the updated outage. */
-export interface Retry {
+export interface OutageRetry {
   readonly at: number;
   readonly outage: Outage;
 }
@@ -43,13 +43,13 @@ export const outageIsOver = (state: State, { outageMaxMs }: RetryTerms, now: num
 export const nextModel = ({ asked, models }: RetryTerms): number => (asked + 1) % models;
 
 /** The same model after one, two and four seconds, or later if its provider asks for that. */
-export function retrySoon(state: State, terms: RetryTerms, now: number): Retry {
+export function retrySoon(state: State, terms: RetryTerms, now: number): OutageRetry {
   const waitMs = Math.max(1_000 * 2 ** state.modelRetries, terms.afterMs ?? 0);
   return { at: inOutage(state, terms, { at: now + waitMs, now }), outage: failedOnce(state, terms, now) };
 }
 
 /** The next model, at once: it may have another provider. */
-export const switchModel = (state: State, terms: RetryTerms, now: number): Retry => ({
+export const switchModel = (state: State, terms: RetryTerms, now: number): OutageRetry => ({
   at: now,
   outage: { ...failedOnce(state, terms, now), model: nextModel(terms) },
 });
@@ -59,7 +59,7 @@ export const switchModel = (state: State, terms: RetryTerms, now: number): Retry
  * provider is respected. The last try happens when the outage reaches its maximum duration. The model of an unresolved
  * request stays the one that is asked.
  */
-export function retryLater(state: State, terms: RetryTerms, now: number): Retry {
+export function retryLater(state: State, terms: RetryTerms, now: number): OutageRetry {
   const failed = failedOnce(state, terms, now);
   const { model: _, ...own } = failed;
   const outage = isModelOut(state) ? failed : own;
@@ -99,7 +99,7 @@ function failedOnce({ outage }: State, { afterMs, asked }: RetryTerms, now: numb
 }
 
 /** The run waits before it calls its model again. */
-export function withRetry(state: State, { at, outage }: Retry): State {
+export function withRetry(state: State, { at, outage }: OutageRetry): State {
   const { leavesOut, replyTokensMax, ...rest } = state;
   // What one model refuses, another one may take, or need.
   const isSame = (outage.model ?? 0) === (state.outage?.model ?? 0);

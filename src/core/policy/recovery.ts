@@ -8,7 +8,7 @@ import { ensure } from "../ensure.ts";
 import type { FailedSummaries } from "../failed-summaries.ts";
 import { BOUNDS } from "../limits.ts";
 import {
-  type Retry,
+  type OutageRetry,
   type RetryTerms,
   switchModel,
   outageIsOver,
@@ -85,7 +85,7 @@ const nudge = (_: State, trouble: Trouble): Action => ({
 /** Applies `judge` to a model failure that may be retried. */
 const onTerms = (trouble: Trouble, judge: (terms: RetryTerms) => boolean): boolean =>
   trouble.kind === "model" && trouble.retry !== null && judge(trouble.retry);
-function retry(trouble: Trouble, next: (terms: RetryTerms) => Retry): Action {
+function retry(trouble: Trouble, next: (terms: RetryTerms) => OutageRetry): Action {
   ensure(trouble.kind === "model" && trouble.retry !== null, "only a model call is asked again");
   return { kind: "retry", ...next(trouble.retry) };
 }

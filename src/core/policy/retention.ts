@@ -7,7 +7,7 @@ export const ARCHIVE_TIERS = ["warm", "cold"] as const;
 export type ArchiveTier = (typeof ARCHIVE_TIERS)[number];
 
 /** The retention that an agent declares. */
-export interface Retention {
+export interface RunRetention {
   /** How long the run stays after its end was delivered, in milliseconds; null: the world's default. */
   readonly hotMs: number | null;
   /** One object with the whole history, stored before `told` is set; null: no archive. */

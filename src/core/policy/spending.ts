@@ -1,14 +1,14 @@
 /** What is left of a budget, and the text for an exhausted limit. */
 import type { State } from "../state.ts";
-import { type Grant, type Limits, METERS, type Meter, type Spent, addGrant } from "./budget.ts";
+import { type Grant, type BudgetLimits, METERS, type Meter, type Spent, addGrant } from "./budget.ts";
 
 /** The limits plus the grants. A meter without a limit stays without one. */
-export function withGrants(limits: Limits, { granted }: { readonly granted: Grant }): Limits {
+export function withGrants(limits: BudgetLimits, { granted }: { readonly granted: Grant }): BudgetLimits {
   const more = METERS.map((meter) => {
     const limit = limits[meter];
     return [meter, limit === null ? null : limit + (granted[meter] ?? 0)];
   });
-  return Object.fromEntries(more) as Limits;
+  return Object.fromEntries(more) as BudgetLimits;
 }
 
 /**
@@ -16,13 +16,13 @@ export function withGrants(limits: Limits, { granted }: { readonly granted: Gran
  * another beat, with `calls` the room to release that many calls. A run without calls left may still make its final
  * reply.
  */
-export function exhaustedMeter(spent: Spent, limits: Limits, calls = 0): string | null {
+export function exhaustedMeter(spent: Spent, limits: BudgetLimits, calls = 0): string | null {
   const [full] = exhaustedMeters(spent, limits, calls);
   return full === undefined ? null : WORDS[full](usedOf(spent)[full], limits[full] ?? 0);
 }
 
 /** All limits that leave no room. */
-export function exhaustedMeters(spent: Spent, limits: Limits, calls: number): readonly Meter[] {
+export function exhaustedMeters(spent: Spent, limits: BudgetLimits, calls: number): readonly Meter[] {
   const used = usedOf(spent);
   return METERS.filter((meter) => {
     const limit = limits[meter] ?? null;
@@ -32,7 +32,7 @@ export function exhaustedMeters(spent: Spent, limits: Limits, calls: number): re
 }
 
 /** The first meter that has no room for the grant, as text; null if it fits. */
-export function missingGrant(spent: Spent, limits: Limits, grant: Grant): string | null {
+export function missingGrant(spent: Spent, limits: BudgetLimits, grant: Grant): string | null {
   const used = usedOf(spent);
   for (const meter of METERS) {
     const [limit, wanted] = [limits[meter] ?? null, grant[meter] ?? 0];

@@ -6,7 +6,17 @@
 import type { Failure } from "../event.ts";
 import type { Json } from "../json.ts";
 import { problemOfWhole } from "./problems.ts";
-import type { Begun, Context, Move, Observation, Request, Shape, Symptom, TopologyModule, Uses } from "./topology.ts";
+import type {
+  Begun,
+  Context,
+  Move,
+  Observation,
+  TurnRequest,
+  Shape,
+  Symptom,
+  TopologyModule,
+  Uses,
+} from "./topology.ts";
 
 /** A topology whose sections may run another one. */
 export interface Composite<O extends Shape, P extends Json> extends TopologyModule<O, P> {
@@ -195,7 +205,7 @@ const innerContext = (
 ): Context => ({ ...context, beats: { used: before + context.sectionBeats, max: shape.maxBeats } });
 
 /** The request of the inner topology within that of the outer one: never more tools than either of them allows. */
-function combined(outer: Request, inner: Request): Request {
+function combined(outer: TurnRequest, inner: TurnRequest): TurnRequest {
   const instructions = joined(outer.instructions, inner.instructions);
   const model = inner.model ?? outer.model;
   const approval = inner.approval ?? outer.approval;
@@ -210,7 +220,7 @@ function combined(outer: Request, inner: Request): Request {
   };
 }
 
-function shared(outer: Request["tools"], inner: Request["tools"]): Request["tools"] {
+function shared(outer: TurnRequest["tools"], inner: TurnRequest["tools"]): TurnRequest["tools"] {
   if (outer === "all") return inner;
   if (inner === "all") return outer;
   if (outer === "none" || inner === "none") return "none";

@@ -18,7 +18,7 @@ export interface Shape {
 }
 
 /** The next model call. */
-export interface Request {
+export interface TurnRequest {
   /** Who the model is in this call: the name of a stage, `planner`, `critic`, ... */
   readonly role: string;
   /** In addition to the instructions of the agent. */
@@ -97,7 +97,7 @@ export interface Proposed extends Pick<HandOff, "tool" | "args" | "digest"> {
 }
 
 /** The verdict of a function of the user. `detail` is what the function says besides. */
-export interface Verdict {
+export interface FunctionVerdict {
   readonly name: string;
   readonly holds: boolean;
   readonly why: string;
@@ -111,7 +111,7 @@ export type Observation =
   /** The model replied without calls. `message` is the ID of its message. */
   | { readonly kind: "reply"; readonly message: string; readonly text: string }
   /** The functions that the topology asked for have been run. */
-  | { readonly kind: "verdicts"; readonly verdicts: readonly Verdict[] }
+  | { readonly kind: "verdicts"; readonly verdicts: readonly FunctionVerdict[] }
   /** Tools contradict each other, and the model was told of it before. `say` is what the model would be told. */
   | { readonly kind: "conflict"; readonly why: string; readonly say: string }
   /**
@@ -200,7 +200,7 @@ export interface TopologyModule<O extends Shape = Shape, P extends Json = Json> 
   begin(options: O, context: Context): Begun<P> | null;
   /** Whether a stored progress fits these options. Otherwise the topology begins anew: the agent has changed. */
   fits(progress: P, options: O): boolean;
-  request(progress: P, options: O): Request;
+  request(progress: P, options: O): TurnRequest;
   /** Null: nothing follows, and the run goes on as it is. */
   observe(progress: P, seen: Observation, setup: { readonly options: O; readonly context: Context }): Move<P> | null;
   /**

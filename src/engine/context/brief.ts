@@ -1,7 +1,7 @@
 /** What a commit or a creation copies from the state into the row, for lists (`protocol/row-brief.ts`). */
 import { waitIn } from "../../core/calls/held-calls.ts";
 import { openGatesIn, limitsInAll } from "../../core/policy/extension.ts";
-import { type Limits, limitedIn } from "../../core/policy/budget.ts";
+import { type BudgetLimits, limitedIn } from "../../core/policy/budget.ts";
 import type { State } from "../../core/state.ts";
 import type { RowBrief } from "../../protocol/row-brief.ts";
 
@@ -11,7 +11,7 @@ import type { RowBrief } from "../../protocol/row-brief.ts";
  */
 export function briefOf(
   state: State,
-  { budget, before }: { readonly budget: Limits | null; readonly before?: RowBrief | undefined },
+  { budget, before }: { readonly budget: BudgetLimits | null; readonly before?: RowBrief | undefined },
 ): RowBrief {
   // What was made at the start stays.
   const { asks: _, ...kept } = before ?? {};

@@ -6,8 +6,8 @@ import { BUDGET, extensionOf, limitsInAll } from "../../core/policy/extension.ts
 import type { Agent } from "../../ports/agent.ts";
 import { digestOf } from "../../codec/canonical.ts";
 import { exhaustedMeter, withGrants, exhaustedMeters, reservedBy } from "../../core/policy/spending.ts";
-import { type Grant, type Limits, withoutReserved } from "../../core/policy/budget.ts";
-import type { Decision, EventOf } from "../../core/event.ts";
+import { type Grant, type BudgetLimits, withoutReserved } from "../../core/policy/budget.ts";
+import type { HumanDecision, EventOf } from "../../core/event.ts";
 import { gateId } from "../../protocol/ids.ts";
 import { SIZES } from "../../codec/limits.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
@@ -42,7 +42,7 @@ export function hasTime(run: ActiveRun, agent: Agent): boolean {
 }
 
 /** What the run may spend itself: what it may spend in all, without what is reserved for its children. */
-export function limitsOf(state: State, { budget }: Pick<Agent, "budget">): Limits {
+export function limitsOf(state: State, { budget }: Pick<Agent, "budget">): BudgetLimits {
   return withoutReserved(limitsInAll(state, budget), reservedBy(state));
 }
 
@@ -70,7 +70,7 @@ export function question(
     terms,
   }: {
     readonly over: string;
-    readonly limits: Limits;
+    readonly limits: BudgetLimits;
     readonly calls: number;
     readonly terms: ReturnType<typeof gateTerms>;
   },
@@ -89,7 +89,7 @@ export function question(
  */
 export function refusalOf(
   { spent }: State,
-  { asks, as, more }: { readonly asks: BudgetGate | null; readonly as: Decision["as"]; readonly more: Grant },
+  { asks, as, more }: { readonly asks: BudgetGate | null; readonly as: HumanDecision["as"]; readonly more: Grant },
 ): string | null {
   const amounts = Object.values(more);
   if (asks === null || as === "deny")

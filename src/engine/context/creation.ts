@@ -40,7 +40,7 @@ export interface Issue {
 }
 
 /** The task as the agent's schema parsed it, or why it is refused. */
-export type Task =
+export type ParsedTask =
   /** `dropped`: the paths of what the input has and the task lacks. */
   | { readonly ok: true; readonly json: Json; readonly dropped: readonly string[] }
   | { readonly ok: false; readonly why: string; readonly issues: readonly Issue[] };
@@ -160,7 +160,7 @@ export async function storeCreation(
 }
 
 /** Parses the input with the agent's schema. The secrets of the agent have to be known, since a task must hold none. */
-export function taskOf(world: World, agent: Pick<Agent, "task">, input: Json): Task {
+export function taskOf(world: World, agent: Pick<Agent, "task">, input: Json): ParsedTask {
   const given = asJson(input);
   if (!given.ok) return refusedTask(given.why);
   const parsed = fit(agent.task, given.json);
@@ -178,10 +178,10 @@ export function taskOf(world: World, agent: Pick<Agent, "task">, input: Json): T
   return { ok: false, why, issues: [{ path: proto.split("."), message: why }] };
 }
 
-const refusedTask = (why: string): Task => ({ ok: false, why, issues: [{ path: [], message: why }] });
+const refusedTask = (why: string): ParsedTask => ({ ok: false, why, issues: [{ path: [], message: why }] });
 
 /** The same for what the agent's schema made of the input. */
-export function taskFrom(world: World, output: unknown): Task {
+export function taskFrom(world: World, output: unknown): ParsedTask {
   const task = asJson(output);
   if (!task.ok) return refusedTask(task.why);
   const issues = secretsIn(world, task.json);

@@ -5,7 +5,7 @@ import type { FileRef } from "../../core/file.ts";
 import { type Message, type Value, text } from "../../core/message.ts";
 import type { RunFiring } from "../../core/run-firing.ts";
 import type { Price } from "../../core/policy/price.ts";
-import type { Retention } from "../../core/policy/retention.ts";
+import type { RunRetention } from "../../core/policy/retention.ts";
 import { FOLLOWS, type State, type UpgradePolicy } from "../../core/state.ts";
 
 /** What a run takes over from its agent when it begins. */
@@ -54,7 +54,7 @@ export function initialState({
   files?: readonly FileRef[];
   takeoversMax: number;
   price?: Price;
-  retention?: Retention | null;
+  retention?: RunRetention | null;
   upgrade: UpgradePolicy;
   onIdle?: "wait";
   startedBy?: string;

@@ -2,8 +2,8 @@
  * What one invocation notices about its run while it works. None of it is stored, and the next invocation starts with
  * an empty one. This class owns the fields; the steps of the loop report to it through its methods.
  */
-import type { Agent, Checkpoint } from "../../ports/agent.ts";
-import type { Limits } from "../../core/policy/budget.ts";
+import type { Agent, CheckpointEvery } from "../../ports/agent.ts";
+import type { BudgetLimits } from "../../core/policy/budget.ts";
 import type { Price } from "../../core/policy/price.ts";
 import type { Routed } from "../../core/routed.ts";
 import type { Row } from "../../protocol/row.ts";
@@ -21,7 +21,7 @@ export class Noticed {
   #isHeldOn = false;
   #outlived: "no" | "code" | "tool" = "no";
   #hasResumed = false;
-  #checkpoint: Checkpoint | null = null;
+  #checkpoint: CheckpointEvery | null = null;
   #hasCheckedDeployment = false;
   #countsTime = false;
   #hasWorked = false;
@@ -32,7 +32,7 @@ export class Noticed {
   #reportsWhileWaiting = 0;
   #warning: { readonly expiresAt: number | null } | null = null;
   #price: Price | null = null;
-  #budget: Limits | null = null;
+  #budget: BudgetLimits | null = null;
   #summaryCharacters = 0;
   #routed: Routed | null = null;
   #hasModelShare = false;
@@ -201,7 +201,7 @@ export class Noticed {
   }
 
   /** The budget of its agent. Null until this invocation has loaded the agent. */
-  get budget(): Limits | null {
+  get budget(): BudgetLimits | null {
     return this.#budget;
   }
 

@@ -4,14 +4,14 @@
  */
 import type { Agent, Tool } from "../../ports/agent.ts";
 import { undoneNext } from "../../core/calls/repeats.ts";
-import type { Request } from "../../core/topologies/topology.ts";
+import type { TurnRequest } from "../../core/topologies/topology.ts";
 import type { State } from "../../core/state.ts";
 import { withChoice } from "./choice.ts";
 import { withReading } from "../tools/read-result.ts";
 import { moduleOf, progressIn } from "./topology.ts";
 
 /** What the topology wants of the next model call. */
-export const requestFor = (state: State, agent: Agent): Request =>
+export const requestFor = (state: State, agent: Agent): TurnRequest =>
   moduleOf(agent.topology).request(progressIn(state, agent), agent.topology);
 
 /** The agent in the role that the state has reached. A run that takes back its effects needs all tools. */

@@ -2,9 +2,9 @@
  * Runs the functions of the user that a topology names: gates, preconditions, end-to-end checks. They run like checks of
  * `done`: they may read outside and must change nothing, because after a crash they run again.
  */
-import type { Agent, Judged, TopologyView } from "../../ports/agent.ts";
+import type { Agent, JudgedOutput, TopologyView } from "../../ports/agent.ts";
 import { asJson, bounded } from "../../codec/value.ts";
-import type { Move, Verdict } from "../../core/topologies/topology.ts";
+import type { Move, FunctionVerdict } from "../../core/topologies/topology.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { askInTime } from "../tools/ask-in-time.ts";
 import { viewOf } from "./run-view.ts";
@@ -14,7 +14,7 @@ export async function verdictsOf(
   run: ActiveRun,
   agent: Agent,
   { names, output, about }: Extract<Move, { readonly kind: "verify" }>,
-): Promise<readonly Verdict[]> {
+): Promise<readonly FunctionVerdict[]> {
   const view: TopologyView = { ...(await viewOf(run)), output, about };
   return Promise.all(names.map((name) => verdictOf(run, { agent, name, view })));
 }
@@ -22,7 +22,7 @@ export async function verdictsOf(
 async function verdictOf(
   run: ActiveRun,
   { agent, name, view }: { readonly agent: Agent; readonly name: string; readonly view: TopologyView },
-): Promise<Verdict> {
+): Promise<FunctionVerdict> {
   const judge = agent.topology.functions?.[name];
   const ask = (): unknown =>
     judge === undefined ? "the agent has no such function any more" : judge(view as TopologyView<never>);
@@ -39,11 +39,11 @@ export async function askUserCode(run: ActiveRun, what: string, ask: () => unkno
   return "it gave no verdict in time";
 }
 
-function read(given: unknown): Omit<Verdict, "name"> {
+function read(given: unknown): Omit<FunctionVerdict, "name"> {
   if (given === true) return { holds: true, why: "it holds" };
   if (given === false) return { holds: false, why: "it does not hold" };
   if (typeof given === "string") return { holds: false, why: bounded(given) };
-  const { holds, why, detail } = (given ?? {}) as Partial<Judged>;
+  const { holds, why, detail } = (given ?? {}) as Partial<JudgedOutput>;
   if (typeof holds !== "boolean") return { holds: false, why: "it said neither true nor false nor why" };
   const kept = detail === undefined ? null : asJson(detail);
   return { holds, why: bounded(String(why ?? "")), ...(kept?.ok === true ? { detail: kept.json } : {}) };

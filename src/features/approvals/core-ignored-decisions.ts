@@ -5,11 +5,13 @@
  */
 import { wantsRestart } from "../../core/policy/ending.ts";
 import { BUDGET, openGatesIn } from "../../core/policy/extension.ts";
-import type { Decision } from "../../core/event.ts";
+import type { HumanDecision } from "../../core/event.ts";
 import type { State } from "../../core/state.ts";
 
 /** Decisions that the run absorbed and has not applied. */
-export const unappliedDecisions = (state: State): readonly { readonly gate: string; readonly decision: Decision }[] =>
+export const unappliedDecisions = (
+  state: State,
+): readonly { readonly gate: string; readonly decision: HumanDecision }[] =>
   openGatesIn(state).flatMap(({ gate, decision }) => (decision === null ? [] : [{ gate, decision }]));
 
 /** The call of a gate. The ID of a gate begins with the ID of its call. */

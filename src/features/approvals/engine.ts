@@ -3,7 +3,7 @@
  * decision counts. A gate that expires is a denial, or asks again where its agent says so.
  */
 import { BUDGET, extensionOf } from "../../core/policy/extension.ts";
-import type { Decision } from "../../core/event.ts";
+import type { HumanDecision } from "../../core/event.ts";
 import { gateNamed } from "./core.ts";
 import { ensure } from "../../core/ensure.ts";
 import type { Gate } from "../../core/held-by.ts";
@@ -73,7 +73,7 @@ function askAgain(
 }
 
 /** Records the decision. A denied budget ends the run in the same commit. */
-function record(run: ActiveRun, { call, gate, decision }: { call: string; gate: Gate; decision: Decision }): Next {
+function record(run: ActiveRun, { call, gate, decision }: { call: string; gate: Gate; decision: HumanDecision }): Next {
   run.record({ kind: "HumanApprovalReceived", at: run.now, gate: gate.gate, call, decision });
   // The decision has to be durable before the model is called. The next invocation must find the run in a phase in
   // which the model may have been called (schedule 66).

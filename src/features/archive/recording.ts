@@ -2,7 +2,7 @@
  * The recording of a run: its first state, every commit, and a mark of the state in each snapshot. It is read from a
  * store or from an exported file. A replay needs nothing else: no model, no tool and no agent.
  */
-import type { ArchivedRun, Archive, Begun } from "../../codec/archive.ts";
+import type { ArchivedRun, Archive, ExportedStart } from "../../codec/archive.ts";
 import { Unreadable, canonical, digestOf, sha256 } from "../../codec/canonical.ts";
 import { type StateMark, markOf } from "../../codec/mark.ts";
 import { filesIn } from "../../codec/file.ts";
@@ -24,7 +24,7 @@ import { loadVouched } from "../../history/vouch.ts";
 export interface Recording {
   /** The facts about the run in its row or in the file. */
   readonly run: ArchivedRun;
-  readonly begun: Begun;
+  readonly begun: ExportedStart;
   readonly commits: readonly CommitRecord[];
   /** Returns the JSON of a value in a state; null if the recording left it out. */
   readonly json: (value: Value) => Promise<Json>;

@@ -5,7 +5,7 @@
  */
 import { extensionOf } from "../../core/policy/extension.ts";
 import { addGrant } from "../../core/policy/budget.ts";
-import type { Decision, EventOf } from "../../core/event.ts";
+import type { HumanDecision, EventOf } from "../../core/event.ts";
 import { ensure } from "../../core/ensure.ts";
 import { afterCalls } from "../../core/calls/open-calls.ts";
 import type { State } from "../../core/state.ts";
@@ -27,7 +27,7 @@ export function openBudgetGate(state: State, event: EventOf<"ApprovalRequested">
 /**
  * The run goes on where it was. Without a grant its budget is still exhausted, unless the run ends for another reason.
  */
-export function applyBudgetDecision(state: State, { as, more = {} }: Decision): State {
+export function applyBudgetDecision(state: State, { as, more = {} }: HumanDecision): State {
   const { granted, ...rest } = extensionOf(state);
   const now = as === "approve" ? addGrant(granted, more) : granted;
   return afterCalls({ ...state, extension: { ...rest, granted: now, gate: null } });

@@ -14,7 +14,7 @@
  */
 import type { Agent } from "../../ports/agent.ts";
 import type { Model, ModelFailed, ModelRequest } from "../../ports/model.ts";
-import type { DetachedCalls, Found, Polled, SoughtCall, Submitted } from "../../ports/model.ts";
+import type { DetachedCalls, FoundJob, Polled, SoughtCall, Submitted } from "../../ports/model.ts";
 import { BOUNDS } from "../../core/limits.ts";
 import type { DetachedCall, DetachedCallEnd } from "../../core/detached-call.ts";
 import { detachedOut } from "./core.ts";
@@ -235,10 +235,14 @@ async function lostReference(run: ActiveRun, asked: Asynchronous, call: Detached
 }
 
 /** Looks the job up by its key; null: the provider did not say in time. One that cannot be asked has none to find. */
-const findDetached = (run: ActiveRun, { agent, detached }: Asynchronous, call: DetachedCall): Promise<Found | null> =>
+const findDetached = (
+  run: ActiveRun,
+  { agent, detached }: Asynchronous,
+  call: DetachedCall,
+): Promise<FoundJob | null> =>
   within(
     run,
-    async (signal): Promise<Found> =>
+    async (signal): Promise<FoundJob> =>
       (await detached.find?.({ ...(await requestOf(run, agent)), signal }, soughtOf(run, call))) ?? { kind: "absent" },
   );
 

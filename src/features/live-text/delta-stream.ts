@@ -10,7 +10,7 @@ import { redactionIn } from "../../history/secrets.ts";
 import { DELTAS, type Delta, type DeltaPart, type Piece } from "../../ports/delta-log.ts";
 import type { World } from "../../ports/world.ts";
 import type { Incarnation, Row } from "../../protocol/row.ts";
-import type { Step } from "../../protocol/step.ts";
+import type { ModelStep } from "../../protocol/step.ts";
 import { withTimeout } from "../../ports/with-timeout.ts";
 
 type Streaming = Pick<World, "deltas" | "clock" | "secrets">;
@@ -32,7 +32,7 @@ interface Part {
 
 export class DeltaStream {
   readonly #world: Streaming;
-  readonly #of: Incarnation & { readonly step: Step };
+  readonly #of: Incarnation & { readonly step: ModelStep };
   readonly #parts = new Map<number, Part>();
   #until: number;
   #characters = 0;
@@ -43,7 +43,7 @@ export class DeltaStream {
   #unwritten: Delta | null = null;
   #forget: () => void;
 
-  constructor(world: Streaming, streamed: Incarnation & { readonly step: Step; readonly until: number }) {
+  constructor(world: Streaming, streamed: Incarnation & { readonly step: ModelStep; readonly until: number }) {
     this.#world = world;
     this.#of = streamed;
     this.#until = streamed.until;

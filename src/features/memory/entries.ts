@@ -18,12 +18,12 @@ import { findRecord } from "../../history/damage.ts";
 import { swapRecordUntil } from "../../history/record-swap.ts";
 
 /** A memory: that of a tenant under this name. */
-export interface Scope {
+export interface MemoryScope {
   readonly tenant: string;
   readonly scope: string;
 }
 
-export type MemoryWorld = Pick<World, "records" | "clock" | "secrets">;
+export type EntryStores = Pick<World, "records" | "clock" | "secrets">;
 
 /** Entries that are read at once. */
 export const ENTRIES_PAGE = 100;
@@ -38,9 +38,9 @@ export const stored = z.looseObject({
 });
 
 /** A tenant has no `/`, so no two scopes share a subject. */
-export const subjectOf = ({ tenant, scope }: Scope): string => `${tenant}/${scope}`;
+export const subjectOf = ({ tenant, scope }: MemoryScope): string => `${tenant}/${scope}`;
 
-export const entryKey = (scope: Scope, id: string): RecordKey => ({
+export const entryKey = (scope: MemoryScope, id: string): RecordKey => ({
   kind: "memoryEntry",
   about: subjectOf(scope),
   id,
@@ -49,7 +49,7 @@ export const entryKey = (scope: Scope, id: string): RecordKey => ({
 /** All entries of the scope, and the IDs of those that cannot be read. */
 export async function entriesIn(
   world: Stores,
-  scope: Scope,
+  scope: MemoryScope,
 ): Promise<{ readonly entries: readonly MemoryEntry[]; readonly damaged: readonly string[] }> {
   const entries: MemoryEntry[] = [];
   const damaged: string[] = [];
@@ -67,7 +67,7 @@ export async function entriesIn(
  */
 export async function* recordsOf(
   { records, clock }: Stores,
-  { kind, scope, page: limit }: { readonly kind: RecordKind; readonly scope: Scope; readonly page: number },
+  { kind, scope, page: limit }: { readonly kind: RecordKind; readonly scope: MemoryScope; readonly page: number },
 ): AsyncGenerator<FoundRecord, void, undefined> {
   let after: string | null = null;
   do {

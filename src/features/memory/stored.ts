@@ -18,8 +18,8 @@ import {
   MEMORY_ENTRIES_MAX,
 } from "../../ports/memory.ts";
 import {
-  type MemoryWorld,
-  type Scope,
+  type EntryStores,
+  type MemoryScope,
   entriesIn,
   entryKey,
   entryOf,
@@ -49,7 +49,7 @@ const TRIES_MAX = 5;
 const UNCOUNTED_MAX = 16;
 
 /** Throws if the tenant is none, since it separates the memories of tenants. */
-export function memoryOf(world: MemoryWorld, scope: Scope): Memory {
+export function memoryOf(world: EntryStores, scope: MemoryScope): Memory {
   if (!isTenant(scope.tenant)) throw new Error(`${JSON.stringify(scope.tenant)} is no tenant`);
   const takePlace = placesIn(world, scope);
   // Of entries that are put at once, each is there before the next one is counted.
@@ -67,7 +67,7 @@ export function memoryOf(world: MemoryWorld, scope: Scope): Memory {
 /** Takes the place of one new entry. False: the scope is full. */
 type TakePlace = () => Promise<boolean>;
 
-function placesIn(world: MemoryWorld, scope: Scope): TakePlace {
+function placesIn(world: EntryStores, scope: MemoryScope): TakePlace {
   let left = 0;
   return async () => {
     if (left <= 0) left = Math.min(UNCOUNTED_MAX, MEMORY.entriesMax - (await countIn(world, scope)));
@@ -76,7 +76,7 @@ function placesIn(world: MemoryWorld, scope: Scope): TakePlace {
   };
 }
 
-async function countIn(world: MemoryWorld, scope: Scope): Promise<number> {
+async function countIn(world: EntryStores, scope: MemoryScope): Promise<number> {
   const { entries, damaged } = await entriesIn(world, scope);
   return entries.length + damaged.length;
 }
@@ -92,8 +92,8 @@ function oneByOne(): <T>(act: () => Promise<T>) => Promise<T> {
 }
 
 async function put(
-  world: MemoryWorld,
-  scope: Scope,
+  world: EntryStores,
+  scope: MemoryScope,
   { given, takePlace }: { readonly given: NewMemoryEntry; readonly takePlace: TakePlace },
 ): Promise<MemoryPut> {
   const why = wrongWith(given);
@@ -127,7 +127,7 @@ async function put(
   return { kind: "refused", why: "other processes keep changing it: try again later" };
 }
 
-async function get(world: MemoryWorld, scope: Scope, ids: readonly string[]): Promise<readonly MemoryEntry[]> {
+async function get(world: EntryStores, scope: MemoryScope, ids: readonly string[]): Promise<readonly MemoryEntry[]> {
   const now = world.clock.now();
   const found = await Promise.all(
     ids.slice(0, MEMORY.idsMax).map(async (id) => (isId(id) ? world.records.get(entryKey(scope, id), now) : null)),
@@ -136,8 +136,8 @@ async function get(world: MemoryWorld, scope: Scope, ids: readonly string[]): Pr
 }
 
 const search = async (
-  world: MemoryWorld,
-  scope: Scope,
+  world: EntryStores,
+  scope: MemoryScope,
   text: string,
   { limit = SEARCH_LIMIT, ...options }: MemorySearch = {},
 ): Promise<readonly MemoryHit[]> =>
@@ -146,7 +146,7 @@ const search = async (
     limit: Math.min(SEARCH_LIMIT_MAX, limit),
   });
 
-const forget = async (world: MemoryWorld, scope: Scope, id: string): Promise<MemoryForgotten> => ({
+const forget = async (world: EntryStores, scope: MemoryScope, id: string): Promise<MemoryForgotten> => ({
   kind: isId(id) ? await forgetRecord(world, { key: entryKey(scope, id), tenant: scope.tenant }) : "missing",
 });
 

@@ -15,7 +15,7 @@ import {
   type Seen,
   type SpendCounter,
   type SpendLimits,
-  type Spent,
+  type SpendRefusal,
   atTime,
   reserveIn,
   settleIn,
@@ -65,7 +65,7 @@ const KEPT_SECONDS = 62 * 24 * 3_600;
 export async function reserveSpend(
   world: Stores,
   start: CountedBy & { readonly id: string; readonly microUsd: number },
-): Promise<Spent | null> {
+): Promise<SpendRefusal | null> {
   const { clock } = world;
   const pause = patient({ ...world, until: clock.now() + PATIENCE_MS });
   let tries = 0;
@@ -102,7 +102,7 @@ async function decided(
   world: Stores,
   start: CountedBy & { readonly id: string; readonly microUsd: number },
   before: SpendCounter | null,
-): Promise<{ readonly refused: Spent | null; readonly next: SpendCounter | null }> {
+): Promise<{ readonly refused: SpendRefusal | null; readonly next: SpendCounter | null }> {
   const at = world.clock.now();
   const now = atTime(before, at);
   const some = now.open[start.id] === undefined ? await looked(world, now, LOOKED_AT) : now;

@@ -2,12 +2,12 @@
 import { type CountedBy, reserveSpend } from "../../features/spend-caps/counters.ts";
 import type { Agent } from "../../ports/agent.ts";
 import type { World } from "../../ports/world.ts";
-import { OPEN_RUNS_MAX, type Spent } from "../../protocol/spend-counter.ts";
+import { OPEN_RUNS_MAX, type SpendRefusal } from "../../protocol/spend-counter.ts";
 import { respond } from "../operation.ts";
 
 /** Why no run may start. */
 export type StartLimited =
-  | (Omit<Spent, "kind"> & { readonly kind: "limitReached"; readonly why: string })
+  | (Omit<SpendRefusal, "kind"> & { readonly kind: "limitReached"; readonly why: string })
   /** Money is limited, and the agent says for none of its runs how much it may spend. */
   | { readonly kind: "budgetMissing" };
 
@@ -41,7 +41,7 @@ export async function limitStart(
   return spent === null ? null : { ...spent, kind: "limitReached", why: whyOf(spent) };
 }
 
-const whyOf = ({ what, per, resetsAt }: Spent): string => {
+const whyOf = ({ what, per, resetsAt }: SpendRefusal): string => {
   if (what === "open")
     return `More than ${OPEN_RUNS_MAX} of its runs are under way: send it again when some have ended.`;
   const used =

@@ -3,7 +3,7 @@ import { agentsDescribed, describedAs } from "../../../src/adapters/aws/describe
 import { describe, expect, test } from "vitest";
 import type { AwsSeen } from "../../../src/adapters/aws/doctor/inspection.ts";
 import { awsChecks } from "../../../src/adapters/aws/doctor/checks.ts";
-import { type Judged, type Status, judgeAll } from "../../../src/ports/diagnosis.ts";
+import { type Judged, type CheckStatus, judgeAll } from "../../../src/ports/diagnosis.ts";
 import * as at from "../../support/aws/healthy-deployment.ts";
 import { BEFORE_RELEASE, OTHER_SCHEMAS } from "../../../src/protocol/foreign.ts";
 
@@ -49,7 +49,7 @@ const scheduled = (...states: readonly boolean[]): Partial<AwsSeen> =>
 const alarm = (change: object): Partial<AwsSeen> =>
   withChanges("alarms", { alarms: [{ name: "cairn-x", state: "OK", tellsSomebody: true, ...change }] });
 
-type Sample = readonly [id: string, status: Status, says: RegExp, change: Partial<AwsSeen>];
+type Sample = readonly [id: string, status: CheckStatus, says: RegExp, change: Partial<AwsSeen>];
 
 const deployedWith = (...agents: readonly string[]): Partial<AwsSeen> =>
   withFunctionChange("beat", { described: agentsDescribed(describedAs(agents)) });

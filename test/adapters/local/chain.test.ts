@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { sqliteChain } from "../../../src/adapters/local/chain.ts";
 import type { Store } from "../../../src/adapters/local/store/database.ts";
-import { type Answer, type Execution, applyAnswer, applyFailure, taskOf } from "../../../src/protocol/execution.ts";
+import { type TaskAnswer, type Execution, applyAnswer, applyFailure, taskOf } from "../../../src/protocol/execution.ts";
 import { executionsOf } from "../../../src/adapters/local/store/executions.ts";
 import type { Executions } from "../../../src/ports/driven-store.ts";
 import { type Payload, type Reply, type Route, RETRY_DELAYS_MS, beatDelayMs } from "../../../src/protocol/chain.ts";
@@ -15,7 +15,7 @@ const NAME = "local-run-born-1";
 const RESCUE_MS = 60_000;
 const LIMITS = { rescueMs: RESCUE_MS, entryAttemptsMax: 100, backoffMsMax: 300_000 };
 
-const reply = (route: Route, change: Partial<Reply> = {}): Answer => ({
+const reply = (route: Route, change: Partial<Reply> = {}): TaskAnswer => ({
   kind: "beat",
   reply: { ...PAYLOAD, epoch: 5, route, seconds: 7, ...change },
 });
@@ -36,7 +36,7 @@ function begin(executions: Executions, now: number, name = NAME): Execution {
   return execution;
 }
 
-const answer = (executions: Executions, of: { attempt: Execution; answer: Answer; now?: number }) =>
+const answer = (executions: Executions, of: { attempt: Execution; answer: TaskAnswer; now?: number }) =>
   executions.settle(of.attempt, (found) => applyAnswer(found, { answer: of.answer, now: of.now ?? NOW }));
 
 const fail = (executions: Executions, attempt: Execution, now = NOW) =>

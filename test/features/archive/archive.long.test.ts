@@ -6,7 +6,7 @@ import { type Archive, readArchive } from "../../../src/codec/archive.ts";
 import { sha256 } from "../../../src/codec/canonical.ts";
 import { SIZES } from "../../../src/codec/limits.ts";
 import { TIMES } from "../../../src/protocol/limits.ts";
-import type { Retention } from "../../../src/core/policy/retention.ts";
+import type { RunRetention } from "../../../src/core/policy/retention.ts";
 import type { Row } from "../../../src/protocol/row.ts";
 import { COMMIT } from "../../../src/protocol/row-commit.ts";
 import { cleanUp } from "../../../src/history/clean-up.ts";
@@ -24,12 +24,12 @@ import { rewriteRow } from "../../support/runs/rewrite-row.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
-const keeping = (retention: Retention | null, part: ScriptedAgentOptions = { reply: () => FINAL_REPLY }): Agent => ({
+const keeping = (retention: RunRetention | null, part: ScriptedAgentOptions = { reply: () => FINAL_REPLY }): Agent => ({
   ...scriptedAgent(part),
   retention,
 });
 
-const WARM: Retention = { hotMs: null, archive: "warm" };
+const WARM: RunRetention = { hotMs: null, archive: "warm" };
 
 async function ended(harness: SupervisedHarness, agent: Agent): Promise<Row> {
   const payload = await createIdleRun(harness, { key: "key", agent });

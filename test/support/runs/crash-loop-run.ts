@@ -1,6 +1,6 @@
 /** A run whose processes died in its tool too often: it failed with `CrashLoop` and may be redriven. */
 import type { Agent } from "../../../src/ports/agent.ts";
-import type { Retention } from "../../../src/core/policy/retention.ts";
+import type { RunRetention } from "../../../src/core/policy/retention.ts";
 import type { Row } from "../../../src/protocol/row.ts";
 import { beginRun } from "../harness/drive.ts";
 import { MINUTE, runForTime } from "../harness/run-for-time.ts";
@@ -27,7 +27,7 @@ export interface CrashLoopRun {
 /** How many of its processes die: one more than allowed. */
 export async function createCrashLoopRun(
   { deaths = 2, ...part }: ScriptedAgentOptions & { readonly deaths?: number } = {},
-  retention: Retention | null = null,
+  retention: RunRetention | null = null,
 ): Promise<CrashLoopRun> {
   const harness = createChainHarness();
   const called: string[] = [];

@@ -3,7 +3,7 @@
  */
 import { foldAll } from "../../../src/features/compose.ts";
 import { createHash } from "node:crypto";
-import type { Answer, Decision, Event, EventKind, EventOf, ReplyPart, Action } from "../../../src/core/event.ts";
+import type { Answer, HumanDecision, Event, EventKind, EventOf, ReplyPart, Action } from "../../../src/core/event.ts";
 import type { Hash } from "../../../src/core/ids.ts";
 import type { Json } from "../../../src/core/json.ts";
 import { inline } from "../../../src/core/message.ts";
@@ -180,7 +180,7 @@ export const budgetRequested = (change: Partial<EventOf<"ApprovalRequested">> = 
   ...change,
 });
 
-export const decision = (as: Decision["as"], json: Json = null): Decision => ({
+export const decision = (as: HumanDecision["as"], json: Json = null): HumanDecision => ({
   as,
   args: as === "edit" ? inline(json) : null,
   by: "ada",

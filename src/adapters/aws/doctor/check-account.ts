@@ -1,7 +1,7 @@
 /** Checks of the caller, the region, the clock and the account's concurrency. */
 import type { AwsSeen } from "./inspection.ts";
 import type { Limits } from "../../../protocol/limits.ts";
-import { type Check, judgeGap, ok, warn, fail, unknown } from "../../../ports/diagnosis.ts";
+import { type DiagnosisCheck, judgeGap, ok, warn, fail, unknown } from "../../../ports/diagnosis.ts";
 import { judgeLook, judgeSeen } from "./judge-probe.ts";
 
 /** What the checks of a deployment judge. */
@@ -23,7 +23,7 @@ const partsOf = (arn: string): { readonly region: string; readonly account: stri
 /** New accounts have a concurrency of 10, and each active run uses one. */
 const CONCURRENCY_LOW = 100;
 
-export const ACCOUNT_CHECKS: readonly Check<AwsCase>[] = [
+export const ACCOUNT_CHECKS: readonly DiagnosisCheck<AwsCase>[] = [
   {
     id: "region",
     says: "the region is that of the deployment",

@@ -1,6 +1,6 @@
 /** Checks of the bucket: who has access, and that written objects cannot be overwritten. */
 import type { AwsCase } from "./check-account.ts";
-import { type Check, type Verdict, fail, ok, unknown, warn } from "../../../ports/diagnosis.ts";
+import { type DiagnosisCheck, type CheckVerdict, fail, ok, unknown, warn } from "../../../ports/diagnosis.ts";
 import type { LifecycleSeen } from "./bucket-inspection.ts";
 import { judgeLook, judgeSeen } from "./judge-probe.ts";
 import { type Guarantees, guaranteesOf } from "../bucket/bucket-policy.ts";
@@ -13,7 +13,7 @@ const AGAIN =
 
 const AFRESH = "deploy this version with a table and a bucket of its own (docs/upgrades.md)";
 
-export const BUCKET_CHECKS: readonly Check<AwsCase>[] = [
+export const BUCKET_CHECKS: readonly DiagnosisCheck<AwsCase>[] = [
   {
     id: "bucket",
     says: "the bucket is there",
@@ -124,7 +124,7 @@ export const BUCKET_CHECKS: readonly Check<AwsCase>[] = [
 /** Whether a rule for that prefix applies to objects of runs. */
 const reaches = (prefix: string): boolean => prefix.startsWith("runs/") || "runs/".startsWith(prefix);
 
-const judgePolicy = ({ aws }: AwsCase, judge: (guarantees: Guarantees) => Verdict): Verdict =>
+const judgePolicy = ({ aws }: AwsCase, judge: (guarantees: Guarantees) => CheckVerdict): CheckVerdict =>
   judgeLook(aws.policy, {
     missing: warn("the bucket has no policy", AGAIN),
     seen: ({ document }) => {
@@ -134,7 +134,7 @@ const judgePolicy = ({ aws }: AwsCase, judge: (guarantees: Guarantees) => Verdic
   });
 
 /** Runs only with --production, because it sends a write, although one that no bucket accepts. */
-export const PUT_ONCE_CHECK: Check<AwsCase> = {
+export const PUT_ONCE_CHECK: DiagnosisCheck<AwsCase> = {
   id: "bucket-put-once-enforced",
   says: "the bucket refuses a put that could overwrite",
   needs: ["bucket"],

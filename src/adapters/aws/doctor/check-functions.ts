@@ -2,14 +2,14 @@
 import { areDescribed } from "../described-agents.ts";
 import type { FunctionSeen } from "./machine-inspection.ts";
 import type { AwsCase } from "./check-account.ts";
-import { type Check, type Verdict, fail, needing, ok, warn, worstOf } from "../../../ports/diagnosis.ts";
+import { type DiagnosisCheck, type CheckVerdict, fail, needing, ok, warn, worstOf } from "../../../ports/diagnosis.ts";
 import { judgeLook, judgeSeen } from "./judge-probe.ts";
 
 const AGAIN = "deploy again";
 const RUNTIME = "nodejs24.x";
 
 /** Judges the settings that every function of a deployment needs. */
-export function judgeFunction({ arn, state, runtime, architecture, reserved }: FunctionSeen): Verdict {
+export function judgeFunction({ arn, state, runtime, architecture, reserved }: FunctionSeen): CheckVerdict {
   const why = `${nameIn(arn)}: ${runtime}, ${architecture}, ${state}`;
   const unreserve = `aws lambda delete-function-concurrency --function-name ${arn}`;
   if (reserved === 0) return fail(`${why}, and may never run: 0 concurrency is reserved for it`, unreserve);
@@ -29,7 +29,7 @@ const isOfOther = (agents: readonly string[], { described }: FunctionSeen): bool
   described !== null && described.isWhole && !agents.some((agent) => described.names.includes(agent));
 
 /** Compares the agents of this folder with those that were deployed: it may be the folder of another project. */
-export const DEPLOYED_CHECK: Check<AwsCase> = {
+export const DEPLOYED_CHECK: DiagnosisCheck<AwsCase> = {
   id: "agents-deployed",
   says: "the deployment has the agents of cairn.config.ts",
   needs: ["function-beat"],
@@ -50,7 +50,7 @@ export const DEPLOYED_CHECK: Check<AwsCase> = {
  * Checks the functions of isolated agents, unless another project was deployed, whose functions are not theirs. A missing function only warns, because the agent's beats then run in the
  * shared function.
  */
-export const AGENTS_CHECK: Check<AwsCase> = {
+export const AGENTS_CHECK: DiagnosisCheck<AwsCase> = {
   id: "function-agents",
   says: "each isolated agent of cairn.config.ts has a function of its own, configured like the shared one",
   needs: ["machine-definition", "function-beat"],
@@ -70,7 +70,7 @@ export const AGENTS_CHECK: Check<AwsCase> = {
 function judgeAgent(
   agent: string,
   { aws, beat }: { readonly aws: AwsCase["aws"]; readonly beat: FunctionSeen },
-): Verdict {
+): CheckVerdict {
   const look = aws.agents[agent];
   const missing = warn(
     `agent ${agent} has no function: its runs wait, or continue in the function that agents share`,
@@ -99,7 +99,7 @@ function judgeAgent(
 const OWN = "CAIRN_PARAMETERS";
 
 /** Combines verdicts into one, with the repair of the worst. */
-function worst(verdicts: readonly Verdict[]): Verdict {
+function worst(verdicts: readonly CheckVerdict[]): CheckVerdict {
   const status = worstOf(verdicts.map((each) => each.status));
   const those = verdicts.filter((each) => each.status === status);
   return { status, why: those.map(({ why }) => why).join("; "), mend: those[0]?.mend ?? null };

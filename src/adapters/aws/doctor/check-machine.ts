@@ -6,13 +6,13 @@ import type { FunctionRole, FunctionSeen, MachineSeen } from "./machine-inspecti
 import { limitsFor } from "../../../protocol/limits.ts";
 import type { AwsCase } from "./check-account.ts";
 import { AGENTS_CHECK, DEPLOYED_CHECK, judgeFunction } from "./check-functions.ts";
-import { type Check, type Verdict, fail, ok, warn } from "../../../ports/diagnosis.ts";
+import { type DiagnosisCheck, type CheckVerdict, fail, ok, warn } from "../../../ports/diagnosis.ts";
 import { judgeLook, judgeSeen } from "./judge-probe.ts";
 
 const AGAIN = "deploy again";
 const ROLES: readonly FunctionRole[] = ["beat", "park", "sweep", "cleanup"];
 
-export const MACHINE_CHECKS: readonly Check<AwsCase>[] = [
+export const MACHINE_CHECKS: readonly DiagnosisCheck<AwsCase>[] = [
   {
     id: "machine",
     says: "the machine is there",
@@ -88,7 +88,7 @@ interface Stored {
  * Compares the stored definition with the generated one. The names and times of the stored definition are taken as
  * given.
  */
-function judgeDefinition({ definition, calls }: MachineSeen): Verdict {
+function judgeDefinition({ definition, calls }: MachineSeen): CheckVerdict {
   const stored = storedIn(definition);
   const { beat, park, sweep, agents } = calls;
   if (stored === null || beat === null || park === null || sweep === null) {
@@ -127,7 +127,7 @@ function storedIn(definition: string): Stored | null {
   }
 }
 
-function functionCheck(role: FunctionRole): Check<AwsCase> {
+function functionCheck(role: FunctionRole): DiagnosisCheck<AwsCase> {
   return {
     id: `function-${role}`,
     says: `the function ${role} is there, and runs the expected code`,
@@ -147,7 +147,7 @@ const seenIn = ({ functions }: Aws): readonly (readonly [FunctionRole, FunctionS
     return look.kind === "seen" ? [[role, look.seen] as const] : [];
   });
 
-function judgeTimes({ aws }: AwsCase): Verdict {
+function judgeTimes({ aws }: AwsCase): CheckVerdict {
   return judgeSeen(aws.machine, ({ definition }) =>
     judgeSeen(aws.functions.beat, (beat) =>
       judgeSeen(aws.functions.sweep, (sweep) => {
@@ -179,7 +179,7 @@ function judgeTimes({ aws }: AwsCase): Verdict {
  * Checks environment variables. A function gets only the variables that it reads; the parking function, for example,
  * knows no bucket.
  */
-function judgeEnvironment({ aws }: AwsCase): Verdict {
+function judgeEnvironment({ aws }: AwsCase): CheckVerdict {
   const { table, bucket, machine } = aws.names;
   const wanted = { CAIRN_TABLE: table, CAIRN_BUCKET: bucket, CAIRN_MACHINE: machine } as const;
   const wrong = seenIn(aws).flatMap(([role, { env }]) =>

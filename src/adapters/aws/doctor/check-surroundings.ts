@@ -2,7 +2,7 @@
 import type { MappingSeen } from "./machine-inspection.ts";
 import { TABLE } from "../table/schema.ts";
 import type { AwsCase } from "./check-account.ts";
-import { type Check, type Verdict, fail, ok, unknown, warn } from "../../../ports/diagnosis.ts";
+import { type DiagnosisCheck, type CheckVerdict, fail, ok, unknown, warn } from "../../../ports/diagnosis.ts";
 import { judgeLook, judgeSeen } from "./judge-probe.ts";
 
 const AGAIN = "deploy again";
@@ -15,7 +15,7 @@ const HOUR_MS = 3_600_000;
 /** A search begins once a day, and takes hours in a store of millions of runs. */
 const ORPHANS_LATE_MS = 72 * HOUR_MS;
 
-export const AROUND_CHECKS: readonly Check<AwsCase>[] = [
+export const AROUND_CHECKS: readonly DiagnosisCheck<AwsCase>[] = [
   {
     id: "stream-followed",
     says: "the objects of removed runs are deleted",
@@ -111,7 +111,7 @@ export const AROUND_CHECKS: readonly Check<AwsCase>[] = [
   },
 ];
 
-function judgeMappings(mappings: readonly MappingSeen[]): Verdict {
+function judgeMappings(mappings: readonly MappingSeen[]): CheckVerdict {
   const [first] = mappings;
   if (first === undefined) return fail("no function reads the table's stream: objects of removed runs stay", AGAIN);
   const enabled = mappings.filter(({ state }) => state === "Enabled");

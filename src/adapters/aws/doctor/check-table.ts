@@ -2,10 +2,10 @@
 import type { IndexSeen } from "./table-inspection.ts";
 import { TABLE } from "../table/schema.ts";
 import type { AwsCase } from "./check-account.ts";
-import { type Check, type Verdict, fail, judgeDamaged, ok, warn } from "../../../ports/diagnosis.ts";
+import { type DiagnosisCheck, type CheckVerdict, fail, judgeDamaged, ok, warn } from "../../../ports/diagnosis.ts";
 import { judgeLook, judgeSeen } from "./judge-probe.ts";
 
-const gone = ({ aws }: AwsCase): Verdict =>
+const gone = ({ aws }: AwsCase): CheckVerdict =>
   fail(`there is no table ${aws.names.table} in this account and region`, "deploy, or check CAIRN_TABLE");
 
 const AGAIN =
@@ -13,7 +13,7 @@ const AGAIN =
 
 const about = ({ aws }: AwsCase, words: string): string => `aws dynamodb ${words.replace("TABLE", aws.names.table)}`;
 
-export const TABLE_CHECKS: readonly Check<AwsCase>[] = [
+export const TABLE_CHECKS: readonly DiagnosisCheck<AwsCase>[] = [
   {
     id: "table",
     says: "the table is there",

@@ -4,9 +4,9 @@ import { AROUND_CHECKS } from "./check-surroundings.ts";
 import { BUCKET_CHECKS, PUT_ONCE_CHECK } from "./check-bucket.ts";
 import { MACHINE_CHECKS } from "./check-machine.ts";
 import { TABLE_CHECKS } from "./check-table.ts";
-import type { Check } from "../../../ports/diagnosis.ts";
+import type { DiagnosisCheck } from "../../../ports/diagnosis.ts";
 
-export const awsChecks = ({ production }: { readonly production: boolean }): readonly Check<AwsCase>[] => [
+export const awsChecks = ({ production }: { readonly production: boolean }): readonly DiagnosisCheck<AwsCase>[] => [
   ...ACCOUNT_CHECKS,
   ...TABLE_CHECKS,
   ...BUCKET_CHECKS,

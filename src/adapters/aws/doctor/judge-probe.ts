@@ -1,6 +1,6 @@
 /** Judges one probe of AWS. Every check reports a denied or failed probe in the same way. */
 import type { Look } from "./looks.ts";
-import { type Verdict, fail, needing, unknown } from "../../../ports/diagnosis.ts";
+import { type CheckVerdict, fail, needing, unknown } from "../../../ports/diagnosis.ts";
 
 /**
  * `missing`: what it means that it is not there. `unreachable` is for the one check that says whether a thing is there at
@@ -8,8 +8,12 @@ import { type Verdict, fail, needing, unknown } from "../../../ports/diagnosis.t
  */
 export function judgeLook<Seen>(
   look: Look<Seen>,
-  verdicts: { readonly missing: Verdict; readonly unreachable?: true; readonly seen: (seen: Seen) => Verdict },
-): Verdict {
+  verdicts: {
+    readonly missing: CheckVerdict;
+    readonly unreachable?: true;
+    readonly seen: (seen: Seen) => CheckVerdict;
+  },
+): CheckVerdict {
   switch (look.kind) {
     case "seen":
       return verdicts.seen(look.seen);
@@ -28,5 +32,5 @@ export function judgeLook<Seen>(
 }
 
 /** The same for what never is missing. */
-export const judgeSeen = <Seen>(look: Look<Seen>, seen: (seen: Seen) => Verdict): Verdict =>
+export const judgeSeen = <Seen>(look: Look<Seen>, seen: (seen: Seen) => CheckVerdict): CheckVerdict =>
   judgeLook(look, { missing: unknown("AWS gave no answer", "run doctor again"), seen });

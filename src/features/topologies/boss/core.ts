@@ -16,7 +16,7 @@ import type {
   Context,
   Move,
   Observation,
-  Request,
+  TurnRequest,
   TopologyModule,
 } from "../../../core/topologies/topology.ts";
 
@@ -87,7 +87,7 @@ export const bossing = <O extends BossOptions>(): Omit<
   },
 });
 
-function requestOf(progress: Progress, options: BossOptions): Request {
+function requestOf(progress: Progress, options: BossOptions): TurnRequest {
   const { role, sharded } = progress;
   const { boss, merger, workers, shards = [] } = options;
   const { instructions, model } = role === "boss" ? boss : merger;

@@ -9,7 +9,7 @@ import { SCORE_FORMAT, UNREADABLE_MAX, scoreIn } from "../../../core/topologies/
 import type { Composite } from "../../../core/topologies/nested.ts";
 import { type PipelineOptions, type Stage, judgesOf, pipelineProblems } from "./core-options.ts";
 import { reactTopology } from "../../../core/topologies/react.ts";
-import type { Context, Move, Observation, Shape, Symptom, Verdict } from "../../../core/topologies/topology.ts";
+import type { Context, Move, Observation, Shape, Symptom, FunctionVerdict } from "../../../core/topologies/topology.ts";
 
 /** `message`: the reply that is the output. `held`: a gate judged it. */
 type Output = { readonly message: string; readonly held: boolean };
@@ -175,7 +175,7 @@ function judged(
   return { kind: "verify", progress: next, names, output: seen.text, about: { stage: stage.name } };
 }
 
-function gated(progress: Progress, verdicts: readonly Verdict[], setup: Setup): Move<Progress> {
+function gated(progress: Progress, verdicts: readonly FunctionVerdict[], setup: Setup): Move<Progress> {
   const { form, gates = [] } = stageAt(progress, setup.options);
   const refused = verdicts.filter(({ holds }) => !holds);
   if (refused.length === 0) return passed(progress, setup, gates.length > 0);
@@ -243,7 +243,7 @@ const finish = (progress: Progress, note: string): Move<Progress> => ({
  * The check of the whole. If it falls, every stage was green and the output is wrong all the same: the poison is in one
  * of the stages. The check names it (`detail.backTo`); without a name the run goes back to the first stage.
  */
-function endToEnd(progress: Progress, verdicts: readonly Verdict[], setup: Setup): Move<Progress> {
+function endToEnd(progress: Progress, verdicts: readonly FunctionVerdict[], setup: Setup): Move<Progress> {
   const { stages, retriesPerStage } = setup.options;
   const [verdict] = verdicts;
   if (verdict === undefined || verdict.holds) return finish(progress, "the end-to-end check holds");

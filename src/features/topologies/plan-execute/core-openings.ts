@@ -1,5 +1,5 @@
 /** What the planner and the steps of a plan are told: the messages that open their sections. */
-import { type PlanRules, type Step, planFormat } from "./core-plan.ts";
+import { type PlanRules, type PlanStep, planFormat } from "./core-plan.ts";
 import type { Context } from "../../../core/topologies/topology.ts";
 
 /** A step that is over. `effects`: it was given up, and these calls of it took effect or may have. */
@@ -12,13 +12,13 @@ export type Done = {
 
 /** The part of the progress that the messages are about. */
 interface PlanState {
-  readonly steps: readonly Step[];
+  readonly steps: readonly PlanStep[];
   readonly cursor: number;
   readonly done: readonly Done[];
   readonly why: string;
 }
 
-export const stepAt = ({ steps, cursor }: PlanState): Step => steps[cursor] ?? { title: "", does: "" };
+export const stepAt = ({ steps, cursor }: PlanState): PlanStep => steps[cursor] ?? { title: "", does: "" };
 
 export const doneWords = (done: readonly Done[]): string =>
   done.length === 0 ? "no step was done" : `done: ${done.map(({ title, ...of }) => `${title}${state(of)}`).join("; ")}`;

@@ -3,7 +3,7 @@ import type { Json } from "../../../core/json.ts";
 import { objectIn } from "../../../core/topologies/json-in.ts";
 
 /** One step. `does` is for the model that carries it out. */
-export type Step = { readonly title: string; readonly does: string; readonly tools?: readonly string[] };
+export type PlanStep = { readonly title: string; readonly does: string; readonly tools?: readonly string[] };
 
 export interface PlanRules {
   readonly stepsMax: number;
@@ -23,7 +23,7 @@ export const planFormat = ({ stepsMax, effectsLast }: PlanRules): string =>
 export function planIn(
   text: string,
   rules: PlanRules,
-): { readonly steps: readonly Step[]; readonly wrong: string | null } {
+): { readonly steps: readonly PlanStep[]; readonly wrong: string | null } {
   const found = objectIn(text)?.["steps"];
   if (!Array.isArray(found)) return { steps: [], wrong: "it is not a JSON object with steps" };
   const steps = (found as readonly Json[]).flatMap(stepOf);
@@ -31,14 +31,14 @@ export function planIn(
   if (steps.length === 0 || steps.length > rules.stepsMax) {
     return { steps: [], wrong: `it has ${steps.length} steps, and 1 to ${rules.stepsMax} are allowed` };
   }
-  const acts = ({ tools = [] }: Step): boolean => tools.some((tool) => rules.effectsLast.includes(tool));
+  const acts = ({ tools = [] }: PlanStep): boolean => tools.some((tool) => rules.effectsLast.includes(tool));
   const first = steps.findIndex(acts);
   const late = first < 0 ? undefined : steps.slice(first).find((step) => !acts(step));
   if (late === undefined) return { steps, wrong: null };
   return { steps: [], wrong: `effects come last, and "${late.title}" follows "${steps[first]?.title ?? ""}"` };
 }
 
-function stepOf(json: Json): readonly Step[] {
+function stepOf(json: Json): readonly PlanStep[] {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return [];
   const { title, does, tools } = json as { readonly [name: string]: Json };
   if (typeof title !== "string" || title === "" || typeof does !== "string") return [];
@@ -49,7 +49,7 @@ function stepOf(json: Json): readonly Step[] {
 }
 
 /** The steps that were taken out of the rest of a plan (`-`), and those that came in (`+`). */
-export function planDiff(before: readonly Step[], after: readonly Step[]): string {
+export function planDiff(before: readonly PlanStep[], after: readonly PlanStep[]): string {
   const [old, fresh] = [before, after].map((steps) => steps.map(({ title }) => title)) as [string[], string[]];
   const gone = old.filter((title) => !fresh.includes(title)).map((title) => `- ${title}`);
   const come = fresh.filter((title) => !old.includes(title)).map((title) => `+ ${title}`);

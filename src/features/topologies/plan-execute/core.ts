@@ -11,13 +11,21 @@ import { UNREADABLE_MAX } from "../../../core/topologies/json-in.ts";
 import type { Composite } from "../../../core/topologies/nested.ts";
 import { type PlanExecuteOptions, planProblems } from "./core-options.ts";
 import { type Done, answerOpening, doneWords, replanOpening, stepAt, stepOpening } from "./core-openings.ts";
-import { type Step, planDiff, planFormat, planIn } from "./core-plan.ts";
+import { type PlanStep, planDiff, planFormat, planIn } from "./core-plan.ts";
 import { reactTopology } from "../../../core/topologies/react.ts";
-import type { Context, Move, Observation, Repeat, Shape, Symptom, Verdict } from "../../../core/topologies/topology.ts";
+import type {
+  Context,
+  Move,
+  Observation,
+  Repeat,
+  Shape,
+  Symptom,
+  FunctionVerdict,
+} from "../../../core/topologies/topology.ts";
 
 type Progress = {
   readonly role: "planner" | "step" | "answer";
-  readonly steps: readonly Step[];
+  readonly steps: readonly PlanStep[];
   readonly cursor: number;
   /** When the plan was written, in epoch milliseconds. */
   readonly plannedAt: number;
@@ -166,7 +174,7 @@ function refusePlan(progress: Progress, wrong: string, { options }: Setup): Move
 }
 
 /** The plan is valid from now on. */
-function adopt(progress: Progress, steps: readonly Step[], setup: Setup): Move<Progress> {
+function adopt(progress: Progress, steps: readonly PlanStep[], setup: Setup): Move<Progress> {
   const plans = progress.plans + 1;
   const left = progress.steps.slice(progress.cursor);
   const titles = steps.map(({ title }) => title).join("; ");
@@ -205,7 +213,7 @@ function enter(progress: Progress, { context }: Setup, said: Said): Move<Progres
 
 function checked(
   { resuming, ...progress }: Progress,
-  [verdict]: readonly Verdict[],
+  [verdict]: readonly FunctionVerdict[],
   setup: Setup,
 ): Move<Progress> | null {
   if (verdict?.holds === false)
