@@ -19,7 +19,7 @@ import {
   type RunRef,
   type Refused,
   type Row,
-  present,
+  presentRow,
 } from "../protocol/row.ts";
 import { Unreadable } from "./canonical.ts";
 import { hasOwnForms, isAsWritten } from "./checksum.ts";
@@ -263,9 +263,9 @@ function faultOf({ issues: [issue] }: z.ZodError): string {
   return field === "" ? "it is not an object" : `its field ${String(field)} is missing or has an invalid value`;
 }
 
-/** `present` for a row as the store returned it. A damaged row is refused: its incarnation and expiry are unknown. */
+/** `presentRow` for a row as the store returned it. A damaged row is refused: its incarnation and expiry are unknown. */
 export const presentIn = (found: Found | null, ref: RunRef): Row | Refused =>
-  found instanceof RowUnreadable ? found.refused : present(found, ref);
+  found instanceof RowUnreadable ? found.refused : presentRow(found, ref);
 
 /** The row itself; throws the `RowUnreadable` for readers that cannot continue without the row. */
 export function undamaged<R extends Row | null>(found: R | RowUnreadable): R {

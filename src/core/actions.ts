@@ -1,7 +1,7 @@
 /** What the decisions of the recovery table change, apart from those of features. */
 import { settleHeld } from "./calls/held-ends.ts";
 import { afterCalls, message, settleCall, updateCall } from "./calls/open-calls.ts";
-import { afterAttempt, permitAgain, postpone } from "./calls/postponed.ts";
+import { afterAttempt, permitAgain, postponeCall } from "./calls/postponed.ts";
 import { ensure } from "./ensure.ts";
 import type { ActionRows, KernelActionKind } from "./features.ts";
 import { inline, text } from "./message.ts";
@@ -38,7 +38,7 @@ export const KERNEL_ACTIONS: ActionRows<KernelActionKind> = {
       ...(action.restored === undefined ? {} : { restored: action.restored }),
     })),
   again: (state, { call }) => updateCall(state, call, afterAttempt),
-  postpone,
+  postpone: postponeCall,
   tell: (state, action, { at, why }) => {
     const { status } = state.open.find(({ call }) => call === action.call) ?? {};
     ensure(status === "unknown", `call ${action.call} is not unknown`);

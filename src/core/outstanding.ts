@@ -6,7 +6,7 @@ import { extensionOf } from "./policy/extension.ts";
 import {
   waitsForChildren,
   expiresAt,
-  isExpired,
+  endsByDeadline,
   isRestartRevoked,
   nextCompensationStep,
   wantsRestart,
@@ -85,7 +85,7 @@ function commandsOwed(owed: OwedByFeatures, state: State, view: View): readonly 
   if ((view.cancel || isRevoked) && !isDecided && state.ending?.kind !== "cancelled") return [{ kind: "cancel" }];
   // C5: children come first, before the own compensation and the end.
   if (state.ending !== null && waits) return [stopOrAwait(state, view)];
-  const pause = view.pause && !view.cancel && !isExpired(state);
+  const pause = view.pause && !view.cancel && !endsByDeadline(state);
   if (state.phase === "AwaitingAgent") return [{ kind: pause ? "pause" : view.looked ? "awaitAnswer" : "lookAgain" }];
   if (state.phase === "Paused") return [{ kind: pause ? "awaitAnswer" : "resume" }];
   if (undo === "compensate") return [due === null ? { kind: "compensate" } : untilQuiet(due)];

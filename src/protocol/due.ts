@@ -12,4 +12,4 @@ export const dueAt = (row: Row): number =>
   row.park === null || row.wakeCount !== row.wakeCountSeen || hasEnded(row) ? 0 : (row.wakeAt ?? row.deadline);
 
 /** Whether the run has not ended, or its end has not been delivered, and a sweep has to judge it by that time. */
-export const isDue = (row: Row, by: number): boolean => !(hasEnded(row) && row.endNotified) && dueAt(row) <= by;
+export const isRowDue = (row: Row, by: number): boolean => !(hasEnded(row) && row.endNotified) && dueAt(row) <= by;

@@ -102,7 +102,7 @@ export function goOnWith(execution: Execution, reply: Reply): Execution | null {
 }
 
 /** The task that a begun execution sends to a worker. */
-export function taskOf({ name, payload, state, retry, died, token, ...execution }: Execution): Task {
+export function taskOfExecution({ name, payload, state, retry, died, token, ...execution }: Execution): Task {
   const entry = { execution: name, epoch: payload.epoch };
   const cause = execution.cause === null ? {} : { cause: execution.cause };
   const changed = execution.changed === null ? {} : { changed: execution.changed };

@@ -188,7 +188,7 @@ export const hasEnded = (row: Pick<Row, "status">): boolean =>
   row.status === "completed" || row.status === "failed" || row.status === "cancelled";
 
 /** The condition of every operation: the row exists, has this incarnation, is not expired, and has a known format. */
-export function present(row: Row | null, { born, now }: RunRef): Row | Refused {
+export function presentRow(row: Row | null, { born, now }: RunRef): Row | Refused {
   if (row === null || row.born !== born || isExpired(row, now)) return { kind: "missing" };
   if (row.format > FORMAT) return newerFormat(row.format, FORMAT);
   return row.format === FORMAT ? row : { kind: "unreadable", why: `it ${BEFORE_RELEASE.says}` };

@@ -16,7 +16,13 @@ import type { Clock } from "../ports/world.ts";
 import { type AgentCaps, type Concurrency, createAgentCaps } from "./agent-caps.ts";
 import { type Backlog, createBacklog, heldTold } from "./backlog.ts";
 import type { Children, DrivenStore, Executions } from "../ports/driven-store.ts";
-import { type AttemptFailure, type Execution, applyAnswer, applyFailure, taskOf } from "../protocol/execution.ts";
+import {
+  type AttemptFailure,
+  type Execution,
+  applyAnswer,
+  applyFailure,
+  taskOfExecution,
+} from "../protocol/execution.ts";
 import type { BeatsEnded, BeatsHere, DrainPace, ScheduledAgent, SupervisorLoad } from "../ports/supervision.ts";
 import { firingsOf } from "./firings.ts";
 import { houseHours, sweeper } from "./looks.ts";
@@ -265,7 +271,11 @@ function attemptsOf(
         onProgress();
       };
       onEvent({ kind: "attemptStarted", ...attempted });
-      pool.run(worker, { task: taskOf(execution), onEnd, ...(mayGoOn ? { goesOn: { attempt, onNext } } : {}) });
+      pool.run(worker, {
+        task: taskOfExecution(execution),
+        onEnd,
+        ...(mayGoOn ? { goesOn: { attempt, onNext } } : {}),
+      });
     },
   };
 }

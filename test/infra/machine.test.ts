@@ -17,7 +17,7 @@ import {
   beginAttempt,
   applyFailure,
   newExecution,
-  taskOf,
+  taskOfExecution,
   wakeExecution,
 } from "../../src/protocol/execution.ts";
 import type { Running, Task } from "../support/aws/state-machine.ts";
@@ -193,7 +193,7 @@ describe("the machine compared with the chain of the other worlds", () => {
           if (machine.task === null) return;
           const isAbsent = which === "isolated" && machine.state === "Beat" && !isThere;
           if (isAbsent) machine = machine.end({ error: "Lambda.ResourceNotFoundException" });
-          expect({ ...asked(machine.task), token: null }).toEqual({ ...without(taskOf(chain)), token: null });
+          expect({ ...asked(machine.task), token: null }).toEqual({ ...without(taskOfExecution(chain)), token: null });
           expect(machine.state).toBe(isAbsent ? "Shared" : chain.state);
           const { state } = chain;
           met.add(`${state} ${drawn}`);

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { BossOptions, BossProgress } from "../../src/features/topologies/boss/core-options.ts";
-import { refusalOf } from "../../src/features/topologies/boss/core-hand-offs.ts";
+import { handOffRefusal } from "../../src/features/topologies/boss/core-hand-offs.ts";
 import { ORCHESTRATOR, type OrchestratorOptions } from "../../src/features/topologies/orchestrator/core.ts";
 import type { CallResult, HandOff, Move, Observation } from "../../src/core/topologies/topology.ts";
 import { context } from "../support/states/topology-context.ts";
@@ -131,7 +131,7 @@ test("whatever a boss proposes, its caps hold, and no task and no part is out or
     for (const [index, { parts, settles }] of proposals.entries()) {
       const of = { tool: "ask", args: { parts }, digest: parts.join(), before: made, depth: 1 };
       const limits = { workers: ["ask"], handOffsMax: 6, fanOut: 3, levels: 3, partsIn: "parts" };
-      if (refusalOf(limits, of) === null) made.push({ call: `c${index}`, ...of, status: "out" });
+      if (handOffRefusal(limits, of) === null) made.push({ call: `c${index}`, ...of, status: "out" });
       else refused += 1;
       const last = made.findLastIndex(({ status }) => status === "out");
       const open = made[last];

@@ -16,7 +16,7 @@ import type { ToChild } from "../../src/workers/wire.ts";
 import { type ProcessOptions, type Worker, newWorker } from "../../src/workers/worker-process.ts";
 import { type VirtualClock, virtualClock } from "../../src/adapters/memory/clock.ts";
 import type { Payload, Reply, TaskResult } from "../../src/protocol/chain.ts";
-import { taskOf } from "../../src/protocol/execution.ts";
+import { taskOfExecution } from "../../src/protocol/execution.ts";
 import type { TenantShares } from "../../src/protocol/fair-share.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { NOW, temporaryDir } from "../process/fixtures/store.ts";
@@ -123,7 +123,7 @@ function createProcesses(
         const next = attempt === null || mustReturn || isLast ? null : executions.goOn({ execution, attempt, reply });
         if (next === null) return answer(secret, { kind: "beat", reply });
         emitter.emit("message", { kind: "goesOn", secret, deadline: clock.now() + 300_000 });
-        work(secret, { ...task, task: taskOf(next) });
+        work(secret, { ...task, task: taskOfExecution(next) });
       });
     };
     const send = (message: ToChild): void => {

@@ -7,7 +7,7 @@ import {
   applyFailure,
   goOnWith,
   newExecution,
-  taskOf,
+  taskOfExecution,
   wakeExecution,
 } from "../../src/protocol/execution.ts";
 import { beatDelayMs } from "../../src/protocol/chain.ts";
@@ -62,19 +62,19 @@ describe("an attempt", () => {
 describe("the task of an attempt", () => {
   test("to hand over contains the death and its cause, when there was one", () => {
     const dead = { execution: "x", epoch: 3, retry: 2_000 };
-    expect(taskOf(rescue({ died: 2_000, cause: "killed" }))).toEqual({
+    expect(taskOfExecution(rescue({ died: 2_000, cause: "killed" }))).toEqual({
       kind: "rescue",
       payload,
       dead,
       cause: "killed",
     });
-    expect(taskOf(rescue())).toStrictEqual({ kind: "rescue", payload, dead: null });
+    expect(taskOfExecution(rescue())).toStrictEqual({ kind: "rescue", payload, dead: null });
   });
 
   test("to beat contains them as well", () => {
     const attempt = { execution: "x", epoch: 3, retry: 0, died: null };
-    expect(taskOf(first())).toStrictEqual({ kind: "beat", payload, attempt });
-    expect(taskOf({ ...first(), died: 0, cause: "killed" })).toEqual({
+    expect(taskOfExecution(first())).toStrictEqual({ kind: "beat", payload, attempt });
+    expect(taskOfExecution({ ...first(), died: 0, cause: "killed" })).toEqual({
       ...{ kind: "beat", payload },
       attempt: { ...attempt, died: 0, cause: "killed" },
     });
@@ -83,11 +83,11 @@ describe("the task of an attempt", () => {
   test("to park contains the token that wakes it", () => {
     const attempt = { execution: "x", epoch: 3, retry: 2, died: null };
     const parking: Execution = { ...first(), state: "Park", retry: 2, died: 1, token: "token" };
-    expect(taskOf(parking)).toEqual({ kind: "park", payload, attempt, token: "token" });
+    expect(taskOfExecution(parking)).toEqual({ kind: "park", payload, attempt, token: "token" });
   });
 
   test("to continue as new is its payload alone", () => {
-    expect(taskOf({ ...first(), state: "Renew" })).toEqual({ kind: "renew", payload });
+    expect(taskOfExecution({ ...first(), state: "Renew" })).toEqual({ kind: "renew", payload });
   });
 });
 

@@ -1,7 +1,7 @@
 /** Whose code a chain calls: every payload names the agent of its run's row. */
 import { expect, test } from "vitest";
 import type { Payload } from "../../src/protocol/chain.ts";
-import { applyAnswer, beginAttempt, newExecution, taskOf } from "../../src/protocol/execution.ts";
+import { applyAnswer, beginAttempt, newExecution, taskOfExecution } from "../../src/protocol/execution.ts";
 import { startNextExecution } from "../../src/engine/context/executions.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 import { callsThenFinal, scriptedAgent, beatReply, rowOf, createChainHarness } from "../support/harness/harness.ts";
@@ -42,5 +42,5 @@ test("an execution passes on the agent of a beat's response", () => {
   const execution = beginAttempt(newExecution({ name: "r-b-1", payload, now: 0 }), "token");
   const answer = { kind: "beat", reply: { ...payload, epoch: 2, agent: "clerk", route: "park", seconds: 5 } } as const;
   const parked = beginAttempt(applyAnswer(execution, { answer, now: 0 }), "token");
-  expect(taskOf(parked)).toMatchObject({ kind: "park", payload: { epoch: 2, agent: "clerk" } });
+  expect(taskOfExecution(parked)).toMatchObject({ kind: "park", payload: { epoch: 2, agent: "clerk" } });
 });

@@ -1,7 +1,7 @@
 /** When an operation finds the row that it names. */
 import { describe, expect, test } from "vitest";
 import { TIMES } from "../../src/protocol/limits.ts";
-import { FORMAT, hasEnded, isExpired, present } from "../../src/protocol/row.ts";
+import { FORMAT, hasEnded, isExpired, presentRow } from "../../src/protocol/row.ts";
 import { AT, BORN, RUN, row } from "../support/states/states-and-events.ts";
 
 const OF = { run: RUN, born: BORN, now: AT };
@@ -12,19 +12,19 @@ describe("a row exists", () => {
     expect(isExpired(ended, AT - 1)).toBe(false);
     expect(isExpired(ended, AT)).toBe(true);
     expect(isExpired(row(), AT + TIMES.parkSecondsMax * 1_000)).toBe(false);
-    expect(present(ended, { ...OF, now: AT - 1 })).toEqual(ended);
-    expect(present(ended, OF)).toEqual({ kind: "missing" });
-    expect(present(null, OF)).toEqual({ kind: "missing" });
-    expect(present(row(), { ...OF, born: "another" })).toEqual({ kind: "missing" });
+    expect(presentRow(ended, { ...OF, now: AT - 1 })).toEqual(ended);
+    expect(presentRow(ended, OF)).toEqual({ kind: "missing" });
+    expect(presentRow(null, OF)).toEqual({ kind: "missing" });
+    expect(presentRow(row(), { ...OF, born: "another" })).toEqual({ kind: "missing" });
   });
 
   test("schedule 31: with an unknown format, older or newer, and stays unchanged", () => {
-    expect(present(row({ format: FORMAT - 1 }), OF)).toMatchObject({
+    expect(presentRow(row({ format: FORMAT - 1 }), OF)).toMatchObject({
       kind: "unreadable",
       why: expect.stringContaining("was written by a cairn before its first release; finish its runs"),
     });
     const why = "it has format 3, and this version of cairn knows format 2";
-    expect(present(row({ format: FORMAT + 1 }), OF)).toEqual({ kind: "newer", why, at: null });
+    expect(presentRow(row({ format: FORMAT + 1 }), OF)).toEqual({ kind: "newer", why, at: null });
   });
 
   test("and has ended when its status says so", () => {

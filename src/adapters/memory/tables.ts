@@ -11,7 +11,7 @@ import {
   decideRequest,
   wokenRow,
 } from "../../protocol/row.ts";
-import { isDue } from "../../protocol/due.ts";
+import { isRowDue } from "../../protocol/due.ts";
 import { rowToWrite } from "../../protocol/row-decision.ts";
 import {
   type ChildAnswer,
@@ -156,7 +156,7 @@ export function memoryRunTable(store: MemoryStore): RunTable {
       return pageOf(rows, query, (found) => isListed(found, { tenant, status }));
     },
     alive: async ({ dueBy = Infinity, ...query }) =>
-      pageOf(rows, query, (found) => found instanceof RowUnreadable || isDue(found, dueBy)),
+      pageOf(rows, query, (found) => found instanceof RowUnreadable || isRowDue(found, dueBy)),
     storeId: async () => store.id,
   };
 }

@@ -10,7 +10,7 @@ import {
   beginAttempt,
   applyFailure,
   newExecution,
-  taskOf,
+  taskOfExecution,
   wakeExecution,
 } from "../../protocol/execution.ts";
 import type { Task } from "../../protocol/chain.ts";
@@ -129,7 +129,7 @@ function memoryChain({
     begin: (name) => {
       const execution = beginAttempt(found(name), random.hex().slice(0, 32));
       executions.set(name, execution);
-      return { task: taskOf(execution), attempt: execution.attempt };
+      return { task: taskOfExecution(execution), attempt: execution.attempt };
     },
     end: (name, attempt, answer, isDeath = true) => {
       const execution = found(name);

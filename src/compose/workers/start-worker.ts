@@ -33,7 +33,7 @@ import { modelsOf } from "../../providers/model.ts";
 import { pricedBy } from "../../sdk/prices.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { sentenceOf } from "../../codec/value.ts";
-import { taskOf } from "../../protocol/execution.ts";
+import { taskOfExecution } from "../../protocol/execution.ts";
 import type { Agent } from "../../ports/agent.ts";
 import type { FaultInjection, Faults } from "../../ports/fault-point.ts";
 import type { RunTask } from "../../ports/tasks.ts";
@@ -121,7 +121,7 @@ export function startWorker({ settings, env, inject, given }: WorkerStart): void
     next: (answered) => {
       intrinsics.check();
       const next = executions.goOn(answered);
-      return next === null ? null : taskOf(next);
+      return next === null ? null : taskOfExecution(next);
     },
   };
   // Uncaught errors are printed beside the telemetry, so secrets are removed from them too.

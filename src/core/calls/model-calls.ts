@@ -21,7 +21,7 @@ export const MODEL_PHASES: ReadonlySet<Phase> = new Set([
  * cancel request. A run whose request is out calls no model: the state itself counts that request. A paused or waiting run
  * may call its model in the same invocation that resumes it (schedule 65).
  */
-export const mayCallModel = (state: State): boolean =>
+export const callsModelNext = (state: State): boolean =>
   !isModelOut(state) &&
   MODEL_PHASES.has(state.pausedFrom ?? state.phase) &&
   state.ending === null &&

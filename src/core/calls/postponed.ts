@@ -16,7 +16,7 @@ import { afterCalls, isNext, updateCall } from "./open-calls.ts";
 type Postpone = Extract<Action, { readonly kind: "postpone" }>;
 
 /** Postpones the call. It is permitted then, unless an earlier try of it may still take effect. */
-export function postpone(state: State, { call, after, missed }: Postpone): State {
+export function postponeCall(state: State, { call, after, missed }: Postpone): State {
   return afterCalls(
     updateCall(state, call, (open) => {
       ensure(open.intent !== null, `call ${call} is postponed without an intent`);

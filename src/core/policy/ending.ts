@@ -34,7 +34,7 @@ export const waitsForChildren = ({ children, ending }: State): boolean =>
 export const DEADLINE_EXPIRED = "DeadlineExpired";
 
 /** The end of this run is decided, because its deadline has passed. */
-export const isExpired = ({ ending }: State): boolean =>
+export const endsByDeadline = ({ ending }: State): boolean =>
   ending?.kind === "failed" && ending.failure.code === DEADLINE_EXPIRED;
 
 /**
@@ -46,5 +46,5 @@ export function expiresAt(state: State): number | null {
   if (deadline === undefined || (pausedFrom ?? phase) === "ForceStop") return null;
   if (ending === null) return deadline.at;
   const isAtWork = nextCompensationStep(state) !== null || (ending.forced !== true && waitsForChildren(state));
-  return isExpired(state) && isAtWork ? deadline.endBy : null;
+  return endsByDeadline(state) && isAtWork ? deadline.endBy : null;
 }

@@ -1,6 +1,6 @@
 /** The request of a commit to the table: all of its fields except the objects that it names. */
 import type { Event, EventKind } from "../../core/event.ts";
-import { mayCallModel } from "../../core/calls/model-calls.ts";
+import { callsModelNext } from "../../core/calls/model-calls.ts";
 import { statusOf } from "../../core/calls/open-calls.ts";
 import { isTerminal } from "../../core/phases.ts";
 import { durableAt } from "../../core/policy/durability.ts";
@@ -78,7 +78,7 @@ export function commitRequest(
     status: statusOf(state),
     wakeCountSeen: noticed.wakeCountRead,
     unaccountedModelCalls: asks,
-    marksAtClaim: mayCallModel(state) ? 1 : 0,
+    marksAtClaim: callsModelNext(state) ? 1 : 0,
     isProgress: pending.events.some(isProgress),
     storeOutage: options.storeOutage ?? null,
     lastCheckpointAt: options.storeOutage !== undefined && pending.events.length === 0 ? row.lastCheckpointAt : now,
@@ -95,5 +95,5 @@ export function commitRequest(
  */
 function mayCallAgain({ state, noticed, world }: RunParts): boolean {
   const isAnotherBeat = Math.max(1, noticed.beats) < noticed.beatsMax(world.limits.beatsPerInvocation);
-  return mayCallModel(state) || (isAnotherBeat && state.ending === null && !isTerminal(state.phase));
+  return callsModelNext(state) || (isAnotherBeat && state.ending === null && !isTerminal(state.phase));
 }

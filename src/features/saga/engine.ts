@@ -3,7 +3,7 @@
  * and recovered like any other. So a crash between two undos loses neither their order nor the remaining ones (schedule
  * 68).
  */
-import { isExpired, wantsRestart } from "../../core/policy/ending.ts";
+import { endsByDeadline, wantsRestart } from "../../core/policy/ending.ts";
 import type { Agent, Tool } from "../../ports/agent.ts";
 import { bounded } from "../../codec/value.ts";
 import { exhaustedMeter } from "../../core/policy/spending.ts";
@@ -31,7 +31,7 @@ export function compensate(run: ActiveRun, agent: Agent): Next {
   const isAsked = asked !== undefined || open.some(({ answer }) => answer?.as === "compensate");
   const at = run.now;
   const isOutage = ending?.kind === "failed" && isInfrastructureFailure(ending.failure);
-  const wanted = isExpired(run.state) ? "undo" : isOutage ? agent.saga.onOutage : agent.saga.onFailure;
+  const wanted = endsByDeadline(run.state) ? "undo" : isOutage ? agent.saga.onOutage : agent.saga.onFailure;
   if (wanted === "leave" && !isAsked && ending?.kind === "failed") {
     const why = isOutage ? LEFT_IN_OUTAGE : "the agent declares that its effects stay when it fails";
     const action = { kind: "abort", failure: ending.failure, next: "leave" } as const;

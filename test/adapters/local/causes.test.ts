@@ -8,7 +8,7 @@ import {
   type AttemptFailure,
   applyAnswer,
   applyFailure,
-  taskOf,
+  taskOfExecution,
 } from "../../../src/protocol/execution.ts";
 import { show } from "../../../src/operations/views.ts";
 import { runTask } from "../../../src/maintenance/chain-tasks.ts";
@@ -46,22 +46,26 @@ test("passes the cause of the last death to the next attempt and the Rescue, als
   before.start({ name: NAME, payload: PAYLOAD, now });
   expect(fails(before, next(before, now), { cause: "SIGKILL" })).toMatchObject({ died: 0, cause: "SIGKILL" });
   fails(before, next(before, now), { cause: "the store is away", isDeath: false });
-  expect(taskOf(next(before, now))).toMatchObject({ attempt: { died: 0, cause: "SIGKILL" } });
+  expect(taskOfExecution(next(before, now))).toMatchObject({ attempt: { died: 0, cause: "SIGKILL" } });
   const after = executionsOf(open(store.dir));
   after.recover({ now, limits: LIMITS });
   const restarted = next(after, now);
-  expect(taskOf(restarted)).toMatchObject({ attempt: { died: 2_000, cause: "it ended with its supervisor" } });
+  expect(taskOfExecution(restarted)).toMatchObject({ attempt: { died: 2_000, cause: "it ended with its supervisor" } });
   // If the chain did not see how a process ended, it passes no cause.
   fails(after, restarted, {});
   const silent = next(after, now);
-  expect(taskOf(silent)).toEqual({ kind: "beat", payload: PAYLOAD, attempt: { ...ENTRY, retry: 4_000, died: 3_000 } });
+  expect(taskOfExecution(silent)).toEqual({
+    kind: "beat",
+    payload: PAYLOAD,
+    attempt: { ...ENTRY, retry: 4_000, died: 3_000 },
+  });
   fails(after, silent, { cause: "exit code 1" });
   const dead = { ...ENTRY, retry: 4_000 };
   const rescue = next(after, now);
-  expect(taskOf(rescue)).toEqual({ kind: "rescue", payload: PAYLOAD, dead, cause: "exit code 1" });
+  expect(taskOfExecution(rescue)).toEqual({ kind: "rescue", payload: PAYLOAD, dead, cause: "exit code 1" });
   // The run is held for a moment, then its chain continues with the next entry.
   after.settle(rescue, (found) => applyAnswer(found, { answer: { kind: "rescue", until: now }, now }));
-  expect(taskOf(next(after, now + 1_000))).toMatchObject({ dead, cause: "exit code 1" });
+  expect(taskOfExecution(next(after, now + 1_000))).toMatchObject({ dead, cause: "exit code 1" });
 });
 
 test("a new entry has no cause of death", () => {

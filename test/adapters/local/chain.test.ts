@@ -2,7 +2,13 @@
 import { describe, expect, it } from "vitest";
 import { sqliteChain } from "../../../src/adapters/local/chain.ts";
 import type { Store } from "../../../src/adapters/local/store/database.ts";
-import { type TaskAnswer, type Execution, applyAnswer, applyFailure, taskOf } from "../../../src/protocol/execution.ts";
+import {
+  type TaskAnswer,
+  type Execution,
+  applyAnswer,
+  applyFailure,
+  taskOfExecution,
+} from "../../../src/protocol/execution.ts";
 import { executionsOf } from "../../../src/adapters/local/store/executions.ts";
 import type { Executions } from "../../../src/ports/driven-store.ts";
 import { type Payload, type Reply, type Route, RETRY_DELAYS_MS, beatDelayMs } from "../../../src/protocol/chain.ts";
@@ -50,7 +56,7 @@ describe("start", () => {
     expect(await chain.start(NAME, { ...PAYLOAD, epoch: 99 })).toEqual({ kind: "exists", running: true });
     const executions = executionsOf(store);
     const attempt = begin(executions, NOW);
-    expect(taskOf(attempt)).toMatchObject({ kind: "beat", payload: PAYLOAD });
+    expect(taskOfExecution(attempt)).toMatchObject({ kind: "beat", payload: PAYLOAD });
     answer(executions, { attempt, answer: reply("done") });
     expect(await chain.start(NAME, PAYLOAD)).toEqual({ kind: "exists", running: false });
   });
@@ -66,7 +72,7 @@ describe("after a beat", () => {
     begin(executions, NOW + 2, "other");
     expect(executions.ready(NOW + 2, 1)[0]?.name ?? null).toBe(NAME);
     const next = begin(executions, NOW + 2);
-    expect(taskOf(next)).toEqual({
+    expect(taskOfExecution(next)).toEqual({
       kind: "beat",
       payload: { ...PAYLOAD, epoch: 5 },
       attempt: { execution: NAME, epoch: 5, retry: 0, died: null },
@@ -103,7 +109,7 @@ describe("park", () => {
 
   it("stores a fresh token before it sends the task, and beats when its time is up", () => {
     const { executions, attempt } = parkedIn(temporaryStore());
-    expect(taskOf(attempt)).toEqual({
+    expect(taskOfExecution(attempt)).toEqual({
       kind: "park",
       payload: { ...PAYLOAD, epoch: 5 },
       attempt: { execution: NAME, epoch: 5, retry: 0, died: null },
@@ -144,7 +150,7 @@ describe("park", () => {
     const { executions, attempt } = parkedIn(store);
     fail(executions, attempt);
     const second = begin(executions, NOW);
-    expect(taskOf(second)).toMatchObject({ kind: "park", attempt: { retry: 1 } });
+    expect(taskOfExecution(second)).toMatchObject({ kind: "park", attempt: { retry: 1 } });
     expect(second.token).not.toBe(attempt.token);
     const chain = sqliteChain(store, at(NOW));
     expect(await chain.wake(tokenOf(attempt))).toEqual({ kind: "awake" });
@@ -171,13 +177,13 @@ describe("attempts that die", () => {
     now += RESCUE_MS;
     const rescue = begin(executions, now);
     const dead = { execution: NAME, epoch: PAYLOAD.epoch, retry: last.retry };
-    expect(taskOf(rescue)).toEqual({ kind: "rescue", payload: PAYLOAD, dead });
+    expect(taskOfExecution(rescue)).toEqual({ kind: "rescue", payload: PAYLOAD, dead });
     // The lease of the run has not expired.
     answer(executions, { attempt: rescue, answer: { kind: "rescue", until: now + 1_000 }, now });
     expect(executions.ready(now + 999, 1)[0]?.name ?? null).toBeNull();
     const again = begin(executions, now + 1_000);
     expect(again).toMatchObject({ state: "Rescue", retry: 0 });
-    expect(taskOf(again)).toMatchObject({ dead });
+    expect(taskOfExecution(again)).toMatchObject({ dead });
     const ended = answer(executions, { attempt: again, answer: { kind: "rescue", until: null }, now });
     expect(ended).toMatchObject({ state: "End" });
   });
@@ -201,9 +207,9 @@ describe("attempts that die", () => {
     };
     expect([next(false), next(true), next(false), next(true)]).toEqual([null, 1_000, 1_000, 3_000]);
     const attempt = begin(executions, now);
-    expect(taskOf(attempt)).toMatchObject({ attempt: { retry: 4_000, died: 3_000 } });
+    expect(taskOfExecution(attempt)).toMatchObject({ attempt: { retry: 4_000, died: 3_000 } });
     answer(executions, { attempt, answer: reply("beat"), now });
-    expect(taskOf(begin(executions, now))).toMatchObject({ attempt: { retry: 0, died: null } });
+    expect(taskOfExecution(begin(executions, now))).toMatchObject({ attempt: { retry: 0, died: null } });
   });
 
   /** Park is tried several times, then Rescue handles the run. */

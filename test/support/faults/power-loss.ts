@@ -24,7 +24,7 @@ import type { Invocation, RunTask } from "../../../src/ports/tasks.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { modelsOf } from "../../../src/providers/model.ts";
-import { type Execution, applyAnswer, taskOf } from "../../../src/protocol/execution.ts";
+import { type Execution, applyAnswer, taskOfExecution } from "../../../src/protocol/execution.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import { temporaryDir } from "../../process/fixtures/store.ts";
 import { AT } from "../states/states-and-events.ts";
@@ -117,7 +117,7 @@ async function work(machine: Machine, agent: Agent, onAnswer: (route: string) =>
   for (let tasks = 0; tasks < 100; tasks += 1) {
     const execution: Execution | null = next ?? begin();
     if (execution === null) return;
-    const result = await perform(taskOf(execution), invocationIn(machine));
+    const result = await perform(taskOfExecution(execution), invocationIn(machine));
     const answer = result.kind === "exit" ? ({ kind: "beat", reply: result.reply } as const) : result;
     next =
       goesOn && answer.kind === "beat"

@@ -10,7 +10,7 @@ import type { Incarnation } from "../../../protocol/row.ts";
 import { ATTRIBUTES } from "./attributes.ts";
 import type { Dynamo, ItemWritten } from "./dynamo.ts";
 import * as is from "./fragments.ts";
-import { either, fragment, number, set, text } from "./expression.ts";
+import { either, fragment, number, set, textValue } from "./expression.ts";
 import { type TableItem, itemOf, itemKey } from "./item.ts";
 import { READER_ITEM, deltaItem, itemsOf } from "./keys.ts";
 
@@ -58,9 +58,9 @@ function query(
 ): Promise<readonly TableItem[]> {
   // `~` sorts after every character of these keys.
   const where = fragment("#run = :run AND #item BETWEEN :from AND :to", {
-    ":run": text(incarnation.run),
-    ":from": text(from),
-    ":to": text(`${itemsOf("delta", incarnation)}~`),
+    ":run": textValue(incarnation.run),
+    ":from": textValue(from),
+    ":to": textValue(`${itemsOf("delta", incarnation)}~`),
   });
   return dynamo.query({ index: null, where, limit, isLagging });
 }
@@ -72,7 +72,7 @@ function decided(written: ItemWritten): void {
 
 const itemOfDelta = (incarnation: Incarnation, delta: Delta): Record<string, AttributeValue> => ({
   ...itemKey(incarnation.run, deltaItem(incarnation, delta)),
-  ...itemOf({ body: text(JSON.stringify(delta)), expiresAtSec: number(expiryOf(delta.at + DELTAS.keptMs)) }),
+  ...itemOf({ body: textValue(JSON.stringify(delta)), expiresAtSec: number(expiryOf(delta.at + DELTAS.keptMs)) }),
 });
 
 const expiryOf = (moment: number): number => Math.ceil(moment / 1_000);

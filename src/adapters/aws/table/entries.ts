@@ -19,7 +19,7 @@ import type { Incarnation, Row } from "../../../protocol/row.ts";
 import type { Ambiguous } from "../../../ports/run-table.ts";
 import { ATTRIBUTES } from "./attributes.ts";
 import type { Dynamo } from "./dynamo.ts";
-import { all, either, fragment, number, text } from "./expression.ts";
+import { all, either, fragment, number, textValue } from "./expression.ts";
 import * as is from "./fragments.ts";
 import { WRITE_UNIT_BYTES, bytesOf } from "./item-size.ts";
 import { type EntryNames, type TableItem, itemOf, itemKey, rowItem } from "./item.ts";
@@ -72,9 +72,9 @@ export class Entries {
   /** Reads the journal of a row from its entries. */
   async read(incarnation: Incarnation, names: EntryNames): Promise<Uint8Array | Unjoined> {
     const where = fragment("#run = :run AND #item BETWEEN :from AND :to", {
-      ":run": text(incarnation.run),
-      ":from": text(journalItem(incarnation, 0)),
-      ":to": text(journalItem(incarnation, names.count - 1)),
+      ":run": textValue(incarnation.run),
+      ":from": textValue(journalItem(incarnation, 0)),
+      ":to": textValue(journalItem(incarnation, names.count - 1)),
     });
     const items = await this.#dynamo.query({ index: null, where, limit: names.count });
     const bySlot = new Map(items.map((item) => [item[ATTRIBUTES.item]?.S, item]));
@@ -106,7 +106,7 @@ export class Entries {
       const numbers = { epoch: number(row.epoch), put: number(this.#puts) };
       const item = {
         ...itemKey(row.run, journalItem(row, slot)),
-        ...itemOf({ ...numbers, journal: { B: part }, digest: text(digestOf(part)) }),
+        ...itemOf({ ...numbers, journal: { B: part }, digest: textValue(digestOf(part)) }),
       };
       const isLater = either(
         is.absent,

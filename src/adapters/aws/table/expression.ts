@@ -20,7 +20,7 @@ export type AttributeChange =
   | ({ readonly kind: "set" } & Fragment)
   | { readonly kind: "remove"; readonly attribute: Attribute };
 
-export const text = (value: string): AttributeValue => ({ S: value });
+export const textValue = (value: string): AttributeValue => ({ S: value });
 export const number = (value: number): AttributeValue => ({ N: String(value) });
 export const flag: AttributeValue = { BOOL: true };
 

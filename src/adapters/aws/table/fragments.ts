@@ -8,7 +8,7 @@ import type { Status } from "../../../core/phases.ts";
 import { FINGERPRINT } from "../../../protocol/fingerprint.ts";
 import { FORMAT, type Incarnation, type RunRef } from "../../../protocol/row.ts";
 import type { Attribute } from "./attributes.ts";
-import { type Fragment, all, fragment, number, text } from "./expression.ts";
+import { type Fragment, all, fragment, number, textValue } from "./expression.ts";
 import { tenantStatus } from "./keys.ts";
 
 /** The item exists. A fragment that compares one of its attributes implies this. */
@@ -22,10 +22,10 @@ export const same = (attribute: Attribute, value: AttributeValue | null): Fragme
     : fragment(`#${attribute} = :seen_${attribute}`, { [`:seen_${attribute}`]: value });
 
 export const mine = ({ born }: Pick<Incarnation, "born">): Fragment =>
-  fragment("#born = :born", { ":born": text(born) });
+  fragment("#born = :born", { ":born": textValue(born) });
 
 export const notMine = ({ born }: Pick<Incarnation, "born">): Fragment =>
-  fragment("#born <> :born", { ":born": text(born) });
+  fragment("#born <> :born", { ":born": textValue(born) });
 
 /** An expired row counts as absent, since DynamoDB deletes it later. */
 export const notExpired = ({ now }: Pick<RunRef, "now">): Fragment =>
@@ -36,7 +36,7 @@ export const notExpired = ({ now }: Pick<RunRef, "now">): Fragment =>
 /** Schedule 31: older code does not touch a row of a newer format. Nor does it touch one with another fingerprint. */
 const knownFormat = fragment(
   "#format = :format AND (attribute_not_exists(#checksum) OR begins_with(#checksum, :forms))",
-  { ":format": number(FORMAT), ":forms": text(FINGERPRINT) },
+  { ":format": number(FORMAT), ":forms": textValue(FINGERPRINT) },
 );
 
 /** The condition of messages and operator requests. */
@@ -48,7 +48,7 @@ const TERMINAL = ["completed", "failed", "cancelled"] as const satisfies readonl
 export const notTerminal = ({ run }: Pick<Incarnation, "run">): Fragment =>
   fragment(
     `NOT (${TERMINAL.map((status) => `begins_with(#tenantStatus, :${status})`).join(" OR ")})`,
-    Object.fromEntries(TERMINAL.map((status) => [`:${status}`, text(tenantStatus(tenantOf(run), status))])),
+    Object.fromEntries(TERMINAL.map((status) => [`:${status}`, textValue(tenantStatus(tenantOf(run), status))])),
   );
 
 export const epochIs = (epoch: number): Fragment => fragment("#epoch = :epoch", { ":epoch": number(epoch) });
@@ -59,7 +59,7 @@ export const endedNotAfter = (moment: number): Fragment =>
 export const keyIsFree = (now: number): Fragment =>
   fragment("(attribute_not_exists(#run) OR #expiresAtSec <= :nowSec)", { ":nowSec": number(Math.floor(now / 1_000)) });
 
-export const ownedBy = (owner: string): Fragment => fragment("#owner = :owner", { ":owner": text(owner) });
+export const ownedBy = (owner: string): Fragment => fragment("#owner = :owner", { ":owner": textValue(owner) });
 export const leaseLapsed = ({ now }: Pick<RunRef, "now">): Fragment =>
   fragment("#leaseUntil <= :now", { ":now": number(now) });
 

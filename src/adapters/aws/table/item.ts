@@ -7,7 +7,7 @@ import type { RestoredMark } from "../../../protocol/restored.ts";
 import type { RowBrief } from "../../../protocol/row-brief.ts";
 import { type Row, type RedriveNote, hasEnded } from "../../../protocol/row.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
-import { flag, number, text } from "./expression.ts";
+import { flag, number, textValue } from "./expression.ts";
 import * as keys from "./keys.ts";
 
 export type TableItem = Readonly<Record<string, AttributeValue>>;
@@ -23,7 +23,7 @@ export function itemOf(
 }
 
 export const itemKey = (run: string, item: string): Record<string, AttributeValue> =>
-  itemOf({ run: text(run), item: text(item) });
+  itemOf({ run: textValue(run), item: textValue(item) });
 
 /** The spent budget as a list. The working time is in it only for runs that limit it. */
 const spentValue = ({ tokensIn, tokensOut, microUsd, beats, toolCalls, wallMs }: Spent): AttributeValue => ({
@@ -32,7 +32,7 @@ const spentValue = ({ tokensIn, tokensOut, microUsd, beats, toolCalls, wallMs }:
 
 /** The note of a redrive as a list, in the order in which `redrive` reads it. */
 const redriveValue = ({ id, by, why }: RedriveNote): AttributeValue => ({
-  L: [text(id), text(by), text(why)],
+  L: [textValue(id), textValue(by), textValue(why)],
 });
 
 /** The mark of a restore as a list, in the order in which `restored` reads it. The last two are absent before the word. */
@@ -40,7 +40,7 @@ const restoredValue = ({ at, asOf, version, epoch, waits, checked }: RestoredMar
   L: [
     ...[at, asOf, version, epoch].map(number),
     { BOOL: waits === true },
-    ...(checked === undefined ? [] : [text(checked.by), number(checked.at)]),
+    ...(checked === undefined ? [] : [textValue(checked.by), number(checked.at)]),
   ],
 });
 
@@ -61,7 +61,7 @@ const briefValue = ({
 }: RowBrief): AttributeValue => ({
   L: [
     ...METERS.map((meter) => numberOrNull(limits[meter]) ?? { NULL: true }),
-    text(cracks.join(" ")),
+    textValue(cracks.join(" ")),
     { BOOL: isScheduled },
     ...shortest([
       asks === true ? { BOOL: true } : null,
@@ -76,7 +76,7 @@ const briefValue = ({
 const labelsValue = (labels: RowBrief["labels"]): AttributeValue | null =>
   labels === undefined
     ? null
-    : { M: Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, text(value)])) };
+    : { M: Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, textValue(value)])) };
 
 /** Without the absent values at the end. */
 const shortest = (values: readonly (AttributeValue | null)[]): AttributeValue[] =>
@@ -108,13 +108,13 @@ export interface Layout {
 /** The attributes of a row, by what they mean; null: the item does not have it. */
 export const rowValues = (row: Row, { names = null, shards = 1 }: Layout = {}) =>
   ({
-    born: text(row.born),
+    born: textValue(row.born),
     format: number(row.format),
     level: levelIn(row) > LOWEST_LEVEL ? number(levelIn(row)) : null,
     parentRun: textOrNull(row.parent?.run),
     parentBorn: textOrNull(row.parent?.born),
-    agent: text(row.agent),
-    agentVersion: text(row.agentVersion),
+    agent: textValue(row.agent),
+    agentVersion: textValue(row.agentVersion),
     createdAt: number(row.createdAt),
     inputDigest: digestValue(row.inputDigest),
     epoch: number(row.epoch),
@@ -122,7 +122,7 @@ export const rowValues = (row: Row, { names = null, shards = 1 }: Layout = {}) =
     leaseUntil: numberOrNull(row.leaseUntil),
     effectsSettleAt: number(row.effectsSettleAt),
     chain: number(row.chain),
-    entryExecution: row.entry === null ? null : text(keys.shortExecution(row, row.entry.execution)),
+    entryExecution: row.entry === null ? null : textValue(keys.shortExecution(row, row.entry.execution)),
     entryEpoch: numberOrNull(row.entry?.epoch),
     entryRetry: numberOrNull(row.entry?.retry),
     chainClaims: number(row.chainClaims),
@@ -130,10 +130,10 @@ export const rowValues = (row: Row, { names = null, shards = 1 }: Layout = {}) =
     version: number(row.version),
     commitId: digestValue(row.commitId),
     snapshotVersion: number(row.snapshot.version),
-    snapshotKey: text(keys.shortKey(row, row.snapshot.key)),
+    snapshotKey: textValue(keys.shortKey(row, row.snapshot.key)),
     snapshotDigest: digestValue(row.snapshot.digest),
     journal: row.journal === null ? null : { B: names === null ? row.journal : IN_ENTRIES },
-    entries: names === null ? null : { L: [number(names.count), text(names.digest)] },
+    entries: names === null ? null : { L: [number(names.count), textValue(names.digest)] },
     checksum: textOrNull(row.checksum),
     claims: number(row.claims),
     takeovers: row.takeovers === 0 ? null : number(row.takeovers),
@@ -146,20 +146,20 @@ export const rowValues = (row: Row, { names = null, shards = 1 }: Layout = {}) =
     wakeCountSeen: number(row.wakeCountSeen),
     cancel: row.cancel ? flag : null,
     pause: row.pause ? flag : null,
-    phase: text(row.phase),
-    tenantStatus: text(keys.tenantStatus(row.tenant, row.status, keys.statusShard(row.run, shards))),
-    since: text(keys.sinceOf(row.run, row.statusSince)),
+    phase: textValue(row.phase),
+    tenantStatus: textValue(keys.tenantStatus(row.tenant, row.status, keys.statusShard(row.run, shards))),
+    since: textValue(keys.sinceOf(row.run, row.statusSince)),
     lastCheckpointAt: number(row.lastCheckpointAt),
     wakeAt: numberOrNull(row.wakeAt),
     parkToken: textOrNull(row.park?.token),
-    parkExecution: row.park === null ? null : text(keys.shortExecution(row, row.park.entry.execution)),
+    parkExecution: row.park === null ? null : textValue(keys.shortExecution(row, row.park.entry.execution)),
     parkEpoch: numberOrNull(row.park?.entry.epoch),
     parkRetry: numberOrNull(row.park?.entry.retry),
     endNotified: row.endNotified ? flag : null,
     deadline: number(row.deadline),
     spent: spentValue(row.spent),
     alive: hasEnded(row) && row.endNotified ? null : number(keys.aliveShard(row.run)),
-    due: hasEnded(row) && row.endNotified ? null : text(keys.dueOf(dueAt(row), row.run)),
+    due: hasEnded(row) && row.endNotified ? null : textValue(keys.dueOf(dueAt(row), row.run)),
     expiresAtSec: numberOrNull(row.expiresAtSec),
     redrive: row.redrive === undefined ? null : redriveValue(row.redrive),
     brief: row.brief === undefined ? null : briefValue(row.brief),
@@ -171,11 +171,12 @@ export type RowAttribute = keyof ReturnType<typeof rowValues>;
 
 /** A digest or a draw in hexadecimal as its bytes, half as long: a beat's row has to stay within 1 KB. Another text as it is. */
 const digestValue = (digest: string): AttributeValue =>
-  HEXADECIMAL.test(digest) ? { B: new Uint8Array(Buffer.from(digest, "hex")) } : text(digest);
+  HEXADECIMAL.test(digest) ? { B: new Uint8Array(Buffer.from(digest, "hex")) } : textValue(digest);
 
 const HEXADECIMAL = /^(?:[0-9a-f]{2})+$/;
 
-const textOrNull = (value: string | null | undefined): AttributeValue | null => (value == null ? null : text(value));
+const textOrNull = (value: string | null | undefined): AttributeValue | null =>
+  value == null ? null : textValue(value);
 const numberOrNull = (value: number | null | undefined): AttributeValue | null =>
   value == null ? null : number(value);
 

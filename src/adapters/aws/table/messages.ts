@@ -12,7 +12,7 @@ import type { Ambiguous } from "../../../ports/run-table.ts";
 import { ATTRIBUTES } from "./attributes.ts";
 import type { Dynamo, TransactionPart } from "./dynamo.ts";
 import * as is from "./fragments.ts";
-import { type Fragment, fragment, number, text } from "./expression.ts";
+import { type Fragment, fragment, number, textValue } from "./expression.ts";
 import { type TableItem, itemOf, itemKey } from "./item.ts";
 import { rowInItem } from "./item-reader.ts";
 import { ROW_ITEM, inboxItem, itemsOf, seenItem } from "./keys.ts";
@@ -62,7 +62,7 @@ function partsOf(delivery: Delivery, assumed: Row | null): readonly TransactionP
       kind: "put",
       item: {
         ...itemKey(run, seenItem(delivery, id)),
-        ...itemOf({ sentAt: number(sentAt), ...(digest === null ? {} : { digest: text(digest) }) }),
+        ...itemOf({ sentAt: number(sentAt), ...(digest === null ? {} : { digest: textValue(digest) }) }),
       },
       condition: is.absent,
     },
@@ -71,7 +71,7 @@ function partsOf(delivery: Delivery, assumed: Row | null): readonly TransactionP
       kind: "put",
       item: {
         ...itemKey(run, inboxItem(delivery, message)),
-        ...itemOf({ id: text(id), sentAt: number(sentAt), body: text(JSON.stringify(body)) }),
+        ...itemOf({ id: textValue(id), sentAt: number(sentAt), body: textValue(JSON.stringify(body)) }),
       },
       condition: null,
     },
@@ -97,8 +97,8 @@ async function unread(dynamo: Dynamo, query: RunRef & { readonly limit: number }
 
 const below = (incarnation: Incarnation, kind: Parameters<typeof itemsOf>[0]): Fragment =>
   fragment("#run = :run AND begins_with(#item, :items)", {
-    ":run": text(incarnation.run),
-    ":items": text(itemsOf(kind, incarnation)),
+    ":run": textValue(incarnation.run),
+    ":items": textValue(itemsOf(kind, incarnation)),
   });
 
 function messageOf(item: TableItem): Message {

@@ -6,7 +6,7 @@ import type { Ambiguous } from "../../../ports/run-table.ts";
 import { ATTRIBUTES } from "./attributes.ts";
 import type { Dynamo } from "./dynamo.ts";
 import * as is from "./fragments.ts";
-import { either, number, set, text } from "./expression.ts";
+import { either, number, set, textValue } from "./expression.ts";
 import { itemOf, itemKey } from "./item.ts";
 
 export const mutexLeaseKey = (name: string): Record<string, AttributeValue> => itemKey(`turn#${name}`, "turn");
@@ -27,9 +27,15 @@ async function take(dynamo: Dynamo, lease: MutexLease): Promise<MutexLeaseOutcom
     lease.again === true ? is.ownedBy(owner) : either(is.absent, is.ownedBy(owner), is.leaseLapsed(lease));
   const outcome =
     cursor === undefined
-      ? await dynamo.update(key, { condition, changes: [set("owner", text(owner)), set("leaseUntil", leaseUntil)] })
+      ? await dynamo.update(key, {
+          condition,
+          changes: [set("owner", textValue(owner)), set("leaseUntil", leaseUntil)],
+        })
       : await dynamo.put(
-          { ...key, ...itemOf({ owner: text(owner), leaseUntil, cursor: cursor === null ? null : text(cursor) }) },
+          {
+            ...key,
+            ...itemOf({ owner: textValue(owner), leaseUntil, cursor: cursor === null ? null : textValue(cursor) }),
+          },
           condition,
         );
   if (outcome.kind === "ambiguous") return outcome;

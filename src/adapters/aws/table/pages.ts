@@ -11,7 +11,7 @@ import { type Row, hasEnded, isExpired } from "../../../protocol/row.ts";
 import type { Page, RunTable } from "../../../ports/run-table.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
 import type { Dynamo } from "./dynamo.ts";
-import { fragment, number, text } from "./expression.ts";
+import { fragment, number, textValue } from "./expression.ts";
 import { type TableItem, itemKey } from "./item.ts";
 import { rowInItem } from "./item-reader.ts";
 import type { Rows } from "./rows.ts";
@@ -51,7 +51,7 @@ export async function listRows(
       numbers.map((shard) => tenantStatus(tenant, each, shard)),
     );
     const pages = lists.map((key) => {
-      const values = { ":tenantStatus": text(key), ":since": text(before) };
+      const values = { ":tenantStatus": textValue(key), ":since": textValue(before) };
       const where = fragment("#tenantStatus = :tenantStatus AND #since < :since", values);
       // One item more than the limit shows whether another page follows.
       return dynamo.query({ index: "byStatus", where, limit: limit + 1, newestFirst: true });
@@ -80,11 +80,11 @@ export async function alive(
   const found: Found[] = [];
   let { behind } = order;
   for (let { shard } = order; shard < ALIVE_SHARDS && found.length <= limit; shard += 1) {
-    const values = { ":shard": number(shard), ":behind": text(behind) };
+    const values = { ":shard": number(shard), ":behind": textValue(behind) };
     const where =
       order.index === "alive"
         ? fragment("#alive = :shard AND #run > :behind", values)
-        : fragment("#alive = :shard AND #due BETWEEN :behind AND :by", { ...values, ":by": text(order.by) });
+        : fragment("#alive = :shard AND #due BETWEEN :behind AND :by", { ...values, ":by": textValue(order.by) });
     const items = await dynamo.query({ index: order.index, where, limit: limit + 1 - found.length });
     found.push(
       ...items.map((item) => ({ run: textOf(item, "run"), position: `${shard}/${textOf(item, order.sort)}` })),

@@ -19,7 +19,7 @@ import {
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
 import type { Dynamo } from "./dynamo.ts";
 import * as is from "./fragments.ts";
-import { type Fragment, all, fragment, number, set, setOrRemove, text } from "./expression.ts";
+import { type Fragment, all, fragment, number, set, setOrRemove, textValue } from "./expression.ts";
 import { type TableItem, itemOf, itemKey } from "./item.ts";
 import { recordItem, recordPartition, recordSince, recordsOfTenant } from "./keys.ts";
 
@@ -38,7 +38,7 @@ export const dynamoRecords = (dynamo: Dynamo): Records => ({
     const condition = all(fragment("#version = :seen", { ":seen": number(version) }), is.notExpired({ now }));
     const changes = [
       set("version", number(version + 1)),
-      set("body", text(JSON.stringify(body))),
+      set("body", textValue(JSON.stringify(body))),
       ...setOrRemove("expiresAtSec", expiresAtSec === null ? null : number(expiresAtSec)),
     ];
     const outcome = await dynamo.update(keyOfRecord(record), { condition, changes });
@@ -73,8 +73,8 @@ async function listAbout(
   const behind = behindOf(after);
   if (behind === null) return EMPTY;
   const where = fragment("#run = :run AND #item < :item", {
-    ":run": text(recordPartition({ kind, about })),
-    ":item": text(behind),
+    ":run": textValue(recordPartition({ kind, about })),
+    ":item": textValue(behind),
   });
   const found = await dynamo.query({ index: null, where, limit: limit + 1, newestFirst: true });
   const listed = found.map((item) => ({ place: textIn(item, "item"), item }));
@@ -90,8 +90,8 @@ async function listTenant(
   const behind = behindOf(after);
   if (behind === null) return EMPTY;
   const where: Fragment = fragment("#tenantStatus = :records AND #since < :since", {
-    ":records": text(recordsOfTenant(tenant, kind)),
-    ":since": text(behind),
+    ":records": textValue(recordsOfTenant(tenant, kind)),
+    ":since": textValue(behind),
   });
   const keys = await dynamo.query({ index: "byStatus", where, limit: limit + 1, newestFirst: true });
   const items = await dynamo.getAll(
@@ -140,15 +140,15 @@ function newItem(record: StoredRecord): Record<string, AttributeValue> {
   return {
     ...keyOfRecord(record),
     ...itemOf({
-      id: text(id),
+      id: textValue(id),
       createdAt: number(at),
       version: number(version),
-      body: text(JSON.stringify(body)),
+      body: textValue(JSON.stringify(body)),
       expiresAtSec: expiresAtSec === null ? null : number(expiresAtSec),
-      recordTenant: text(tenant),
+      recordTenant: textValue(tenant),
       ...(LISTED.has(kind) && {
-        tenantStatus: text(recordsOfTenant(tenant, kind)),
-        since: text(recordSince({ at, id })),
+        tenantStatus: textValue(recordsOfTenant(tenant, kind)),
+        since: textValue(recordSince({ at, id })),
       }),
     }),
   };

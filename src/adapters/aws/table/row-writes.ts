@@ -18,7 +18,7 @@ import {
   remove,
   set,
   setOrRemove,
-  text,
+  textValue,
 } from "./expression.ts";
 import * as is from "./fragments.ts";
 import { type Layout, type RowAttribute, rowValues } from "./item.ts";
@@ -107,7 +107,7 @@ const isSame = (one: AttributeValue | null, other: AttributeValue | null): boole
     : one.B === other.B || Buffer.compare(one.B, other.B) === 0;
 
 /** Schedule 144: the next sweep wakes the run if the sender dies before it does. */
-const dueNow = ({ run }: Pick<RunRef, "run">): AttributeChange => set("due", text(dueOf(0, run)));
+const dueNow = ({ run }: Pick<RunRef, "run">): AttributeChange => set("due", textValue(dueOf(0, run)));
 
 /** Schedule 14: a resume clears the pause; a cancel leaves it as it is. */
 export function requestWrite(request: Request): Write {

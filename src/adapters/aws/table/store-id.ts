@@ -9,7 +9,7 @@ import { ATTRIBUTES } from "./attributes.ts";
 import { type AwsClients, awsClients } from "../clients.ts";
 import { systemClock } from "../clock.ts";
 import { Dynamo } from "./dynamo.ts";
-import { text } from "./expression.ts";
+import { textValue } from "./expression.ts";
 import * as is from "./fragments.ts";
 import { itemOf, itemKey } from "./item.ts";
 import { STORE } from "./keys.ts";
@@ -40,7 +40,7 @@ export async function nameStores({
 }): Promise<boolean> {
   const dynamo = new Dynamo({ clients: clients.table, table, clock: systemClock });
   const fresh = randomBytes(16).toString("hex");
-  await dynamo.put({ ...KEY, ...itemOf({ store: text(fresh), forms: text(FINGERPRINT) }) }, is.absent);
+  await dynamo.put({ ...KEY, ...itemOf({ store: textValue(fresh), forms: textValue(FINGERPRINT) }) }, is.absent);
   const identity = await identityOfTable(dynamo);
   if (identity === null) throw new StoreUnreachable(`the table ${table} did not keep its name; try again`);
   const id = ownId(`the table ${table}`, identity);

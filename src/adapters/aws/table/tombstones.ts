@@ -10,7 +10,7 @@ import type { Ambiguous } from "../../../ports/run-table.ts";
 import { ATTRIBUTES } from "./attributes.ts";
 import type { Dynamo } from "./dynamo.ts";
 import * as is from "./fragments.ts";
-import { all, either, number, text } from "./expression.ts";
+import { all, either, number, textValue } from "./expression.ts";
 import { type TableItem, itemOf, itemKey } from "./item.ts";
 import { TOMBSTONE_ITEM } from "./keys.ts";
 
@@ -44,10 +44,10 @@ function tombstoneItem({
   return {
     ...tombstoneKey(run),
     ...itemOf({
-      born: text(born),
-      agent: text(agent),
-      inputDigest: text(inputDigest),
-      endedAs: text(status),
+      born: textValue(born),
+      agent: textValue(agent),
+      inputDigest: textValue(inputDigest),
+      endedAs: textValue(status),
       endedAt: number(endedAt),
       epoch: number(epoch),
       expiresAtSec: number(expiresAtSec),

@@ -24,7 +24,7 @@ export interface HandOffCaps {
  * Why this hand-off must not be made; null: it may. The sentence is for the model. Its code says what becomes of the work:
  * `NotYet`: it can be handed out later. `Duplicate`: nothing is missing without it. `NotStarted`: it is not handed out.
  */
-export function refusalOf(caps: HandOffCaps, proposed: Proposed): string | null {
+export function handOffRefusal(caps: HandOffCaps, proposed: Proposed): string | null {
   const { workers, handOffsMax, fanOut, levels } = caps;
   if (!workers.includes(proposed.tool)) return null;
   const before = proposed.before.filter(({ tool }) => workers.includes(tool));

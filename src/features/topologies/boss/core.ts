@@ -7,7 +7,7 @@
  */
 import { SUMMARISE, capsInWords, counted, opening } from "./core-openings.ts";
 import { type BossOptions, type BossProgress, isAlone, isOver, workersOf } from "./core-options.ts";
-import { refusalOf } from "./core-hand-offs.ts";
+import { handOffRefusal } from "./core-hand-offs.ts";
 import { UNREADABLE_MAX } from "../../../core/topologies/json-in.ts";
 import { type Item, afterBatch, passOver } from "./core-merge-layer.ts";
 import { nearCap } from "../../../core/topologies/react.ts";
@@ -76,7 +76,7 @@ export const bossing = <O extends BossOptions>(): Omit<
     const before = proposed.before.map((each) =>
       each.status === "succeeded" && !memos.includes(each.call) ? { ...each, status: "failed" as const } : each,
     );
-    return refusalOf({ ...options, workers: workersOf(options) }, { ...proposed, before });
+    return handOffRefusal({ ...options, workers: workersOf(options) }, { ...proposed, before });
   },
   decidesAfter: ({ boss }, tool) =>
     boss.tools?.includes(tool) === true ? "the boss may call it in each round, before the memos are merged" : null,

@@ -1,12 +1,12 @@
 /** Which hand-offs a boss is refused after one that failed. */
 import { expect, test } from "vitest";
-import { refusalOf } from "../../../../src/features/topologies/boss/core-hand-offs.ts";
+import { handOffRefusal } from "../../../../src/features/topologies/boss/core-hand-offs.ts";
 import type { HandOff } from "../../../../src/core/topologies/topology.ts";
 
 const CAPS = { workers: ["ask"], handOffsMax: 9, fanOut: 9, partsIn: "files" };
 const failed = { call: "c1", tool: "ask", args: { files: ["a", "b"] }, digest: "1", status: "failed" } as const;
 const refused = (before: HandOff, files: readonly string[], digest = "2") =>
-  refusalOf(CAPS, { tool: "ask", args: { files: [...files] }, digest, before: [before], depth: 0 });
+  handOffRefusal(CAPS, { tool: "ask", args: { files: [...files] }, digest, before: [before], depth: 0 });
 
 test("a part whose hand-off failed is handed out again, unless its worker had acted", () => {
   expect(refused(failed, ["b"])).toBeNull();
