@@ -144,9 +144,13 @@ function inTime(run: ActiveRun, agentOf: Runner["agentOf"]): Runner["agentOf"] {
  */
 async function lostTo(
   error: unknown,
-  of: { readonly time: StoreTime; readonly payload: Payload; readonly row: Row; readonly run: ActiveRun | null },
+  {
+    time,
+    payload,
+    row,
+    run,
+  }: { readonly time: StoreTime; readonly payload: Payload; readonly row: Row; readonly run: ActiveRun | null },
 ): Promise<Answered> {
-  const { time, payload, row, run } = of;
   const { world } = time;
   if (error instanceof Fenced) return fenced(world, payload);
   if (error instanceof RowNewer) return waitsForNewer(world, { ...payload, agent: row.agent }, error.refused);

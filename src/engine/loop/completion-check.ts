@@ -76,9 +76,11 @@ async function answerOf(run: ActiveRun, agent: Agent): Promise<Done> {
 async function notDone(
   run: ActiveRun,
   agent: Agent,
-  of: { readonly missing: readonly { readonly check: string; readonly why: string }[]; readonly isFinal: boolean },
+  {
+    missing,
+    isFinal,
+  }: { readonly missing: readonly { readonly check: string; readonly why: string }[]; readonly isFinal: boolean },
 ): Promise<Next> {
-  const { missing, isFinal } = of;
   const names = missing.map(({ check }) => check).join(", ");
   signalCrack(run, "prematureStop", `the model says that it is done, and ${names} does not hold`);
   const list = missing.map(({ check, why }) => `- ${check}: ${why}`).join("\n");

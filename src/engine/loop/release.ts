@@ -94,7 +94,7 @@ const leftBy = ({
 async function giveBack(
   world: World,
   row: Row,
-  of: Waiting & Pick<Commit, "unaccountedModelCalls" | "raiseEffectsSettleAt">,
+  waiting: Waiting & Pick<Commit, "unaccountedModelCalls" | "raiseEffectsSettleAt">,
 ): Promise<Row> {
   const commit = {
     run: row.run,
@@ -117,7 +117,7 @@ async function giveBack(
     expiresAtSec: null,
     unlessWoken: false,
     isProgress: false,
-    ...of,
+    ...waiting,
     commitId: world.random.hex().slice(0, 16),
   };
   const outcome = await resolveAmbiguousWrite<CommitOutcome>(

@@ -154,16 +154,19 @@ async function tellOthers(world: World, row: Row): Promise<State | null> {
  */
 async function tellParent(
   world: World,
-  of: { readonly row: Row; readonly state: State; readonly parent: Incarnation },
+  { row, state, parent }: { readonly row: Row; readonly state: State; readonly parent: Incarnation },
 ): Promise<Delivered> {
-  const { row, state, parent } = of;
   const { phase, result, failure } = state;
   const json: Json = result === null ? failure && { ...failure } : await jsonOf(world.objects, row, result);
   const value = await keepValue(world, parent, { json, inlineMax: SIZES.stateValueBytesMax });
   const status = phase === "Completed" ? "completed" : phase === "Failed" ? "failed" : "cancelled";
   const outside = await reportedWork(world, state);
   const body: ChildReport = {
-    ...{ kind: "child", child: row.run, status, value, spent: state.spent },
+    kind: "child",
+    child: row.run,
+    status,
+    value,
+    spent: state.spent,
     ...(outside === undefined ? {} : { outside }),
   };
   const message = { id: childEndId(row.run), sentAt: world.clock.now(), body };
