@@ -9,8 +9,49 @@ import * as z from "zod";
 import { expect, test } from "vitest";
 import { commitRecords } from "../../src/codec/schema/event.ts";
 import { messages, storedState } from "../../src/codec/schema/state.ts";
+import type { Action, MessageBody } from "../../src/core/event.ts";
 import { LEVELS } from "../../src/core/levels.ts";
 import { PHASE_NAMES } from "../../src/core/phases.ts";
+
+/** The kinds of messages and of decisions. The compiler names one that is not here. */
+const MESSAGE_KINDS: Readonly<Record<MessageBody["kind"], true>> = {
+  answer: true,
+  assign: true,
+  child: true,
+  compensate: true,
+  decision: true,
+  reconcile: true,
+  signal: true,
+  upgrade: true,
+  user: true,
+  userFiles: true,
+};
+const ACTION_KINDS: Readonly<Record<Action["kind"], true>> = {
+  abort: true,
+  again: true,
+  askAgain: true,
+  block: true,
+  cancel: true,
+  compact: true,
+  compensate: true,
+  force: true,
+  hold: true,
+  intrinsicChanged: true,
+  leaveOut: true,
+  limitReply: true,
+  nudge: true,
+  postpone: true,
+  probe: true,
+  restart: true,
+  retry: true,
+  stop: true,
+  takeover: true,
+  tell: true,
+  toolBack: true,
+  tryAgain: true,
+  undo: true,
+  warn: true,
+};
 
 const FILE = join(import.meta.dirname, "vocabulary.txt");
 
@@ -56,4 +97,14 @@ test("every word of the stored format stands under the level that reads it first
 
 test("the levels of the vocabulary are those of this code", () => {
   expect(written.map(({ level }) => level)).toEqual(LEVELS.map(({ level }) => level));
+});
+
+// A schema of a union fits its type also where it lacks a kind.
+test.each([
+  ["message", "body", MESSAGE_KINDS],
+  ["decision", "action", ACTION_KINDS],
+] as const)("each kind of %s has a schema", (_, field, kinds) => {
+  const path = `commits.events.${field}.kind: `;
+  const known = vocabulary().flatMap((word) => (word.startsWith(path) ? [word.slice(path.length)] : []));
+  expect(known).toEqual(Object.keys(kinds).toSorted());
 });
