@@ -1,5 +1,5 @@
 /** The function of the state Beat: performs one beat of a run. */
-import type { MachineInput } from "../src/adapters/aws/machine/machine-input.ts";
+import { type MachineInput, ChangedError } from "../src/adapters/aws/machine/machine-input.ts";
 import { withKernel } from "../src/features/compose.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import { tenantPlaces } from "cairn-agents";
@@ -12,7 +12,6 @@ import { type LambdaContext, endIfChanged, invocation } from "./invocation.ts";
 import { type AskedBeat, answerBeat, readBeat } from "./machine.ts";
 import { sealKeysOf } from "./seal-keys.ts";
 import { secretsOf } from "./secrets.ts";
-import { ChangedError } from "../src/adapters/aws/machine/machine-input.ts";
 import { IntrinsicChanged } from "../src/ports/intrinsics.ts";
 import { intactWorld } from "../src/sdk/intact-world.ts";
 import { watchIntrinsics } from "../src/sdk/watched-intrinsics.ts";

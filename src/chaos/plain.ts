@@ -10,8 +10,15 @@ import { join } from "node:path";
 import type { WorkerOptions } from "../workers/workers.ts";
 import type { LoopEnd } from "./plain-loop.ts";
 import { Killer, writePlan } from "./rig.ts";
-import { AT_ONCE, LOOK_MS, type LoopTask, NO_ANSWERS } from "./strategy.ts";
-import type { Outcome, TrialPass, Starting } from "./strategy.ts";
+import {
+  AT_ONCE,
+  LOOK_MS,
+  type LoopTask,
+  NO_ANSWERS,
+  type Outcome,
+  type TrialPass,
+  type Starting,
+} from "./strategy.ts";
 import { traceLines } from "./trace.ts";
 
 /** A process's message at the end of a task. */

@@ -1,6 +1,5 @@
 /** `connect`: a client for an API, or for a store that it opens itself. */
-import type { Agents, Client } from "./client.ts";
-import { createClient } from "./client.ts";
+import { type Agents, type Client, createClient } from "./client.ts";
 import { connectApi } from "./connect-api.ts";
 import type { ApiTarget, StoreTarget } from "./targets.ts";
 

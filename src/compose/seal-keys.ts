@@ -1,6 +1,5 @@
 /** Finds the seal keys for a command. */
-import type { SealKeys } from "../ports/seal-keys.ts";
-import { NO_SEAL_KEYS } from "../ports/seal-keys.ts";
+import { type SealKeys, NO_SEAL_KEYS } from "../ports/seal-keys.ts";
 import type { WorldProvider } from "../ports/world-provider.ts";
 import type { Surroundings } from "./surroundings.ts";
 

@@ -5,8 +5,7 @@
 import type { Capability, ConfiguredWorld, WorldEntry, WorldProvider } from "../ports/world-provider.ts";
 import type { Config } from "../sdk/config.ts";
 import { UserError, EXIT } from "./user-error.ts";
-import { retyped } from "../render/words.ts";
-import { retryAfter } from "../render/words.ts";
+import { retyped, retryAfter } from "../render/words.ts";
 import type { StoreFlags, Surroundings } from "./surroundings.ts";
 
 const STORE = "the directory of the store (default: CAIRN_STORE, then the config file, then .cairn)";

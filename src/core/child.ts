@@ -1,6 +1,6 @@
 /**
  * Child runs, as types: runs that a run dispatches by a call of a child tool. The entry of a child stands in the state
- * of its parent from the commit that decides to make it until its end is absorbed (`calls/children.ts`).
+ * of its parent from the commit that decides to make it until its end is absorbed (`features/children/core.ts`).
  */
 import type { Json } from "./json.ts";
 import type { Grant, Spent } from "./policy/budget.ts";
@@ -42,7 +42,7 @@ export interface Child {
 
 /**
  * What the parent of a run takes for its answer, as the run knows it. A hand-off with effects is made by one child only,
- * so the child learns what is wrong with its answer before it ends (`engine/tools/expected-answer.ts`).
+ * so the child learns what is wrong with its answer before it ends (`features/children/expected-answer.ts`).
  */
 export interface ExpectedAnswer {
   /** A JSON Schema that each answer fits which its parent takes; absent: its parent alone can tell. */

@@ -1,6 +1,6 @@
 /**
  * Jobs of asynchronous models, as types: a request that its provider works on for minutes or hours, such as a batch. The
- * run only keeps the provider's reference, and parks. What changes the state is in `policy/detached-calls.ts`.
+ * run only keeps the provider's reference, and parks. What changes the state is in `features/detached-calls/core.ts`.
  */
 import type { Spent } from "./policy/budget.ts";
 import type { RequestDigests } from "./request-digests.ts";

@@ -20,7 +20,7 @@ import { permitAgain } from "./calls/postponed.ts";
 import { withoutModelOut } from "./policy/model-out.ts";
 import { endOutage } from "./policy/outage.ts";
 import { applyChoice } from "./policy/choice.ts";
-import { mayFollow } from "./phases.ts";
+import { mayFollow, ASIDE_PHASES, PHASE_NAMES, WAITING_PHASES } from "./phases.ts";
 import type { State } from "./state.ts";
 import { applyCrack, applyTopologyMove } from "./topologies/moved.ts";
 import { applyCutReply } from "./policy/cut-replies.ts";
@@ -32,7 +32,6 @@ import { isLacking, applyAgentChange, resumeAfterHold, withoutLack } from "./pol
 import { heldWait } from "./calls/held-calls.ts";
 import { withUnknownChild } from "./calls/held-ends.ts";
 import { returnAnswer } from "./policy/expected-answer.ts";
-import { ASIDE_PHASES, PHASE_NAMES, WAITING_PHASES } from "./phases.ts";
 
 export const KERNEL_EVENTS: EventRows<Exclude<KernelEventKind, "MessageAbsorbed" | "RecoveryDecided">> = {
   RunStarted: {

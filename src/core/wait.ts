@@ -1,6 +1,6 @@
 /**
  * Calls that wait, as types: for a human's answer, for an event that something outside signals, or for a time. Such a
- * call is open like any other, and nothing runs for it meanwhile (`calls/waits.ts`).
+ * call is open like any other, and nothing runs for it meanwhile (`features/waits/core.ts`).
  */
 import type { Json } from "./json.ts";
 import type { Value } from "./message.ts";

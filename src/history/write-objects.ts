@@ -1,7 +1,6 @@
 /** Puts objects. An object is durable before a row names it, and a repeated put changes nothing. */
-import type { Segment } from "../codec/transcript.ts";
+import { type Segment, encodeSegment } from "../codec/transcript.ts";
 import { Unreadable } from "../codec/canonical.ts";
-import { encodeSegment } from "../codec/transcript.ts";
 import { toValue } from "../codec/value.ts";
 import type { Json } from "../core/json.ts";
 import type { Value } from "../core/message.ts";

@@ -4,8 +4,7 @@
  */
 import { bounded } from "../codec/value.ts";
 import type { ToolSecrets } from "../ports/agent.ts";
-import type { McpToken, Options } from "./server-options.ts";
-import { valuesOf } from "./server-options.ts";
+import { type McpToken, type Options, valuesOf } from "./server-options.ts";
 
 type Fetch = typeof globalThis.fetch;
 

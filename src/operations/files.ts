@@ -1,10 +1,9 @@
 /** Files that come with a start or a message, and files of a run that are read back. */
 import * as z from "zod";
-import type { FileContent } from "../core/file.ts";
+import { type FileContent, type FileRef, fileNamed } from "../core/file.ts";
 import { NO_BASE64, type SentFile, isBase64, type GivenFile, fileContent, wrongWithFiles } from "../codec/file.ts";
 import { servedAs } from "../codec/media-types.ts";
 import { SIZES } from "../codec/limits.ts";
-import { type FileRef, fileNamed } from "../core/file.ts";
 import { filesOf } from "../core/files-in.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";

@@ -6,8 +6,16 @@
  * next supervisor therefore counts on from the attempt that was out. If it sent the same number again, the dead
  * attempt's claim would refuse the new one for ever.
  */
-import { AFTER_BEAT, type ChainState, type Payload, type Reply, type Task, type TaskResult } from "./chain.ts";
-import { RETRY_DELAYS_MS, beatDelayMs } from "./chain.ts";
+import {
+  AFTER_BEAT,
+  type ChainState,
+  type Payload,
+  type Reply,
+  type Task,
+  type TaskResult,
+  RETRY_DELAYS_MS,
+  beatDelayMs,
+} from "./chain.ts";
 import { RETRY_GROUP } from "./entry.ts";
 import type { ChangedIntrinsic } from "../core/changed-intrinsic.ts";
 import { unreachable } from "../core/ensure.ts";

@@ -2,8 +2,7 @@
  * How a run that waits leaves in its row what wakes it: the token of its execution, or a note that this execution has
  * ended. Then a wake-up hands the run over and starts the next execution, so a run that waits for long holds none open.
  */
-import type { Limits } from "./limits.ts";
-import { TIMES } from "./limits.ts";
+import { type Limits, TIMES } from "./limits.ts";
 import { type Entry, sameEntry } from "./entry.ts";
 import type { RowDecision } from "./row-decision.ts";
 import { type Changed, type ListedRow, type RunRef, type Refused, type Row, hasEnded } from "./row.ts";

@@ -5,8 +5,7 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { bounded, sentenceOf } from "../codec/value.ts";
 import type { AsynchronousCalls } from "../ports/asynchronous-model.ts";
-import type { ModelFailed, ModelRequest } from "../ports/model.ts";
-import type { DetachedCalls, Submitted } from "../ports/model.ts";
+import type { ModelFailed, ModelRequest, DetachedCalls, Submitted } from "../ports/model.ts";
 import { ModelNotReady } from "../ports/named-models.ts";
 import { failedBy } from "./model-failure.ts";
 import { replyOf } from "./reply.ts";

@@ -20,8 +20,7 @@ import type { OpenModel } from "./wire-request.ts";
 import { describeTools } from "../engine/model/tool-schema.ts";
 import type { ModelOptions } from "../ports/model-options.ts";
 import type { ModelRates } from "../protocol/model-rate.ts";
-import type { Model, ModelOutcome, ModelRequest } from "../ports/model.ts";
-import type { DetachedCalls } from "../ports/model.ts";
+import type { Model, ModelOutcome, ModelRequest, DetachedCalls } from "../ports/model.ts";
 
 /** Reads the current value of a secret; null if it has none. */
 type ReadSecret = (name: string) => Promise<string | null>;

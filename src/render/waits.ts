@@ -2,8 +2,7 @@
 import { MENDS } from "../core/policy/mends.ts";
 import type { Shown, WaitsFor } from "../operations/views.ts";
 import { type Style, pairs } from "./paint.ts";
-import type { CommandBuilder } from "./words.ts";
-import { relative } from "./words.ts";
+import { type CommandBuilder, relative } from "./words.ts";
 
 /** Says what the run waits for, and what lets it go on. */
 export function waits(run: Shown, { paint, command, now }: Style & { readonly command: CommandBuilder }): string[] {

@@ -2,8 +2,7 @@
 import type { Agent, Tool, ToolSource } from "../ports/agent.ts";
 import { withCalls } from "./decisions.ts";
 import { FAULT_POINTS, type FaultPoint, type OnFaultPoint } from "../ports/fault-point.ts";
-import type { Model } from "../ports/model.ts";
-import type { DetachedCalls } from "../ports/model.ts";
+import type { Model, DetachedCalls } from "../ports/model.ts";
 import type { World } from "../ports/world.ts";
 import { COMMIT } from "../protocol/row-commit.ts";
 import { CLAIM } from "../protocol/row-claim.ts";

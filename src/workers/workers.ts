@@ -9,9 +9,11 @@ import type { ProvenCode } from "../ports/driven-store.ts";
 import { createSpawnPause } from "./pauses.ts";
 import { type FromChild, type LoadedCode, heardFrom } from "./wire.ts";
 import { WorkerUnavailable, spawnWorker } from "./spawn-worker.ts";
-import { DRAINED, REPLACED, type ProcessOptions, type TaskEnd } from "./worker-process.ts";
-import { type GoneWorker, bury, endedUnseen } from "./gone-worker.ts";
 import {
+  DRAINED,
+  REPLACED,
+  type ProcessOptions,
+  type TaskEnd,
   type Work,
   type Worker,
   askBack,
@@ -23,6 +25,7 @@ import {
   leaveIfDone,
   tell,
 } from "./worker-process.ts";
+import { type GoneWorker, bury, endedUnseen } from "./gone-worker.ts";
 
 export { type TaskEnd, type Worker, type WorkerOptions };
 

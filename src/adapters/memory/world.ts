@@ -12,9 +12,9 @@ import {
   newExecution,
   taskOfExecution,
   wakeExecution,
+  type TaskAnswer,
 } from "../../protocol/execution.ts";
 import type { Task } from "../../protocol/chain.ts";
-import type { TaskAnswer } from "../../protocol/execution.ts";
 import type { Limits } from "../../protocol/limits.ts";
 import type { Chain } from "../../ports/chain.ts";
 import { NO_SEAL_KEYS, type SealKeys } from "../../ports/seal-keys.ts";

@@ -1,10 +1,9 @@
 /** `cairn mcp`: serves the agents of a project, or of an API, to one MCP client over standard input and output. */
 import { Writable } from "node:stream";
 import { createApi } from "../../api/app.ts";
-import { createClient } from "../../client/client.ts";
+import { createClient, type Client } from "../../client/client.ts";
 import { CairnError } from "../../client/errors.ts";
 import { connect } from "../../client/connect.ts";
-import type { Client } from "../../client/client.ts";
 import { unlessAborted } from "../../ports/unless-aborted.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
 import { loadMcp } from "../../integrations/mcp/load.ts";

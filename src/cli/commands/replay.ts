@@ -14,14 +14,13 @@ import type { Difference, Replayed } from "../../features/archive/replay.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
 import { isFile, readExport, recordingFrom } from "../export-file.ts";
 import { locateTyped } from "../../compose/locate.ts";
-import { retyped } from "../../render/words.ts";
+import { retyped, commandLine } from "../../render/words.ts";
 import { refusedAs } from "../perform.ts";
 import { renderReplay } from "../../render/replay.ts";
 import { settingsOf } from "../../compose/settings.ts";
 import type { StoreFlags } from "../../compose/surroundings.ts";
 import { type Shell, printDocument } from "../shell.ts";
 import { tellSteps } from "../progress.ts";
-import { commandLine } from "../../render/words.ts";
 import { transportToReadRun } from "../choose-transport.ts";
 
 export interface ReplayFlags extends StoreFlags {

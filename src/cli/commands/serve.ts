@@ -21,8 +21,7 @@ import type { Settings } from "../../compose/settings.ts";
 import { agentToStart } from "../../compose/agent-to-start.ts";
 import type { BeatFlags } from "../../compose/surroundings.ts";
 import { type Shell, printLines } from "../shell.ts";
-import { STARTED_BY_DEV } from "./work.ts";
-import { type ToSupervise, openToSupervise, supervised } from "./work.ts";
+import { STARTED_BY_DEV, type ToSupervise, openToSupervise, supervised } from "./work.ts";
 
 export interface ServeFlags extends BeatFlags {
   readonly port: number;

@@ -3,8 +3,7 @@ import { OPERATIONS } from "../../operations/table.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
 import { refusedAs, unlessRunGone } from "../perform.ts";
 import type { StoreFlags } from "../../compose/surroundings.ts";
-import type { Shell } from "../shell.ts";
-import { printDocument } from "../shell.ts";
+import { type Shell, printDocument } from "../shell.ts";
 import { transportToReadRun } from "../choose-transport.ts";
 
 export async function showVersion(

@@ -7,12 +7,11 @@ import { OPERATIONS } from "../../operations/table.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
 import { fileRefused, readFiles } from "../files.ts";
 import { refusedAs } from "../perform.ts";
-import { retyped } from "../../render/words.ts";
+import { retyped, commandLine, short } from "../../render/words.ts";
 import { reportRequested } from "../accepted.ts";
 import { runUnreadable } from "./runs.ts";
 import type { StoreFlags } from "../../compose/surroundings.ts";
 import type { Shell } from "../shell.ts";
-import { commandLine, short } from "../../render/words.ts";
 import { transportToRun } from "../choose-transport.ts";
 import type { Transport } from "../transport.ts";
 

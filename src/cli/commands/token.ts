@@ -7,11 +7,10 @@ import { durationMs } from "../../sdk/duration.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
 import { refusedAs } from "../perform.ts";
 import { settingsOf } from "../../compose/settings.ts";
-import { retyped } from "../../render/words.ts";
+import { retyped, relative } from "../../render/words.ts";
 import { transportFor, transportTo } from "../choose-transport.ts";
 import type { StoreFlags } from "../../compose/surroundings.ts";
 import { type Shell, printDocument, printLines } from "../shell.ts";
-import { relative } from "../../render/words.ts";
 import { fittedTable } from "../../render/paint.ts";
 
 interface TokenFlags extends StoreFlags {

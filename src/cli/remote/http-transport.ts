@@ -3,8 +3,7 @@
  * outcomes that the store would give.
  */
 import { CairnError } from "../../client/errors.ts";
-import type { Endpoint } from "../../client/request.ts";
-import { ask } from "../../client/request.ts";
+import { type Endpoint, ask } from "../../client/request.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
 import { LISTED_MAX, type Listed } from "../../operations/list.ts";
 import type { CallerView } from "../../operations/caller-view.ts";

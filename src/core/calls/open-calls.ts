@@ -1,6 +1,5 @@
 /**
- * Open calls, from proposed to settled, as changes of the state, and the transcript that receives their results. Used
- * by `transition.ts`, which maps each event to its change.
+ * Open calls, from proposed to settled, as changes of the state, and the transcript that receives their results.
  */
 import type { EventOf, ReplyPart } from "../event.ts";
 import { ensure } from "../ensure.ts";

@@ -1,6 +1,6 @@
 /**
- * What a run and its child runs did outside: the list grows as calls are settled and as children report. The report of a
- * child carries it, and the call that waited for the child keeps it. Used by `transition.ts` and by the ledger.
+ * What a run and its child runs did outside: the list grows as calls are settled and as children report. The report
+ * of a child carries it, and the call that waited for the child keeps it.
  */
 import type { Child } from "../child.ts";
 import type { CallOutcome, Part } from "../message.ts";

@@ -1,10 +1,9 @@
 /**
- * Calls that were agreed and did not begin, as changes of the state: no time was left for them, or their process has to
- * end. They keep their intent and their key, and a later beat releases them. Used by `transition.ts`.
- *
- * Schedule 210: a probe finds that a call did not happen, and uses up the beat. If the call were settled as not started,
- * its effect would be lost unless the model asked again. Schedule 212: only the invocation that released a call knows
- * that it did not begin. A later one cannot know it, so it decides by the effect table.
+ * Calls that were agreed and did not begin, as changes of the state: no time was left for them, or their process has
+ * to end. They keep their intent and their key, and a later beat releases them.  Schedule 210: a probe finds that a
+ * call did not happen, and uses up the beat. If the call were settled as not started, its effect would be lost unless
+ * the model asked again. Schedule 212: only the invocation that released a call knows that it did not begin. A later
+ * one cannot know it, so it decides by the effect table.
  */
 import { ensure } from "../ensure.ts";
 import type { Action } from "../event.ts";

@@ -1,7 +1,7 @@
 /**
  * Replies that a limit cut. The judgement is made before a reply is recorded, so a reply that was recorded as whole
- * stays whole. A cut reply plans nothing: its calls are not in the event. Its text stays, and the model goes on with it.
- * Used by `transition.ts`.
+ * stays whole. A cut reply plans nothing: its calls are not in the event. Its text stays, and the model goes on with
+ * it.
  */
 import type { EventOf } from "../event.ts";
 import { replyMessage } from "../calls/open-calls.ts";

@@ -1,6 +1,6 @@
 /**
- * A run that waits for code or for an operator, and calls nothing. It keeps the phase that it returns to, as a paused run
- * does. Used by `transition.ts`.
+ * A run that waits for code or for an operator, and calls nothing. It keeps the phase that it returns to, as a paused
+ * run does.
  */
 import type { EventOf, ToMend } from "../event.ts";
 import { FOLLOWS, type Lack, type State, type Upgrades } from "../state.ts";

@@ -1,6 +1,6 @@
 /**
  * What it means for a run that a request to its model is out, however it was sent. Such a run calls no model, and its
- * texts wait for the reply. Used by `transition.ts`.
+ * texts wait for the reply.
  */
 import { appendUserMessage } from "../calls/open-calls.ts";
 import { withFiles } from "../file.ts";

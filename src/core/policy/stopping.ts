@@ -1,6 +1,6 @@
 /**
  * How a run stops that has to stop, since a budget is exhausted or it loops. The model gets one closing call without
- * tools. Whatever it answers, the run ends with the failure that it stopped for. Used by `transition.ts`.
+ * tools. Whatever it answers, the run ends with the failure that it stopped for.
  */
 import type { EventOf, Failure } from "../event.ts";
 import { ensure } from "../ensure.ts";

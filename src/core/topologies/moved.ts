@@ -1,7 +1,4 @@
-/**
- * What the moves of a topology and its first signals change in the state. Used by `transition.ts`, which maps each event
- * to its change.
- */
+/** What the moves of a topology and its first signals change in the state. */
 import { afterCalls, message } from "../calls/open-calls.ts";
 import { beginRepeat } from "../calls/repeats.ts";
 import { ensure } from "../ensure.ts";

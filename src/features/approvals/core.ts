@@ -1,20 +1,18 @@
 /**
- * Gates of calls as changes of the state: a human decides about a call before its release. The gate of the budget is in
- * `policy/extension.ts`. Used by `transition.ts`, which maps each event to its change.
+ * Gates of calls as changes of the state: a human decides about a call before its release. The gate of the budget is
+ * in `features/budget-extension/core.ts`.
  */
-import { withOpen } from "../../core/calls/open-calls.ts";
+import { withOpen, afterCalls, settleCall, updateCall } from "../../core/calls/open-calls.ts";
 import type { EventRows } from "../../core/features.ts";
-import type { ApprovalEvents, MessageBody } from "../../core/event.ts";
+import type { ApprovalEvents, MessageBody, EventOf } from "../../core/event.ts";
 import type { GateCommand } from "../../core/commands.ts";
 import { BUDGET, extensionOf } from "../../core/policy/extension.ts";
 import { ensure } from "../../core/ensure.ts";
-import type { EventOf } from "../../core/event.ts";
 import type { Gate } from "../../core/held-by.ts";
 import { inline } from "../../core/message.ts";
 import { applyBudgetDecision, openBudgetGate } from "../budget-extension/core.ts";
 import type { State } from "../../core/state.ts";
 import { isHeld, withoutHold, gateIn } from "../../core/calls/held-calls.ts";
-import { afterCalls, settleCall, updateCall } from "../../core/calls/open-calls.ts";
 
 /** The gate of this call, or of the budget; null if there is none. */
 export function gateNamed(state: State, call: string): Gate | null {

@@ -9,8 +9,7 @@
  * The archive contains committed data only, so any process can build it again. The history is read backwards and packed
  * piece by piece, so an archive takes no more memory than loading the run.
  */
-import { type ArchivedRun, type ArchiveCounts } from "../../codec/archive.ts";
-import { callLine, endLine, headLine, messageLine } from "../../codec/archive.ts";
+import { type ArchivedRun, type ArchiveCounts, callLine, endLine, headLine, messageLine } from "../../codec/archive.ts";
 import { packed } from "../../codec/archive-bytes.ts";
 import { statusOf } from "../../core/calls/open-calls.ts";
 import { ensure } from "../../core/ensure.ts";

@@ -5,9 +5,16 @@
  *
  * The history is held packed until all of it is read (`packed-history.ts`). Everything else is written immediately.
  */
-import { type ArchiveCounts, type ArchivedRun, type LedgerEntry, callLine } from "../../codec/archive.ts";
+import {
+  type ArchiveCounts,
+  type ArchivedRun,
+  type LedgerEntry,
+  callLine,
+  endLine,
+  headLine,
+  messageLine,
+} from "../../codec/archive.ts";
 import { begunLine } from "../../codec/archive-lines.ts";
-import { endLine, headLine, messageLine } from "../../codec/archive.ts";
 import { RunningDigest, chunked, unpacked } from "../../codec/archive-bytes.ts";
 import { Unreadable } from "../../codec/canonical.ts";
 import type { State } from "../../core/state.ts";

@@ -1,7 +1,6 @@
 /**
- * The gate that asks a human to extend an exhausted budget, as changes of the state. It is a gate like that of a call,
- * with `budget` as its call. Nothing that costs starts while it is open. Used by `transition.ts`, which maps each event
- * to its change.
+ * The gate that asks a human to extend an exhausted budget, as changes of the state. It is a gate like that of a
+ * call, with `budget` as its call. Nothing that costs starts while it is open.
  */
 import { extensionOf } from "../../core/policy/extension.ts";
 import { addGrant } from "../../core/policy/budget.ts";

@@ -1,14 +1,10 @@
-/**
- * Child runs as changes of the parent's state. The rules C1 to C8 are those of `docs/protocol.md` (child runs). Used by
- * `transition.ts`, which maps each event to its change.
- */
+/** Child runs as changes of the parent's state. The rules C1 to C8 are those of `docs/protocol.md` (child runs). */
 import { messagesOfOthers } from "../../core/policy/expected-answer.ts";
 import { settleHeld } from "../../core/calls/held-ends.ts";
 import { WAITING_PHASES } from "../../core/phases.ts";
 import type { Absorbed, Decided, EventRows } from "../../core/features.ts";
-import type { ChildEvents } from "../../core/child.ts";
+import type { ChildEvents, Child, ChildEnd, ChildReport } from "../../core/child.ts";
 import type { ChildCommand } from "../../core/commands.ts";
-import type { Child, ChildEnd, ChildReport } from "../../core/child.ts";
 import { ensure } from "../../core/ensure.ts";
 import type { Action, EventOf } from "../../core/event.ts";
 import { inline, text } from "../../core/message.ts";

@@ -1,15 +1,11 @@
-/**
- * Jobs of asynchronous models as changes of the state, and when the run looks at one. Used by `transition.ts`, which maps
- * each event to its change.
- */
+/** Jobs of asynchronous models as changes of the state, and when the run looks at one. */
 import type { EventRows } from "../../core/features.ts";
-import type { DetachedCallEvents } from "../../core/detached-call.ts";
+import type { DetachedCallEvents, DetachedCall } from "../../core/detached-call.ts";
 import type { ModelCommand } from "../../core/commands.ts";
 import { ensure } from "../../core/ensure.ts";
 import type { EventOf } from "../../core/event.ts";
 import { BOUNDS } from "../../core/limits.ts";
 import type { ModelOut } from "../../core/model-out.ts";
-import type { DetachedCall } from "../../core/detached-call.ts";
 import type { State } from "../../core/state.ts";
 import { isModelOut, withoutModelOut } from "../../core/policy/model-out.ts";
 

@@ -13,8 +13,16 @@
  * second request only, and the first may have made a job. So the job stays unknown until the provider answers.
  */
 import type { Agent } from "../../ports/agent.ts";
-import type { Model, ModelFailed, ModelRequest } from "../../ports/model.ts";
-import type { DetachedCalls, FoundJob, Polled, SoughtCall, Submitted } from "../../ports/model.ts";
+import type {
+  Model,
+  ModelFailed,
+  ModelRequest,
+  DetachedCalls,
+  FoundJob,
+  Polled,
+  SoughtCall,
+  Submitted,
+} from "../../ports/model.ts";
 import { BOUNDS } from "../../core/limits.ts";
 import type { DetachedCall, DetachedCallEnd } from "../../core/detached-call.ts";
 import { detachedOut } from "./core.ts";

@@ -1,10 +1,9 @@
 /**
  * Redriving: a run that failed for a reason of infrastructure goes on where it stood, on an operator's request. It is
- * the only way out of an end, and only for an end that recorded where the run stood. Used by `transition.ts`.
+ * the only way out of an end, and only for an end that recorded where the run stood.
  */
 import type { EventRows } from "../../core/features.ts";
-import type { RedriveEvents } from "../../core/event.ts";
-import type { EventOf } from "../../core/event.ts";
+import type { RedriveEvents, EventOf } from "../../core/event.ts";
 import { isInfrastructureFailure } from "../../core/policy/infrastructure.ts";
 import { ensure } from "../../core/ensure.ts";
 import { afterCalls } from "../../core/calls/open-calls.ts";

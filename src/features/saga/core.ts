@@ -1,7 +1,6 @@
 /**
- * Sagas: a run undoes its effects in reverse order. Each undo is a call of its own, so it survives a crash.
- * Then the run ends, or restarts from its task under new idempotency keys. Used by `transition.ts`, which maps each
- * event to its change.
+ * Sagas: a run undoes its effects in reverse order. Each undo is a call of its own, so it survives a crash. Then the
+ * run ends, or restarts from its task under new idempotency keys.
  */
 import type { Decided } from "../../core/features.ts";
 import { settleHeld } from "../../core/calls/held-ends.ts";

@@ -1,11 +1,10 @@
 /**
  * Waits as changes of the state: calls that wait for an answer, an event or a time. The first answer to a question
- * counts. An event ends one wait. One that comes before its wait is kept, and the wait finds it. Used by
- * `transition.ts`, which maps each event to its change.
+ * counts. An event ends one wait. One that comes before its wait is kept, and the wait finds it.
  */
 import { WAITING_PHASES } from "../../core/phases.ts";
 import type { EventRows } from "../../core/features.ts";
-import type { WaitEvents } from "../../core/wait.ts";
+import type { WaitEvents, AnswerGiven, EventSignalled, Wait } from "../../core/wait.ts";
 import type { WaitCommand } from "../../core/commands.ts";
 import { ensure } from "../../core/ensure.ts";
 import type { EventOf } from "../../core/event.ts";
@@ -13,7 +12,6 @@ import type { HeldAs } from "../../core/held-by.ts";
 import { BOUNDS } from "../../core/limits.ts";
 import { isModelOut } from "../../core/policy/model-out.ts";
 import type { OpenCall, State } from "../../core/state.ts";
-import type { AnswerGiven, EventSignalled, Wait } from "../../core/wait.ts";
 import { isDue, limitOf, heldWait, isForTime, waitIn } from "../../core/calls/held-calls.ts";
 import { afterCalls, isNext, updateCall, waitsForEarlierCall } from "../../core/calls/open-calls.ts";
 

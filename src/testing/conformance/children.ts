@@ -4,9 +4,8 @@
  */
 import type { ChildCreation, ChildrenCreation } from "../../protocol/row-children.ts";
 import { COMMIT } from "../../protocol/row-commit.ts";
-import type { RunTableWorld } from "./run.ts";
+import { type RunTableWorld, BORN, ENDED, NOW, subject, times } from "./run.ts";
 import { type Case, insist, must, mustEqual, rowOf } from "./case.ts";
-import { BORN, ENDED, NOW, subject, times } from "./run.ts";
 
 const LETTERS = "bcdefgh";
 
