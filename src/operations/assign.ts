@@ -6,7 +6,7 @@ import { bounded } from "../codec/value.ts";
 import { assignId } from "../protocol/ids.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { State } from "../core/state.ts";
-import type { Message } from "../ports/inbox.ts";
+import type { InboxMessage } from "../ports/inbox.ts";
 import type { World } from "../ports/world.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import { senderOf } from "../engine/context/inbox.ts";
@@ -62,7 +62,7 @@ async function assignmentOf(world: World, row: Row): Promise<Assignment | null> 
 const SENT_MAX = 100;
 
 /** The last assignment, absorbed or still in the inbox: a paused run absorbs nothing. */
-function newest({ assigned }: State, sent: readonly Message[]): Assignment | null {
+function newest({ assigned }: State, sent: readonly InboxMessage[]): Assignment | null {
   const told = sent.flatMap(({ body }) => (body.kind === "assign" ? [body] : []));
   return [...(assigned === undefined ? [] : [assigned]), ...told].reduce<Assignment | null>(
     (last, each) => (last === null || each.number > last.number ? each : last),
@@ -73,7 +73,7 @@ function newest({ assigned }: State, sent: readonly Message[]): Assignment | nul
 /** The responsible operator, from the state and the inbox; null if there is none. */
 export function assignedIn(
   state: State,
-  sent: readonly Message[],
+  sent: readonly InboxMessage[],
 ): { readonly to: string; readonly by: string } | null {
   const last = newest(state, sent);
   return last === null ? null : { to: last.to, by: last.by };

@@ -11,7 +11,7 @@ import type { Changed, Incarnation, RunRef, Refused } from "../protocol/row.ts";
 import type { Ambiguous } from "./run-table.ts";
 
 /** A message to a run. */
-export interface Message {
+export interface InboxMessage {
   /** Unique per incarnation: the first message with an ID counts; see `Delivery.digest`. */
   readonly id: string;
   /** Messages are absorbed in this order, then by ID. Epoch milliseconds. */
@@ -21,7 +21,7 @@ export interface Message {
 
 /** A request to deliver a message. */
 export interface Delivery extends RunRef {
-  readonly message: Message;
+  readonly message: InboxMessage;
   /** The run's new deadline: a message extends it. */
   readonly deadline: number;
   /**
@@ -49,7 +49,7 @@ export interface Inbox {
    * The first `limit` messages that are not removed, in the order of absorption. Rejects with `MessageDamaged` if one
    * of them cannot be decoded: an acknowledged message must not be lost, so no commit may pass over it.
    */
-  unread(query: RunRef & { readonly limit: number }): Promise<readonly Message[]>;
+  unread(query: RunRef & { readonly limit: number }): Promise<readonly InboxMessage[]>;
   /** Removes inbox items but keeps their `seen` items. Resolves once that is durable. */
   clear(read: RunRef & { readonly ids: readonly string[] }): Promise<void>;
   /** Removes the inbox, seen and audit items of that incarnation, never a row. Resolves once that is durable. */

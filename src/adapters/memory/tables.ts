@@ -32,7 +32,7 @@ import { type MemoryDeltas, memoryDeltas } from "./delta-log.ts";
 import type { MemoryRecords } from "./records.ts";
 import type { Clock } from "../../ports/world.ts";
 import type { ObjectStore } from "../../ports/object-store.ts";
-import type { Inbox, Message } from "../../ports/inbox.ts";
+import type { Inbox, InboxMessage } from "../../ports/inbox.ts";
 import type { MutexLeases } from "../../ports/mutex-leases.ts";
 import type { Page, RunTable } from "../../ports/run-table.ts";
 
@@ -57,7 +57,7 @@ export interface MemoryStore {
 
 interface KeptMessage {
   readonly of: Incarnation;
-  message: Message | null;
+  message: InboxMessage | null;
   readonly digest: string | null;
 }
 

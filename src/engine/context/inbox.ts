@@ -14,7 +14,7 @@ import { SIZES } from "../../codec/limits.ts";
 import type { MessageBody } from "../../core/event.ts";
 import { heldTexts, isModelOut } from "../../core/policy/model-out.ts";
 import type { State } from "../../core/state.ts";
-import type { Message } from "../../ports/inbox.ts";
+import type { InboxMessage } from "../../ports/inbox.ts";
 import type { World } from "../../ports/world.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { wakeRun } from "./executions.ts";
@@ -61,7 +61,7 @@ export async function absorbInbox(run: ActiveRun): Promise<boolean> {
 }
 
 /** Absorbs these messages, in their order. Returns their number. Texts for which the state has no room stay in the inbox. */
-function absorbFound(run: ActiveRun, found: readonly Message[]): number {
+function absorbFound(run: ActiveRun, found: readonly InboxMessage[]): number {
   const before = run.state.absorbed.length;
   let hasRoom = true;
   for (const { id: message, body, sentAt } of found) {
@@ -119,7 +119,7 @@ export type Delivered = "delivered" | "duplicate" | "conflict" | "late" | "missi
  */
 export async function deliver(
   world: World,
-  to: { readonly run: string; readonly born: string; readonly message: Message },
+  to: { readonly run: string; readonly born: string; readonly message: InboxMessage },
 ): Promise<Delivered> {
   const now = world.clock.now();
   await learnSecrets(world);

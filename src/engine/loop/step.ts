@@ -13,7 +13,7 @@ import { runTools, recoverCalls } from "../tools/run-tools.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { makeClosingCall } from "../model/closing-call.ts";
 import { compactContext } from "../../features/compaction/engine.ts";
-import { expireRun, startRun } from "../../features/deadlines/engine.ts";
+import { expireRun, recordStart } from "../../features/deadlines/engine.ts";
 import { cancel, pause, resume } from "./operator-requests.ts";
 import { findRow } from "../../history/damage.ts";
 import { checkMissingTools, matchAgentVersion } from "../../features/upgrades/engine.ts";
@@ -210,7 +210,7 @@ async function knownAgent(runner: Runner, run: ActiveRun, { kind }: Step): Promi
 }
 
 async function begin(run: ActiveRun, agent: LoadedAgent["agent"]): Promise<Next> {
-  const next = startRun(run, agent);
+  const next = recordStart(run, agent);
   await recall(run, agent);
   return next;
 }

@@ -10,7 +10,7 @@ import type { Next } from "../../engine/context/next.ts";
  * Schedule 134: the deadline is a time, and it is a part of this event. A later process, or a later version of the
  * agent, finds it in the state and sets no other one.
  */
-export function startRun(run: ActiveRun, { version: agentVersion, deadline }: Agent): Next {
+export function recordStart(run: ActiveRun, { version: agentVersion, deadline }: Agent): Next {
   const at = run.now;
   const { forked } = run.state;
   const started = { kind: "RunStarted", at, agentVersion, ...(forked === undefined ? {} : { forked }) } as const;

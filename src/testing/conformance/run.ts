@@ -8,7 +8,7 @@ import type { Commit, Creation, RunRef, Request, Row } from "../../protocol/row.
 import type { Park } from "../../protocol/row-park.ts";
 import { type Claim, CLAIM } from "../../protocol/row-claim.ts";
 import { COMMIT } from "../../protocol/row-commit.ts";
-import type { Delivery, Inbox, Message } from "../../ports/inbox.ts";
+import type { Delivery, Inbox, InboxMessage } from "../../ports/inbox.ts";
 import type { MutexLeases } from "../../ports/mutex-leases.ts";
 import type { Page, RunTable } from "../../ports/run-table.ts";
 import { rowOf } from "./case.ts";
@@ -101,7 +101,7 @@ export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant
   };
   const handOver = (change: Partial<HandOver> = {}): HandOver => ({ ...of, chain: 1, ...change });
   const request = (want: Request["want"], change: Partial<RunRef> = {}): Request => ({ ...of, want, ...change });
-  const delivery = (message: Message, change: Partial<Delivery> = {}): Delivery => ({
+  const delivery = (message: InboxMessage, change: Partial<Delivery> = {}): Delivery => ({
     ...of,
     message,
     deadline: NOW + 1_000_000,
@@ -159,7 +159,7 @@ export const onRun =
 
 export const ENDED = { status: "completed", phase: "Completed" } as const;
 
-export const words = (id: string, sentAt = NOW, text = `words of ${id}`): Message => ({
+export const words = (id: string, sentAt = NOW, text = `words of ${id}`): InboxMessage => ({
   id,
   sentAt,
   body: { kind: "user", text, by: "conformance" },

@@ -7,7 +7,7 @@ import type { Incarnation } from "../../../src/protocol/row.ts";
 import { COMMIT } from "../../../src/protocol/row-commit.ts";
 import { END_NOTIFICATION } from "../../../src/protocol/row-end-notification.ts";
 import { CLAIM } from "../../../src/protocol/row-claim.ts";
-import type { Message } from "../../../src/ports/inbox.ts";
+import type { InboxMessage } from "../../../src/ports/inbox.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { ActiveRun } from "../../../src/engine/context/active-run.ts";
 import { CommitCache } from "../../../src/history/commits.ts";
@@ -60,7 +60,7 @@ export async function recordChildren(
   return { ...payload, epoch: active.row.epoch };
 }
 
-export const inboxOf = (harness: SupervisedHarness, of: Incarnation): Promise<readonly Message[]> =>
+export const inboxOf = (harness: SupervisedHarness, of: Incarnation): Promise<readonly InboxMessage[]> =>
   harness.world.inbox.unread({ run: of.run, born: of.born, now: harness.clock.now(), limit: 99 });
 
 /** Which writes of rows a process makes, and to which run. */

@@ -7,7 +7,7 @@ import { isRunId } from "../../../core/ids.ts";
 import { decodeBody, presentIn } from "../../../codec/row.ts";
 import { type Incarnation, type RunRef, type Row, hasEnded } from "../../../protocol/row.ts";
 import { repetition } from "../../../protocol/repetition.ts";
-import type { DeliverOutcome, Delivery, Inbox, Message } from "../../../ports/inbox.ts";
+import type { DeliverOutcome, Delivery, Inbox, InboxMessage } from "../../../ports/inbox.ts";
 import type { Ambiguous } from "../../../ports/run-table.ts";
 import { ATTRIBUTES } from "./attributes.ts";
 import type { Dynamo, TransactionPart } from "./dynamo.ts";
@@ -90,7 +90,7 @@ async function withRow(
 }
 
 /** Reads the inbox with strong consistency. Its keys contain `born`, so it holds nothing of another incarnation. */
-async function unread(dynamo: Dynamo, query: RunRef & { readonly limit: number }): Promise<readonly Message[]> {
+async function unread(dynamo: Dynamo, query: RunRef & { readonly limit: number }): Promise<readonly InboxMessage[]> {
   if (!isRunId(query.run) || query.limit < 1) return [];
   return (await dynamo.query({ index: null, where: below(query, "inbox"), limit: query.limit })).map(messageOf);
 }
@@ -101,7 +101,7 @@ const below = (incarnation: Incarnation, kind: Parameters<typeof itemsOf>[0]): F
     ":items": textValue(itemsOf(kind, incarnation)),
   });
 
-function messageOf(item: TableItem): Message {
+function messageOf(item: TableItem): InboxMessage {
   const id = item[ATTRIBUTES.id]?.S ?? "";
   const sentAt = Number(item[ATTRIBUTES.sentAt]?.N);
   return { id, sentAt, body: decodeBody(item[ATTRIBUTES.body]?.S ?? "", id) };

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { Unreadable } from "../../../codec/canonical.ts";
 import { decodeBody } from "../../../codec/row.ts";
-import type { Delivery, Message } from "../../../ports/inbox.ts";
+import type { Delivery, InboxMessage } from "../../../ports/inbox.ts";
 import type { Incarnation } from "../../../protocol/row.ts";
 import { sumOf } from "./integrity.ts";
 
@@ -34,7 +34,7 @@ export function messagesOf(db: DatabaseSync) {
       const body = JSON.stringify(message.body);
       put.run(run, born, id, sentAt, body, sumOf({ id, sentAt, body }));
     },
-    unread: ({ run, born }: Incarnation, limit: number): readonly Message[] => {
+    unread: ({ run, born }: Incarnation, limit: number): readonly InboxMessage[] => {
       return (select.all(run, born, limit) as unknown as readonly StoredMessage[]).map(messageIn);
     },
     clear: ({ run, born }: Incarnation, id: string): void => {
@@ -47,9 +47,9 @@ export function messagesOf(db: DatabaseSync) {
   };
 }
 
-type StoredMessage = Omit<Message, "body"> & { readonly body: string; readonly sum: string };
+type StoredMessage = Omit<InboxMessage, "body"> & { readonly body: string; readonly sum: string };
 
-function messageIn({ id, sentAt, body, sum }: StoredMessage): Message {
+function messageIn({ id, sentAt, body, sum }: StoredMessage): InboxMessage {
   const message = { id, sentAt, body: decodeBody(body, id) };
   if (sum === sumOf({ id, sentAt, body })) return message;
   throw new Unreadable(`message ${id} is damaged: it has other content than its checksum says`, "MessageDamaged");
