@@ -23,7 +23,8 @@ const world = {
   inbox: dynamoInbox(dynamo),
   deltas: dynamoDeltaLog(dynamo),
   objects: s3ObjectStore({ clients: bucketClients(), bucket: bucketName() }),
-  ...{ clock, telemetry: telemetryOf("cleanup") },
+  clock,
+  telemetry: telemetryOf("cleanup"),
 };
 
 interface StreamRecord {
