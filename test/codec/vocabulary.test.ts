@@ -9,6 +9,7 @@ import * as z from "zod";
 import { expect, test } from "vitest";
 import { commitRecords } from "../../src/codec/schema/event.ts";
 import { messages, storedState } from "../../src/codec/schema/state.ts";
+import { HELD } from "../../src/core/calls/held-calls.ts";
 import type { Action, MessageBody } from "../../src/core/event.ts";
 import { LEVELS } from "../../src/core/levels.ts";
 import { PHASE_NAMES } from "../../src/core/phases.ts";
@@ -101,10 +102,10 @@ test("the levels of the vocabulary are those of this code", () => {
 
 // A schema of a union fits its type also where it lacks a kind.
 test.each([
-  ["message", "body", MESSAGE_KINDS],
-  ["decision", "action", ACTION_KINDS],
-] as const)("each kind of %s has a schema", (_, field, kinds) => {
-  const path = `commits.events.${field}.kind: `;
-  const known = vocabulary().flatMap((word) => (word.startsWith(path) ? [word.slice(path.length)] : []));
+  ["message", "commits.events.body.kind", MESSAGE_KINDS],
+  ["decision", "commits.events.action.kind", ACTION_KINDS],
+  ["hold", "state.open.heldBy.by", HELD],
+] as const)("each kind of %s has a schema", (_, path, kinds) => {
+  const known = vocabulary().flatMap((word) => (word.startsWith(`${path}: `) ? [word.slice(path.length + 2)] : []));
   expect(known).toEqual(Object.keys(kinds).toSorted());
 });
