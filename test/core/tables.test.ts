@@ -6,13 +6,16 @@ import { expect, test } from "vitest";
 import { KERNEL_ACTIONS } from "../../src/core/actions.ts";
 import { KERNEL_EVENTS } from "../../src/core/event-rows.ts";
 import type { Event, EventKind, FeatureBodies } from "../../src/core/event.ts";
-import type { EventRows, FeatureTables } from "../../src/core/features.ts";
+import type { EventRows, FeatureTables, OwedByFeatures } from "../../src/core/features.ts";
 import { HELD } from "../../src/core/calls/held-calls.ts";
 import { KERNEL_MESSAGES } from "../../src/core/message-rows.ts";
+import { commandsBy } from "../../src/core/outstanding.ts";
+import { PHASE_NAMES } from "../../src/core/phases.ts";
 import { createKernel } from "../../src/core/transition.ts";
 import { KERNEL } from "../../src/features/compose.ts";
 import { MEMORY_EVENTS } from "../../src/features/memory/core.ts";
 import { WAIT_EVENTS } from "../../src/features/waits/core.ts";
+import { IN_PHASE, view } from "../support/states/states-and-events.ts";
 
 const { WaitBegun, InputRefused } = WAIT_EVENTS;
 
@@ -45,4 +48,25 @@ test("each event, message and action has its row in one table", () => {
   expect(ofFeatures.length + ofKernel.size).toBe(Object.keys(KERNEL.rows).length);
   expect(Object.keys(KERNEL_MESSAGES)).not.toContain("answer");
   expect(Object.keys(KERNEL_ACTIONS)).not.toContain("undo");
+});
+
+test("the order of what is owed asks each slot of the features", () => {
+  const asked = new Set<string>();
+  const nothing = (slot: string) => (): [] => {
+    asked.add(slot);
+    return [];
+  };
+  const owed: OwedByFeatures = {
+    gates: nothing("gates"),
+    waits: nothing("waits"),
+    children: nothing("children"),
+    lateChildren: nothing("lateChildren"),
+    childDeadlines: nothing("childDeadlines"),
+    model: () => {
+      asked.add("model");
+      return { kind: "askModel" };
+    },
+  };
+  for (const phase of PHASE_NAMES) commandsBy(owed, IN_PHASE[phase](), view());
+  expect([...asked].toSorted()).toEqual(Object.keys(owed).toSorted());
 });
