@@ -110,7 +110,7 @@ export type Submitted =
   | { readonly kind: "unknown"; readonly why: string };
 
 /** `unsure`: the provider does not say yet whether it has the job. */
-export type FoundJob =
+export type FoundDetached =
   | { readonly kind: "found"; readonly reference: string }
   | { readonly kind: "absent" }
   | ({ readonly kind: "unsure" } & Unsettled);
@@ -145,7 +145,7 @@ export interface DetachedCalls {
   readonly submit: (request: ModelRequest, key: string) => Promise<Submitted>;
   /** The request says how to read the reply. Its transcript may have no files. */
   readonly poll: (request: ModelRequest, reference: string) => Promise<Polled>;
-  readonly find?: (request: ModelRequest, sought: SoughtCall) => Promise<FoundJob>;
+  readonly find?: (request: ModelRequest, sought: SoughtCall) => Promise<FoundDetached>;
   /** Best effort. */
   readonly cancel?: (request: ModelRequest, reference: string) => Promise<void>;
   /** Its provider makes one job of two requests with one key. */

@@ -31,6 +31,7 @@ import { unusableIn } from "../ports/store-errors.ts";
 import { retentionWork } from "./retention.ts";
 import { SPARE_PLACES } from "./placement.ts";
 import { type Pool, type PoolOptions, type TaskEnd, type Taken, type WorkerOptions, createPool } from "./workers.ts";
+import { countingPool } from "./counting-pool.ts";
 import { createPoolHere } from "./pool-here.ts";
 import type { spawnWorker } from "./spawn-worker.ts";
 import type { SupervisorEvent, Attempted } from "../ports/supervisor-events.ts";
@@ -78,7 +79,7 @@ export function createDriver(options: DriverOptions): Driver {
     onPause: ({ why, ms }) => onEvent({ kind: "waitingForStore", why, retryInMs: ms }),
     onBack: () => onEvent({ kind: "storeIsBack" }),
   });
-  const pool = counted(stoppedByStore(poolOf(options, { children, backlog }), backlog));
+  const pool = countingPool(stoppedByStore(poolOf(options, { children, backlog }), backlog));
   const hours = houseHours(clock);
   const attempts = attemptsOf(options, { executions, pool, backlog, onBeatOver: hours.onBeatOver });
   const caps = createAgentCaps(options.concurrency);
@@ -383,22 +384,5 @@ function stoppedByStore(pool: Pool<Taken>, backlog: Backlog): Pool<Taken> {
           work.onEnd(end);
         },
       }),
-  };
-}
-
-/** Counts the tasks that are out. */
-function counted(pool: Pool<Taken>): Pool<Taken> & { readonly out: () => number } {
-  let out = 0;
-  return {
-    ...pool,
-    out: () => out,
-    run: (worker, work) => {
-      out += 1;
-      const onEnd = (end: TaskEnd): void => {
-        out -= 1;
-        work.onEnd(end);
-      };
-      pool.run(worker, { ...work, onEnd });
-    },
   };
 }

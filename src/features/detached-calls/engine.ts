@@ -18,7 +18,7 @@ import type {
   ModelFailed,
   ModelRequest,
   DetachedCalls,
-  FoundJob,
+  FoundDetached,
   Polled,
   SoughtCall,
   Submitted,
@@ -247,10 +247,10 @@ const findDetached = (
   run: ActiveRun,
   { agent, detached }: Asynchronous,
   call: DetachedCall,
-): Promise<FoundJob | null> =>
+): Promise<FoundDetached | null> =>
   within(
     run,
-    async (signal): Promise<FoundJob> =>
+    async (signal): Promise<FoundDetached> =>
       (await detached.find?.({ ...(await requestOf(run, agent)), signal }, soughtOf(run, call))) ?? { kind: "absent" },
   );
 
