@@ -1,5 +1,5 @@
 /** The topologies of an agent, with those inside it: of its stages, its steps or its drafter. For the audit. */
-import { topologyNamed } from "../features/topologies/table.ts";
+import { topologyNamed } from "../features/topologies/core-table.ts";
 import type { Topology } from "../ports/agent.ts";
 
 /** A topology, and the tools that its sections may call; null: all tools of the agent. */

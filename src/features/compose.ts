@@ -1,6 +1,6 @@
 /**
- * The composition of the kernel: the only file that names every feature. A feature is here, in the row of its room
- * (`src/features/NAME`), and in the words that the kernel stores for it (`src/core`).
+ * The composition of the kernel: the only file that names every feature that has rules of its own. Such a
+ * feature is here, in its folder (`src/features/NAME`), and in the words that the kernel stores for it (`src/core`).
  */
 import { type Kernel, createKernel } from "../core/transition.ts";
 import type { FeatureTables } from "../core/features.ts";

@@ -6,7 +6,7 @@ import { MODEL } from "./definition-forms.ts";
 import { shown } from "./option-forms.ts";
 import * as z from "zod";
 import { problemOfWhole } from "../core/topologies/problems.ts";
-import { TOPOLOGY_NAMES, topologyNamed } from "../features/topologies/table.ts";
+import { TOPOLOGY_NAMES, topologyNamed } from "../features/topologies/core-table.ts";
 import type { TopologyModule } from "../core/topologies/topology.ts";
 import type { Price } from "../core/policy/price.ts";
 import type { Agent, CheckpointEvery, Fallback, ModelChoice, Topology } from "../ports/agent.ts";

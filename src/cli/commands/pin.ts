@@ -98,6 +98,7 @@ function testOf({
   const from = path.startsWith(".") ? path : `./${path}`;
   const calls = pinned.calls.map((call) => `      ${JSON.stringify(call)},\n`).join("");
   return `/** Run ${run}, written by \`cairn pin\`: the agent must do the same with the same model and tools. */
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { expectPinned, recordedRun, runAgent } from "cairn-run/testing";
 import { ${exported} as agent } from ${JSON.stringify(from)};

@@ -36,7 +36,7 @@ export interface ResultAtRisk {
 }
 
 /**
- * The cost of one conditional row write: three write units at list price, and DynamoDB's latency (`scripts/prices.ts`).
+ * The cost of one conditional row write: three write units at list price, and DynamoDB's latency.
  */
 export const COMMIT_COST = { microUsd: 2, ms: 5 } as const;
 

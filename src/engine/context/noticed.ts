@@ -151,7 +151,6 @@ export class Noticed {
     this.#hasCheckedDeployment = true;
   }
 
-  /** Whether this invocation has looked at the model job that is out, or sent it. */
   /** Whether this invocation has judged the last reply, and only children keep the run from its end. */
   get hasJudged(): boolean {
     return this.#hasJudged;
@@ -161,6 +160,7 @@ export class Noticed {
     this.#hasJudged = true;
   }
 
+  /** Whether this invocation has looked at the model job that is out, or sent it. */
   get hasSeenDetached(): boolean {
     return this.#hasSeenDetached;
   }

@@ -21,7 +21,7 @@ import type { EventOf } from "../../core/event.ts";
 import { type Message, type Part, type Value, textOf, wordsOf } from "../../core/message.ts";
 import type { Json } from "../../core/json.ts";
 import type { State } from "../../core/state.ts";
-import { topologyNamed } from "../../features/topologies/table.ts";
+import { topologyNamed } from "../../features/topologies/core-table.ts";
 import type { Context, HandOff, Move, Observation, Symptom, TopologyModule } from "../../core/topologies/topology.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { limitsOf } from "../context/budget-gate.ts";

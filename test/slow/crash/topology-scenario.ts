@@ -4,7 +4,7 @@
  * points like calls of the model and of tools.
  */
 import { z } from "zod";
-import { topologyNamed } from "../../../src/features/topologies/table.ts";
+import { topologyNamed } from "../../../src/features/topologies/core-table.ts";
 import type { Agent, Tool, Topology } from "../../../src/ports/agent.ts";
 import {
   type Conversation,

@@ -186,7 +186,8 @@ const byValue: Follows = ({ erased, deferred }) => !erased && !deferred;
 /** The figures of a house, in the order of its table. */
 export function figuresOf(files: readonly HouseFile[]): readonly Figure[] {
   const beat = closure(files, "src/engine/loop/beat.ts");
-  const rules = closure(files, "src/core/transition.ts");
+  // The composition also joins the kernel and the ports of a world, of which the rules know nothing.
+  const rules = closure(files, "src/features/compose.ts", ({ from }) => !from.startsWith("src/ports/"));
   const lines = (of: readonly HouseFile[]): number => of.reduce((sum, { codeLines }) => sum + codeLines, 0);
   const cycles = roomCycles(files);
   const oneImporter = files.filter(({ path }) => importersOf(files).get(path) === 1).map(({ path }) => path);

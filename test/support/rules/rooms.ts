@@ -41,7 +41,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   "src/engine/model": { ours: below("engine", "context", "tools"), packages: /^(zod|@ai-sdk\/provider|node:crypto)$/ },
   "src/engine/loop": { ours: below("engine", "context", "tools", "model"), packages: /^zod$/ },
   "src/engine": { ours: below("engine"), packages: /^$/ },
-  // The composition of the kernel names every feature.
+  // The composition of the kernel names every feature that has rules of its own.
   "src/features/compose.ts": { ours: /^src\/(core|ports|features)\//, packages: /^$/ },
   // A feature imports the kernel, and no other feature. Its files named `core` are pure: `PURE`.
   "src/features": { ours: below("features"), packages: /^(zod|node:crypto)$/ },
