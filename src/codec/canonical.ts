@@ -1,6 +1,6 @@
 /** Canonical JSON (RFC 8785), digests and compression: equal values have equal bytes and therefore equal digests. */
 import { hash } from "node:crypto";
-import { brotliCompressSync, brotliDecompress, brotliDecompressSync, constants } from "node:zlib";
+import { brotliCompressSync, brotliDecompressSync, constants } from "node:zlib";
 import canonicalizeJson from "canonicalize";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "./limits.ts";
@@ -144,19 +144,6 @@ interface Bound {
 export function decompress(bytes: Uint8Array, bound: Bound): Buffer {
   try {
     return brotliDecompressSync(bytes, piecesOf(bound));
-  } catch (error) {
-    throw notBrotli(bound, error);
-  }
-}
-
-/** The same in a thread of Node, so that this one can read other texts meanwhile. */
-export async function decompressAside(bytes: Uint8Array, bound: Bound): Promise<Buffer> {
-  const done = Promise.withResolvers<Buffer>();
-  try {
-    brotliDecompress(bytes, piecesOf(bound), (error, text) =>
-      error === null ? done.resolve(text) : done.reject(error),
-    );
-    return await done.promise;
   } catch (error) {
     throw notBrotli(bound, error);
   }

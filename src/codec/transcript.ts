@@ -8,7 +8,7 @@
  */
 import { SIZES } from "./limits.ts";
 import type { Message } from "../core/message.ts";
-import { Unreadable, canonical, compress, decompress, decompressAside, sha256 } from "./canonical.ts";
+import { Unreadable, canonical, compress, decompress, sha256 } from "./canonical.ts";
 import { prefixMemo } from "./prefix-memo.ts";
 import { type SegmentRef, messages as messagesSchema } from "./schema/state.ts";
 
@@ -52,16 +52,8 @@ const texts = new WeakMap<Segment, string>();
  * A segment from its object's bytes. Throws `Unreadable` when the bytes do not match the manifest entry. `isChecked`: the
  * schema holds, because a process of this level named the segment.
  */
-export const decodeSegment = (ref: SegmentRef, bytes: Uint8Array, isChecked = false): Segment =>
-  segmentIn(ref, decompress(bytes, boundOf(ref)), isChecked);
-
-/** The same with the decompression in another thread, for a segment of which that takes long. */
-export const decodeLargeSegment = async (ref: SegmentRef, bytes: Uint8Array, isChecked: boolean): Promise<Segment> =>
-  segmentIn(ref, await decompressAside(bytes, boundOf(ref)), isChecked);
-
-const boundOf = ({ sha256: name, bytes }: SegmentRef) => ({ what: `segment ${name}`, bytesMax: bytes, isKnown: true });
-
-function segmentIn(ref: SegmentRef, text: Buffer, isChecked: boolean): Segment {
+export function decodeSegment(ref: SegmentRef, bytes: Uint8Array, isChecked = false): Segment {
+  const text = decompress(bytes, { what: `segment ${ref.sha256}`, bytesMax: ref.bytes, isKnown: true });
   if (sha256(text) !== ref.sha256) throw new Unreadable(`segment ${ref.sha256} does not match the digest in its name`);
   const raw: unknown = JSON.parse(text.toString("utf8"));
   const members = isChecked ? (raw as readonly Message[]) : checkedMessages(raw, ref);

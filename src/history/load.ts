@@ -10,7 +10,7 @@ import type { SealedRef } from "../codec/schema/sealed.ts";
 import { type SealedEvents, decodeSealed } from "../codec/sealed.ts";
 import { decodeJournal } from "../codec/journal.ts";
 import { type SchemaCheck, type Snapshot, assertFormat, decodeSnapshot, wholeState } from "../codec/snapshot.ts";
-import { type Segment, decodeLargeSegment, decodeSegment } from "../codec/transcript.ts";
+import { type Segment, decodeSegment } from "../codec/transcript.ts";
 import { fromBlob } from "../codec/value.ts";
 import type { CommitRecord } from "../core/event.ts";
 import { LEVEL } from "../core/levels.ts";
@@ -127,9 +127,6 @@ export async function readState(
   return wholeState(state, ({ sha256 }) => byDigest.get(sha256) as Segment);
 }
 
-/** A segment of that size is decompressed while others are parsed. */
-const LARGE_BYTES = 512 * 1024;
-
 /** Reads a transcript segment, from the cache if possible. Throws `Unreadable`. */
 export async function readSegment(
   { objects, row, cache }: Source & { readonly cache: SegmentCache },
@@ -140,8 +137,7 @@ export async function readSegment(
   if (warm !== undefined) return warm;
   const bytes = await objects.get(segmentKey(row, ref.sha256));
   if (bytes === null) throw new Unreadable(`segment ${ref.sha256} is missing`, "SegmentMissing");
-  const segment =
-    ref.bytes < LARGE_BYTES ? decodeSegment(ref, bytes, isChecked) : await decodeLargeSegment(ref, bytes, isChecked);
+  const segment = decodeSegment(ref, bytes, isChecked);
   cache.add(segment);
   return segment;
 }
