@@ -21,6 +21,7 @@ import { type CommitResult, commit } from "./commit.ts";
 import type { CommitOptions } from "./commit-request.ts";
 import { CommittedRun } from "./committed-run.ts";
 import { recordLostCalls } from "./debits.ts";
+import { type Next, NOTHING_SEEN, type SeenSoFar, seenAfter } from "./next.ts";
 import { Noticed } from "./noticed.ts";
 import { ParsedInputs } from "./parsed-inputs.ts";
 import { type Mark, PendingWork } from "./pending-work.ts";
@@ -37,6 +38,7 @@ export class ActiveRun implements RunParts {
   readonly noticed: Noticed;
   readonly parsedInputs = new ParsedInputs();
   readonly trace: InvocationTrace | null;
+  #seen = NOTHING_SEEN;
 
   constructor(options: {
     world: World;
@@ -78,6 +80,16 @@ export class ActiveRun implements RunParts {
     return this.noticed.isHeldOn ? 0 : deadline - this.world.limits.drainMs - this.now;
   }
 
+  /** What the steps of this invocation have seen. */
+  get seen(): SeenSoFar {
+    return this.#seen;
+  }
+
+  /** A step has ended. */
+  stepEnded(next: Next): void {
+    this.#seen = seenAfter(this.#seen, next);
+  }
+
   /** Whether events are recorded that no commit holds yet. */
   get hasPending(): boolean {
     return this.pending.events.length > 0;
@@ -89,12 +101,13 @@ export class ActiveRun implements RunParts {
    * never advance.
    */
   get moved(): boolean {
-    return this.noticed.replies > 0 || this.committed.hasAdvanced;
+    return this.seen.replies > 0 || this.committed.hasAdvanced;
   }
 
   /** What the decision about the next command needs to know besides the state. */
   view(): View {
     const { epoch, effectsSettleAt, cancel, pause } = this.row;
+    const { looked, hasSeenDetached, lacksChild, cannotAskChild, hasJudged } = this.seen;
     const counted = this.world.clock.counted?.();
     return {
       now: this.now,
@@ -104,11 +117,11 @@ export class ActiveRun implements RunParts {
       effectsSettleAt,
       cancel,
       pause,
-      looked: this.noticed.hasCheckedDeployment,
-      hasSeenDetached: this.noticed.hasSeenDetached,
-      lacksChild: this.noticed.lacksChild,
-      cannotAskChild: this.noticed.cannotAskChild,
-      hasJudged: this.noticed.hasJudged,
+      looked,
+      hasSeenDetached,
+      lacksChild,
+      cannotAskChild,
+      hasJudged,
     };
   }
 

@@ -6,6 +6,7 @@ import { isTerminal } from "../../core/phases.ts";
 import { durableAt } from "../../core/policy/durability.ts";
 import type { Commit, StoreOutage } from "../../protocol/row.ts";
 import { briefOf } from "./brief.ts";
+import { beatsIn } from "./next.ts";
 import type { RunParts } from "./run-parts.ts";
 
 /** How the run is committed; the caller decides these. */
@@ -93,7 +94,7 @@ export function commitRequest(
  * or after the released tool calls if it has beats left. Then this commit has to make the mark for that call (schedule
  * 67).
  */
-function mayCallAgain({ state, noticed, world }: RunParts): boolean {
-  const isAnotherBeat = Math.max(1, noticed.beats) < noticed.beatsMax(world.limits.beatsPerInvocation);
+function mayCallAgain({ state, noticed, seen, world }: RunParts): boolean {
+  const isAnotherBeat = Math.max(1, beatsIn(seen)) < noticed.beatsMax(world.limits.beatsPerInvocation);
   return callsModelNext(state) || (isAnotherBeat && state.ending === null && !isTerminal(state.phase));
 }

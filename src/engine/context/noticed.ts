@@ -15,20 +15,12 @@ export class Noticed {
    * deadline.
    */
   readonly waitsUntil: number;
-  #replies = 0;
-  #ranToolsFirst = false;
   #mustCommitFirst = false;
   #isHeldOn = false;
   #outlived: "no" | "code" | "tool" = "no";
   #hasResumed = false;
   #checkpoint: CheckpointEvery | null = null;
-  #hasCheckedDeployment = false;
   #countsTime = false;
-  #hasWorked = false;
-  #hasSeenDetached = false;
-  #lacksChild = false;
-  #cannotAskChild = false;
-  #hasJudged = false;
   #reportsWhileWaiting = 0;
   #warning: { readonly expiresAt: number | null } | null = null;
   #price: Price | null = null;
@@ -36,7 +28,6 @@ export class Noticed {
   #summaryCharacters = 0;
   #routed: Routed | null = null;
   #hasModelShare = false;
-  #modelFreeAt: number | null = null;
   #wakeCountRead: number;
   /** A message or a resume had come when this invocation claimed the run. */
   readonly isWoken: boolean;
@@ -52,37 +43,6 @@ export class Noticed {
     this.waitsUntil = row.deadline;
     this.#wakeCountRead = row.wakeCountSeen;
     this.isWoken = row.wakeCount !== row.wakeCountSeen;
-  }
-
-  /** How many model replies this invocation received. */
-  get replies(): number {
-    return this.#replies;
-  }
-
-  noteReply(): void {
-    this.#replies += 1;
-    this.#hasJudged = false;
-    this.#hasWorked = true;
-  }
-
-  /** Whether this invocation has called a model, a tool or a probe. What follows has less than the time of a beat. */
-  get hasWorked(): boolean {
-    return this.#hasWorked;
-  }
-
-  noteWork(): void {
-    this.#hasWorked = true;
-  }
-
-  /** Tools run now. If this invocation has received no reply before, another invocation released these calls. */
-  noteToolsRun(): void {
-    this.#ranToolsFirst ||= this.#replies === 0;
-    this.#hasWorked = true;
-  }
-
-  /** How many rounds of plan, act and observe this invocation has completed. */
-  get beats(): number {
-    return this.#replies + (this.#ranToolsFirst && this.#replies === 0 ? 1 : 0);
   }
 
   /**
@@ -142,51 +102,6 @@ export class Noticed {
     return this.#checkpoint === "unit";
   }
 
-  /** Whether this invocation has compared a run that waits for code with the current deployment. */
-  get hasCheckedDeployment(): boolean {
-    return this.#hasCheckedDeployment;
-  }
-
-  noteDeploymentChecked(): void {
-    this.#hasCheckedDeployment = true;
-  }
-
-  /** Whether this invocation has judged the last reply, and only children keep the run from its end. */
-  get hasJudged(): boolean {
-    return this.#hasJudged;
-  }
-
-  noteJudged(): void {
-    this.#hasJudged = true;
-  }
-
-  /** Whether this invocation has looked at the model job that is out, or sent it. */
-  get hasSeenDetached(): boolean {
-    return this.#hasSeenDetached;
-  }
-
-  noteDetachedSeen(hasSeen: boolean): void {
-    this.#hasSeenDetached = hasSeen;
-  }
-
-  /** Whether this invocation found that a child cannot be made now. */
-  get lacksChild(): boolean {
-    return this.#lacksChild;
-  }
-
-  noteChildLacking(): void {
-    this.#lacksChild = true;
-  }
-
-  /** Whether this invocation could not ask a child to stop, because the child cannot be read now. */
-  get cannotAskChild(): boolean {
-    return this.#cannotAskChild;
-  }
-
-  noteChildUnreachable(): void {
-    this.#cannotAskChild = true;
-  }
-
   /** Notes the price, the budget and the checkpoints of the agent that this invocation uses now. */
   noteAgent({ price, budget, checkpoint }: Pick<Agent, "price" | "budget" | "checkpoint">): void {
     this.#price = price;
@@ -230,15 +145,6 @@ export class Noticed {
 
   noteModelCallLeaves(): void {
     this.#hasModelShare = false;
-  }
-
-  /** When the rate limit of the model allows the next call, epoch milliseconds; null: it does not hold this run back. */
-  get modelFreeAt(): number | null {
-    return this.#modelFreeAt;
-  }
-
-  noteModelFreeAt(at: number): void {
-    this.#modelFreeAt = at;
   }
 
   /** The row's wake-up counter as it was before the inbox was last read. The next commit stores it as seen. */

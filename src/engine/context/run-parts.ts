@@ -7,6 +7,7 @@ import type { Row } from "../../protocol/row.ts";
 import type { Invocation } from "../../ports/tasks.ts";
 import type { World } from "../../ports/world.ts";
 import type { CommittedRun } from "./committed-run.ts";
+import type { SeenSoFar } from "./next.ts";
 import type { Noticed } from "./noticed.ts";
 import type { PendingWork } from "./pending-work.ts";
 import type { InvocationTrace } from "./trace.ts";
@@ -18,6 +19,8 @@ export interface RunParts {
   readonly committed: CommittedRun;
   readonly pending: PendingWork;
   readonly noticed: Noticed;
+  /** What the steps of this invocation have seen. */
+  readonly seen: SeenSoFar;
   /** Null while nobody traces the runs. */
   readonly trace: InvocationTrace | null;
   /** The row as the last answer of the table showed it. */

@@ -41,6 +41,7 @@ import { releaseRun, releaseUnloaded } from "./release.ts";
 import { loadVouched } from "../../history/vouch.ts";
 import { retryIsSooner } from "../model/provider-outage.ts";
 import { learnSecrets } from "../../history/secrets.ts";
+import type { Next } from "../context/next.ts";
 import type { Runner } from "../context/runner.ts";
 import { askInTime } from "../tools/ask-in-time.ts";
 import { postponeUnbegun } from "../tools/postpone.ts";
@@ -238,8 +239,9 @@ async function drive(
     }
     // An end may have more messages to absorb than one invocation can. The next invocations continue it.
     if (command.kind === "end" && run.leftMs <= 0 && run.moved) return release(run, { kind: "beat" });
-    const next = await guarded(run, () => step(runner, run, command));
-    if (next === "release") return release(run, afterStep(run));
+    const outcome: Next = await guarded(run, () => step(runner, run, command));
+    const { next, until } = typeof outcome === "string" ? { next: outcome } : outcome;
+    if (next === "release") return release(run, until === undefined ? { kind: "beat" } : { kind: "wait", until });
   }
 }
 
@@ -249,10 +251,6 @@ function withoutPostponed({ noticed }: ActiveRun, command: Command): readonly Co
   const calls = command.calls.filter((call) => !noticed.hasPostponed(call));
   return calls.length === 0 ? [] : [{ ...command, calls }];
 }
-
-/** A run whose model is busy waits for it without a process. */
-const afterStep = ({ noticed: { modelFreeAt } }: ActiveRun): LetGo =>
-  modelFreeAt === null ? { kind: "beat" } : { kind: "wait", until: modelFreeAt };
 
 /** Runs the work. If the state grew beyond its bound, nothing was written, and the run fails with that error. */
 async function guarded<T>(run: ActiveRun, work: () => Promise<T>): Promise<T | "continue"> {
@@ -270,7 +268,7 @@ async function guarded<T>(run: ActiveRun, work: () => Promise<T>): Promise<T | "
 /** Commits what is pending, releases the run, and tells the chain what to do next. */
 async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
   postponeUnbegun(run, "the beat ended before it was started");
-  const mustLook = waitsForCode(run.state) || run.noticed.cannotAskChild;
+  const mustLook = waitsForCode(run.state) || run.seen.cannotAskChild;
   const { row, state, noticed, now } = run;
   const { limits } = run.world;
   const { deadline, until, wakeAt } = nextLook({

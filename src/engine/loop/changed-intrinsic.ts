@@ -7,6 +7,7 @@ import { isKnownChange, isRepeatedChange, repeatedChange } from "../../core/poli
 import { mayFollow } from "../../core/phases.ts";
 import { alarm } from "../../history/alarm.ts";
 import type { ActiveRun } from "../context/active-run.ts";
+import { goesOn } from "../context/next.ts";
 
 /**
  * Commits the record before any code of the agent runs again: the same tool may change it again at once. The second
@@ -23,7 +24,7 @@ export async function noteChangedIntrinsic(run: ActiveRun, changed: ChangedIntri
     const action = { kind: "block", mends: "code", failure } as const;
     const held = "a function of the language was changed again";
     run.record({ kind: "RecoveryDecided", at: run.now, rule: held, why: failure.message, action });
-    run.noticed.noteDeploymentChecked();
+    run.stepEnded(goesOn("deployment"));
   }
   alarm(run.world, run.row.run, { what: INTRINSIC_CHANGED, why });
   await run.commitPending();

@@ -20,7 +20,7 @@ import { askUserCode } from "../model/verdicts.ts";
 import { whyReturned } from "../../features/children/expected-answer.ts";
 import { learn } from "../../features/memory/engine.ts";
 import { commitEnd } from "./terminal-commit.ts";
-import type { Next } from "../context/next.ts";
+import { type Next, goesOn } from "../context/next.ts";
 
 /**
  * Lets the topology judge the last reply. If the run is done then, runs the checks of the agent, and commits the end of
@@ -36,10 +36,7 @@ export async function checkCompletion(run: ActiveRun, agent: Agent): Promise<Nex
   for (const { check, why } of missing) run.record({ kind: "CheckFailed", at: run.now, check, why });
   if (missing.length > 0) return notDone(run, agent, { missing, isFinal: message !== null });
   // C5: the end waits. It is judged again when the last child has reported.
-  if (waitsForChildren(run.state)) {
-    run.noticed.noteJudged();
-    return "continue";
-  }
+  if (waitsForChildren(run.state)) return goesOn("judged");
   const made = resultOf(agent, view);
   if (made.failure !== null) {
     const say = `Your answer cannot be used: ${made.failure.message}. Give your whole answer anew.`;

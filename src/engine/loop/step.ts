@@ -35,8 +35,8 @@ import { recall } from "../../features/memory/engine.ts";
 import { withSecrets } from "../context/agent-secrets.ts";
 import { recordLeftOut } from "../context/left-out.ts";
 import { type ListInTime, withReleasedTools, withSources } from "../context/agent-sources.ts";
-import type { Next } from "../context/next.ts";
-import { mayCallModel } from "../model/model-rate.ts";
+import { type Next, beatsIn, goesOn } from "../context/next.ts";
+import { heldBack } from "../model/model-rate.ts";
 import { callModel } from "../model/call-model.ts";
 import { dropDetached, pollDetached, submitDetached } from "../../features/detached-calls/engine.ts";
 import { compensate, conclude, startOver, undo } from "../../features/saga/engine.ts";
@@ -136,6 +136,7 @@ export async function step(runner: Runner, run: ActiveRun, command: Step): Promi
   const next = await (row.needs === "run"
     ? row.carryOut(run, command, runner)
     : stepOfAgent(run, command, runner, row));
+  run.stepEnded(next);
   if (wasOut && !isModelOut(run.state)) await absorbLeftTexts(run);
   return next;
 }
@@ -147,7 +148,7 @@ async function stepOfAgent(run: ActiveRun, command: Step, runner: Runner, row: A
   // Schedule 236: it begins nothing more. Code that it asked now would get no time, and silence counts as an answer.
   if (run.noticed.isHeldOn && command.kind !== "perform") return "release";
   if (command.kind === "askModel") {
-    if (run.noticed.beats >= run.noticed.beatsMax(run.world.limits.beatsPerInvocation)) return "release";
+    if (beatsIn(run.seen) >= run.noticed.beatsMax(run.world.limits.beatsPerInvocation)) return "release";
     // The commit may bring news, such as a cancel, so the next command is decided again.
     if (run.noticed.mustCommitFirst || holdsReply(run)) {
       await run.commitPending();
@@ -168,7 +169,7 @@ async function stepOfAgent(run: ActiveRun, command: Step, runner: Runner, row: A
   // The next beat has more time for it. Without progress it would have no more, so the run waits as for any missing code.
   if (found.kind === "absent" && found.isLate === true && run.moved) return "release";
   const met = matchAgentVersion(run, found);
-  if (met === null) return "continue";
+  if (met === null) return goesOn("deployment");
   const { agent, model } = routeModel(run, met);
   run.noticed.noteAgent(agent);
   if (Object.hasOwn(agent.tools, NEXT_MESSAGE)) {
@@ -196,7 +197,7 @@ function intend(run: ActiveRun, { calls }: StepOf<"intend">, { agent, runner }: 
 }
 
 async function close(run: ActiveRun, _: StepOf<"close">, { agent, model }: Met): Promise<Next> {
-  return (await mayCallModel(run, model)) ? makeClosingCall(run, withChoice(run.state, agent), model) : "release";
+  return (await heldBack(run, model)) ?? makeClosingCall(run, withChoice(run.state, agent), model);
 }
 
 /** The agent with the tools that its servers list, as far as its code and its servers answer in time. */
@@ -232,7 +233,8 @@ async function askInRole(run: ActiveRun, met: LoadedAgent, command: StepOf<"askM
   const routed: Routing | Summariser = compacts ? routeSummary(run, met, role) : routeModel(run, met, role, chosen);
   const agent = agentInRole(run.state, routed.agent);
   run.noticed.noteAgent(agent);
-  if (!(await mayCallModel(run, routed.model))) return "release";
+  const held = await heldBack(run, routed.model);
+  if (held !== null) return held;
   if (compacts) return compactContext(run, { isOwn: false, ...routed, agent });
   const large = resultToSummarise(run.state, agent);
   run.noticed.noteSummaryRequest(large === null ? 0 : charactersToRead(large, agent));

@@ -24,7 +24,7 @@ import { compactionRangeOf } from "../../features/compaction/range.ts";
 import { toolNamed } from "../tools/tools.ts";
 import { recordable } from "../tools/recordable.ts";
 import { debitOtherInvocations, recordOwnCallLost, recordLostCalls } from "../context/debits.ts";
-import type { Next } from "../context/next.ts";
+import { type Next, type StepOutcome, goesOn, unlessOutlived } from "../context/next.ts";
 
 /**
  * Calls the model if the budget, the time and the transcript allow it. Otherwise records why not, or releases the run.
@@ -97,13 +97,9 @@ export async function absorbReply(
   const { model, heard } = asked;
   if (heard.kind === "silent") return absorbSilence(run, agent, heard);
   if (heard.kind === "failed" && heard.cut !== undefined) {
-    absorbCut(run, agent, { ...asked, failed: heard, cut: heard.cut });
-    return "continue";
+    return absorbCut(run, agent, { ...asked, failed: heard, cut: heard.cut });
   }
-  if (heard.kind === "failed") {
-    recordFailure(run, agent, { model, failed: heard });
-    return "continue";
-  }
+  if (heard.kind === "failed") return recordFailure(run, agent, { model, failed: heard });
   const kept = await keptParts(run, agent, { model, heard });
   const parts = agent.tools[NEXT_MESSAGE] === undefined ? kept : withNextMessage(kept);
   // A text that a job held back follows the reply, so the model is asked again in any case.
@@ -114,7 +110,7 @@ export async function absorbReply(
     const say = "Your last reply was empty. Call a tool, or answer in words if you are done.";
     run.record(decideRecovery(run.state, { kind: "reply", failure, say }, run.now));
   }
-  return "continue";
+  return goesOn("reply");
 }
 
 /**
@@ -125,7 +121,7 @@ function absorbCut(
   run: ActiveRun,
   agent: Agent,
   ended: { model: Model; failed: ModelFailed; cut: CutReply; tookMs: number; request?: RequestDigests },
-): void {
+): Next {
   const { failed, cut } = ended;
   const { failure, spent = NO_TOKENS } = failed;
   const { limit, calls, parts } = cut;
@@ -137,7 +133,7 @@ function absorbCut(
     const shortens = /context/i.test(limit) && compactionRangeOf(run.state) !== null;
     const full = { code: "ContextTooLong", message: failure.message };
     if (shortens) run.record(decideRecovery(run.state, { kind: "model", failure: full, retry: null, shortens }, at));
-    return;
+    return goesOn("reply");
   }
   const { cutReplies: times = 0 } = run.state;
   const message =
@@ -145,7 +141,7 @@ function absorbCut(
     "of the agent higher, or its reasoning lower, or give it smaller steps; then resume the run";
   const blocked = { code: failure.code, message };
   run.record(decideRecovery(run.state, { kind: "cuts", failure: blocked }, at));
-  waitForOperator(run, blocked);
+  return goesOn("reply", ...waitForOperator(run, blocked).saw);
 }
 
 const NO_TOKENS = { tokensIn: 0, tokensOut: 0 };
@@ -170,11 +166,11 @@ export function absorbSilence(
   if (by === "watchdog") {
     const failure = { code: "HardIdleTimeout", message: why };
     run.record(decideRecovery(run.state, { kind: "idle", failure }, run.now));
-  } else {
-    const failure = { code: "ModelTimedOut", message: why };
-    recordModelFailure(run, agent, { failure, retryable: true, retryAfterMs: null });
+    return unlessOutlived(run.noticed);
   }
-  return run.noticed.outlived === "no" ? "continue" : "release";
+  const failure = { code: "ModelTimedOut", message: why };
+  const { saw } = recordModelFailure(run, agent, { failure, retryable: true, retryAfterMs: null });
+  return unlessOutlived(run.noticed, ...saw);
 }
 
 /** Records a failed model call, with its cost if there was a reply. */
@@ -182,21 +178,20 @@ export function recordFailure(
   run: ActiveRun,
   agent: Agent,
   { model, failed }: { readonly model: Model; readonly failed: ModelFailed },
-): void {
+): StepOutcome {
   const at = run.now;
   const { failure, spent } = failed;
   if (failed.isPartial === true) recordOwnCallLost(run, failure.message);
   if (spent === undefined) {
     const mayBeTooLong = failure.code === "ContextTooLong" || failed.refusal === "request";
     const shortens = mayBeTooLong && compactionRangeOf(run.state) !== null;
-    recordModelFailure(run, agent, { ...failed, shortens });
-    return;
+    return recordModelFailure(run, agent, { ...failed, shortens });
   }
   // There was a reply, and it was paid for. The model is told what is wrong with it.
-  run.noticed.noteReply();
   debitReply(run, agent, { ...spent, model, isBeat: true });
   const say = `Your last reply was not taken: ${failure.message}.`;
   run.record(decideRecovery(run.state, { kind: "reply", failure, say }, at));
+  return goesOn("reply");
 }
 
 /**

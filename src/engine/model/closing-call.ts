@@ -15,7 +15,7 @@ import { limitsOf } from "../context/budget-gate.ts";
 import { requestModel, debitReply } from "./model-request.ts";
 import { recordReply } from "./record-reply.ts";
 import { withoutFormat } from "./response-format.ts";
-import type { Next } from "../context/next.ts";
+import { type Next, goesOn, unlessOutlived } from "../context/next.ts";
 import { commitMarkIfNeeded } from "./call-model.ts";
 import { debitOtherInvocations, recordOwnCallLost } from "../context/debits.ts";
 import { estimatedCost } from "../context/unaccounted-model-calls.ts";
@@ -40,7 +40,7 @@ export async function makeClosingCall(run: ActiveRun, agent: Agent, model: Model
   if (heard.kind === "silent") {
     recordOwnCallLost(run, heard.why);
     speechless(run, heard.why);
-    return run.noticed.outlived === "no" && heard.by !== "drain" ? "continue" : "release";
+    return heard.by === "drain" ? "release" : unlessOutlived(run.noticed);
   }
   const cut = heard.kind === "failed" ? (heard.cut ?? null) : null;
   if (heard.kind === "failed" && (cut === null || cut.parts.length === 0)) {
@@ -60,7 +60,7 @@ export async function makeClosingCall(run: ActiveRun, agent: Agent, model: Model
     tookMs,
     isBeat: false,
   });
-  return "continue";
+  return goesOn("reply");
 }
 
 /** Why the budget has no room for the closing call, or null. The limit on beats does not count here. */

@@ -14,8 +14,9 @@ import type { MutexLease, MutexLeaseOutcome } from "../../protocol/mutex-lease.t
 import type { Model } from "../../ports/model.ts";
 import { patient, resolveAmbiguousWrite, unitFrom } from "../../history/resolve-ambiguous-write.ts";
 import type { ActiveRun } from "../context/active-run.ts";
+import type { Next } from "../context/next.ts";
 import { waitUnlessDrained } from "../tools/tool-retry.ts";
-import { maySpend } from "../../features/spend-caps/engine.ts";
+import { heldByCap } from "../../features/spend-caps/engine.ts";
 
 /** How long a process may hold the lease; it needs two writes. */
 const HOLD_MS = 1_000;
@@ -31,21 +32,21 @@ const PAUSE_MS = 20;
 const PAUSE_MS_MAX = 1_280;
 
 /**
- * Returns true once a call to the model may leave. False: its time is too far ahead, the spend cap is reached, or this process is asked to end. The
- * caller releases the run, which waits without a process until `noticed.modelFreeAt`.
+ * Returns null once a call to the model may leave. Otherwise its time is too far ahead, the spend cap is reached, or this
+ * process is asked to end: the step returns the outcome, with which the run is released.
  */
-export async function mayCallModel(run: ActiveRun, model: Model): Promise<boolean> {
-  if (!(await maySpend(run))) return false;
-  if (model.rate === undefined || run.noticed.hasModelShare) return true;
+export async function heldBack(run: ActiveRun, model: Model): Promise<Next | null> {
+  const capped = await heldByCap(run);
+  if (capped !== null) return capped;
+  if (model.rate === undefined || run.noticed.hasModelShare) return null;
   const share = await takeShare(run, { ...model, rate: model.rate });
   const { clock, random } = run.world;
   if (share.kind === "later") {
-    run.noticed.noteModelFreeAt(share.at + Math.ceil(SPREAD_MS * unitFrom(random.hex())));
-    return false;
+    return { next: "release", saw: [], until: share.at + Math.ceil(SPREAD_MS * unitFrom(random.hex())) };
   }
-  if (!(await waitUnlessDrained(run, Math.max(0, share.at - clock.now())))) return false;
+  if (!(await waitUnlessDrained(run, Math.max(0, share.at - clock.now())))) return "release";
   run.noticed.noteModelShare();
-  return true;
+  return null;
 }
 
 /** A call needs its whole time after it has waited. */

@@ -13,6 +13,7 @@ import type { State } from "../../core/state.ts";
 import type { World } from "../../ports/world.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { alarm } from "../../history/alarm.ts";
+import { type StepOutcome, goesOn } from "../context/next.ts";
 import type { LoadedAgent } from "../context/runner.ts";
 
 /** A model call without a reply. */
@@ -34,7 +35,7 @@ export interface FailedCall {
  * Records what follows from the failed call: a retry, a fallback, a compaction or the end. Raises an alarm once the
  * outage has lasted too long.
  */
-export function recordModelFailure(run: ActiveRun, agent: Agent, failed: FailedCall): void {
+export function recordModelFailure(run: ActiveRun, agent: Agent, failed: FailedCall): StepOutcome {
   const { failure, retryable, retryAfterMs: afterMs, shortens = false } = failed;
   const { state: before, now, world } = run;
   const { outageMaxMs, fallbacks } = agent;
@@ -49,13 +50,14 @@ export function recordModelFailure(run: ActiveRun, agent: Agent, failed: FailedC
   const decided = decideRecovery(before, { kind: "model", failure, retry, shortens, ...refused }, now);
   run.record(decided);
   const { action } = decided;
-  if (action.kind === "block") waitForOperator(run, failure);
-  if (action.kind !== "retry" || action.outage === undefined) return;
-  if (action.outage.alarmed !== true || before.outage?.alarmed === true) return;
+  if (action.kind === "block") return waitForOperator(run, failure);
+  if (action.kind !== "retry" || action.outage === undefined) return goesOn();
+  if (action.outage.alarmed !== true || before.outage?.alarmed === true) return goesOn();
   const { since, attempts } = action.outage;
   const minutes = Math.round((now - since) / 60_000);
   const why = `no model answered for ${minutes} minutes, in ${attempts} calls; ${failure.code}: ${failure.message}`;
   alarm(world, run.row.run, { what: "ModelUnavailable", why });
+  return goesOn();
 }
 
 /** A provider counts the limit of a reply with its request. A lower one may make room, if the agent sets one. */
@@ -68,9 +70,9 @@ function roomForReply({ state }: ActiveRun, agent: Agent, { tokensOver = 0 }: Fa
 const REPLY_TOKENS_MIN = 256;
 
 /** The run waits, and this invocation calls no model again. Only a resume, a message or another version lets it go on. */
-export function waitForOperator(run: ActiveRun, { code, message }: Failure): void {
-  run.noticed.noteDeploymentChecked();
+export function waitForOperator(run: ActiveRun, { code, message }: Failure): StepOutcome {
   alarm(run.world, run.row.run, { what: code, why: message });
+  return goesOn("deployment");
 }
 
 /** A random number from 0 to below 1. */

@@ -26,11 +26,11 @@ interface Replied {
   readonly isBeat: boolean;
 }
 
+/** The step that records it returns that it saw a reply. */
 export function recordReply(run: ActiveRun, agent: Agent, replied: Replied): void {
   const { model, parts, finish, cut, spent, tookMs, isBeat } = replied;
   const { tokensIn, tokensOut } = spent;
   const request = replied.request ?? requestDigests(withMemoryDigest(run.state, agent), visibleMessages(run.state));
-  run.noticed.noteReply();
   run.record({
     kind: "ModelCallCompleted",
     at: run.now,

@@ -26,11 +26,17 @@ interface Called {
  */
 export function postponeForRoom(
   run: ActiveRun,
-  { open, tool, after, takesMs }: Called & { readonly after: PostponedAfter; readonly takesMs: number },
+  {
+    open,
+    tool,
+    after,
+    takesMs,
+    hasWorked = run.seen.hasWorked,
+  }: Called & { readonly after: PostponedAfter; readonly takesMs: number; readonly hasWorked?: boolean },
 ): void {
   const left = Math.max(0, run.leftMs);
   const why = `a try takes up to ${takesMs} ms (timeoutMs of ${open.tool}), and ${left} of the ${run.world.limits.beatMs} ms of this beat are left`;
-  if (run.noticed.hasWorked) return postpone(run, open, { after, why });
+  if (hasWorked) return postpone(run, open, { after, why });
   postponeMissed(run, { open, tool, after, why, mend: "lower its timeoutMs or raise beatSeconds, and deploy" });
 }
 

@@ -10,7 +10,7 @@ import { undoneBy } from "./run-tools.ts";
 import { askInTime } from "./ask-in-time.ts";
 import { toolInputOf } from "./parsed-args.ts";
 import { callContextOf, canGoOn, openCall, timeoutOf, toolFor, whyChanged } from "./tools.ts";
-import type { Next } from "../context/next.ts";
+import { type Next, goesOn } from "../context/next.ts";
 import { traceOfCall } from "../context/trace.ts";
 import { secretsFor } from "../../history/secrets.ts";
 import { recordEvidence } from "./outcome-evidence.ts";
@@ -21,6 +21,7 @@ import { reconcileFromOf, recordUnknown } from "./unknown-outcome.ts";
 /** Probes each call, and records whether it happened, may be released again, or stays unknown. */
 export async function probeCalls(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
   const mark = openMark(run.row);
+  let { hasWorked } = run.seen;
   for (const call of calls) {
     const open = openCall(run, call);
     const tool = toolFor(agent, open);
@@ -41,15 +42,15 @@ export async function probeCalls(run: ActiveRun, agent: Agent, calls: readonly s
       continue;
     }
     // A probe without the time that it may take would only find that it gave no answer.
-    if (run.noticed.hasWorked && timeoutOf(run, tool) > run.leftMs) return "release";
-    run.noticed.noteWork();
+    if (hasWorked && timeoutOf(run, tool) > run.leftMs) return "release";
+    hasWorked = true;
     const truth = await ask(run, agent, { tool, question: tool.probe, call });
     const at = run.now;
     if (truth.kind === "absent") {
       run.noticed.noteRepeated(call);
       const takesMs = timeoutOf(run, tool);
       // Schedule 210: the probe has used up the beat. The next one releases the call, and needs no probe for it.
-      if (takesMs > run.leftMs) postponeForRoom(run, { open, tool, after: "probe", takesMs });
+      if (takesMs > run.leftMs) postponeForRoom(run, { open, tool, after: "probe", takesMs, hasWorked });
       else run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
     }
     if (truth.kind === "happened") {
@@ -64,7 +65,7 @@ export async function probeCalls(run: ActiveRun, agent: Agent, calls: readonly s
       recordUnknown(run, { call, tool: isRestored ? null : tool, why, reconcilableFrom });
     }
   }
-  return "continue";
+  return hasWorked ? goesOn("probe") : "continue";
 }
 
 /**

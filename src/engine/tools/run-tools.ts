@@ -30,7 +30,7 @@ import { asCodeOf } from "../context/code-at-work.ts";
 import { traceOfCall } from "../context/trace.ts";
 import { memoryFor } from "../../features/memory/agent-memory.ts";
 import { redactionIn, secretsFor } from "../../history/secrets.ts";
-import type { Next } from "../context/next.ts";
+import { type Next, unlessOutlived } from "../context/next.ts";
 import { externalIdOf, lostResult, readError, recordEvidence } from "./outcome-evidence.ts";
 import { callbackFor, filesFor } from "../../features/files/run-files.ts";
 import { afterRelease, postponeForRoom } from "./postpone.ts";
@@ -68,7 +68,6 @@ export async function runTools(run: ActiveRun, agent: Agent, calls: readonly str
   // The pause before a retry is cut to the time that is left. It never costs the attempt itself.
   // Released without a start, the calls are postponed by the release of the run.
   if (!(await waitUnlessDrained(run, Math.min(pauseMs, run.leftMs - longest)))) return "release";
-  run.noticed.noteToolsRun();
   const watch = watchForCancel(
     run,
     runnable.map(({ open }) => open),
@@ -81,7 +80,7 @@ export async function runTools(run: ActiveRun, agent: Agent, calls: readonly str
   } finally {
     watch.end();
   }
-  return run.noticed.outlived === "no" ? "continue" : "release";
+  return unlessOutlived(run.noticed, "toolsRan");
 }
 
 /**

@@ -24,7 +24,7 @@ import { prepareCreation, taskOf } from "../../engine/context/creation.ts";
 import { keptTrace, traceOfCall } from "../../engine/context/trace.ts";
 import { Fenced } from "../../engine/context/fenced.ts";
 import { absorbInbox, deliver } from "../../engine/context/inbox.ts";
-import type { Next } from "../../engine/context/next.ts";
+import { type Next, type Saw, goesOn } from "../../engine/context/next.ts";
 import type { Runner } from "../../engine/context/runner.ts";
 import { startExecution } from "../../engine/context/executions.ts";
 import { expectedAnswerOf } from "./expected-answer.ts";
@@ -47,11 +47,13 @@ export async function makeChildren(
   }
   if (run.leftMs <= 0 && run.moved) return "release";
   const children: { readonly entry: Child; readonly made: ChildCreation }[] = [];
+  const saw: Saw[] = [];
   for (const entry of entriesOf(run, ids)) {
     const made = await creationOf({ runner, agent }, run, entry);
-    if (made !== null) children.push({ entry, made });
+    if (made === null) saw.push("childLacking");
+    else children.push({ entry, made });
   }
-  if (children.length === 0) return "continue";
+  if (children.length === 0) return goesOn(...saw);
   const answers = await create(
     run,
     children.map(({ made }) => made),
@@ -61,6 +63,7 @@ export async function makeChildren(
     const answer = answers[index] as ChildAnswer;
     if (answer.kind === "unreadable") {
       cannotMake(run, entry, { what: "Unreadable", why: `its row cannot be read: ${answer.why}` });
+      saw.push("childLacking");
       continue;
     }
     if (answer.kind === "reported") hasReported = true;
@@ -68,7 +71,7 @@ export async function makeChildren(
     run.record({ kind: "ChildStarted", at: run.now, child: entry.id });
   }
   if (hasReported) await absorbInbox(run);
-  return "continue";
+  return goesOn(...saw);
 }
 
 const entriesOf = (run: ActiveRun, ids: readonly string[]): readonly Child[] =>
@@ -130,7 +133,6 @@ async function recordedTask(
 /** The run looks again later, until the child is too late. */
 function cannotMake(run: ActiveRun, entry: Child, { what, why }: Parameters<typeof alarm>[2]): null {
   alarm(run.world, run.row.run, { what, why: `child run ${entry.id} cannot be made: ${why}` });
-  run.noticed.noteChildLacking();
   return null;
 }
 
@@ -163,17 +165,18 @@ export async function continueChildren(run: ActiveRun, ids: readonly string[]): 
   }
   if (run.leftMs <= 0 && run.moved) return "release";
   let hasReported = false;
+  const saw: Saw[] = [];
   for (const entry of entriesOf(run, ids)) {
     const answer = await fence(run, { child: entry.id, dispatch: entry.dispatch ?? 1 });
     if (answer.kind === "childUnreadable") {
-      run.noticed.noteChildUnreachable();
+      saw.push("childUnreadable");
       continue;
     }
     if (answer.kind === "ended" || answer.kind === "gone") hasReported = true;
     run.record({ kind: "ChildResumed", at: run.now, child: entry.id });
   }
   if (hasReported) await absorbInbox(run);
-  return "continue";
+  return goesOn(...saw);
 }
 
 /**
@@ -232,20 +235,21 @@ export async function stopChildren(run: ActiveRun, ids: readonly string[]): Prom
   }
   if (!(await absorbInbox(run))) return "continue";
   const gone: Child[] = [];
+  const saw: Saw[] = [];
   for (const entry of entriesOf(run, ids)) {
     const asked =
       entry.left === true ? await stateOfLeft(run, entry) : await askChildToStop(run.world, askOf(run, entry));
     if (asked === "missing") gone.push(entry);
-    else if (asked === "unreadable") run.noticed.noteChildUnreachable();
+    else if (asked === "unreadable") saw.push("childUnreadable");
     else if (asked === "works") run.record({ kind: "ChildStarted", at: run.now, child: entry.id });
     else run.record({ kind: "ChildAskedToStop", at: run.now, child: entry.id });
   }
-  if (gone.length === 0) return "continue";
+  if (gone.length === 0) return goesOn(...saw);
   const before = run.mark();
   for (const { id, call } of gone) run.record({ kind: "ChildNeverMade", at: run.now, call, child: id });
   const outcome = await run.commit({ release: false, unlessWoken: true });
   if (outcome === "woken") run.restore(before);
-  return "continue";
+  return goesOn(...saw);
 }
 
 const askOf = ({ state }: ActiveRun, { id }: Child) => ({ child: id, undoneBy: state.compensate?.by ?? null });

@@ -17,7 +17,7 @@ import { type FailedCall, recordModelFailure, routeOf } from "../../engine/model
 import { type Summariser, recordFailedSummary } from "../../engine/model/summary-model.ts";
 import { withoutFormat } from "../../engine/model/response-format.ts";
 import { type CompactionRange, compactionRangeOf } from "./range.ts";
-import type { Next } from "../../engine/context/next.ts";
+import { type Next, unlessOutlived } from "../../engine/context/next.ts";
 import { absorbSilence, commitMarkIfNeeded } from "../../engine/model/call-model.ts";
 import { debitOtherInvocations, recordOwnCallLost } from "../../engine/context/debits.ts";
 import { goOnCrowded, mayGoOnCrowded } from "./trigger.ts";
@@ -43,7 +43,7 @@ function absorbNoSummary(run: ActiveRun, { agent, model, isOwn }: Summariser, he
   recordOwnCallLost(run, heard.why);
   const failure = { code: "ModelTimedOut", message: heard.why };
   recordFailedSummary(run, model, { failure, retryable: true, retryAfterMs: null });
-  return run.noticed.outlived === "no" ? "continue" : "release";
+  return unlessOutlived(run.noticed);
 }
 
 type Silent = Extract<Heard, { readonly kind: "silent" }>;
@@ -83,8 +83,7 @@ function absorbSummary(
     if (spent !== undefined || (!heard.retryable && mayGoOnCrowded(run.state, agent))) {
       return giveUpSummary(run, agent, failure.message);
     }
-    recordModelFailure(run, agent, heard);
-    return "continue";
+    return recordModelFailure(run, agent, heard);
   }
   const { tokensOut } = heard;
   const words = wordsOf(heard.parts.filter((part) => part.kind === "text")).trim();
@@ -132,8 +131,7 @@ function giveUpSummary(run: ActiveRun, agent: Agent, why: string): Next {
     return "continue";
   }
   const failure = { code: "ContextTooLong", message: `its context could not be made shorter: ${why}` };
-  recordModelFailure(run, agent, { failure, retryable: false, retryAfterMs: null, refusal: "access" });
-  return "continue";
+  return recordModelFailure(run, agent, { failure, retryable: false, retryAfterMs: null, refusal: "access" });
 }
 
 /**

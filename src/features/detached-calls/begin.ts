@@ -6,7 +6,7 @@ import type { Agent } from "../../ports/agent.ts";
 import type { Model } from "../../ports/model.ts";
 import { visibleMessages } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../../engine/context/active-run.ts";
-import type { Next } from "../../engine/context/next.ts";
+import { type Next, goesOn } from "../../engine/context/next.ts";
 import { estimatedCost } from "../../engine/context/unaccounted-model-calls.ts";
 import { routeOf } from "../../engine/model/provider-outage.ts";
 import { withMemoryDigest } from "../memory/recalled.ts";
@@ -32,7 +32,6 @@ export async function beginDetached(run: ActiveRun, agent: Agent, model: Model):
     request: requestDigests(withMemoryDigest(run.state, agent), visibleMessages(run.state)),
     ...routeOf(run),
   });
-  run.noticed.noteDetachedSeen(false);
   await run.commitPending();
-  return "continue";
+  return goesOn("newJob");
 }

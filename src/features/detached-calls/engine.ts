@@ -31,7 +31,7 @@ import { ensure } from "../../core/ensure.ts";
 import type { ActiveRun } from "../../engine/context/active-run.ts";
 import { withSecrets } from "../../engine/context/agent-secrets.ts";
 import { recordLostCalls } from "../../engine/context/debits.ts";
-import type { Next } from "../../engine/context/next.ts";
+import { type Next, goesOn, unlessOutlived } from "../../engine/context/next.ts";
 import type { LoadedAgent, Runner } from "../../engine/context/runner.ts";
 import { isUnsent } from "./unsent.ts";
 import { withTimeout } from "../../ports/with-timeout.ts";
@@ -71,15 +71,15 @@ export async function submitDetached(run: ActiveRun, met: LoadedAgent): Promise<
   if (sent?.kind === "failed" && isRepeat) return absorbRefusedRepeat(run, call, sent);
   if (sent?.kind === "failed") {
     endDetached(run, call, { how: "failed", why: sent.failure.message });
-    recordFailure(run, agent, { model, failed: sent });
-    return "continue";
+    return recordFailure(run, agent, { model, failed: sent });
   }
   const why = sent?.why ?? "the answer to its start did not come in time";
   const isLost = !mayResolve(asked);
   if (isLost) lose(run, call, why);
   const retryAfterMs = isLost ? null : resolvesAfterMs(run, asked, call);
-  recordModelFailure(run, agent, { failure: { code: "ModelFailed", message: why }, retryable: true, retryAfterMs });
-  return run.noticed.outlived === "no" ? "continue" : "release";
+  const failure = { code: "ModelFailed", message: why };
+  const { saw } = recordModelFailure(run, agent, { failure, retryable: true, retryAfterMs });
+  return unlessOutlived(run.noticed, ...saw);
 }
 
 /** The answer to the request that starts the job; null: none came in time. `drained`: no request left. */
@@ -112,8 +112,7 @@ function absorbRefusedRepeat(run: ActiveRun, call: DetachedCall, { failure, refu
     );
   }
   noteUnasked(run, call, { why: `its start was refused when it was repeated: ${failure.message}`, isUnasked: true });
-  run.noticed.noteDetachedSeen(true);
-  return run.noticed.outlived === "no" ? "continue" : "release";
+  return unlessOutlived(run.noticed, "job");
 }
 
 /** Asks the provider for the job under its key. */
@@ -127,17 +126,12 @@ async function adoptDetached(run: ActiveRun, asked: Asynchronous, call: Detached
     const { why } = found ?? NO_ANSWER;
     if (isTooOld(run, call)) return lose(run, call, `its provider did not say whether it has it: ${why}`);
     noteUnasked(run, call, found ?? NO_ANSWER);
-    run.noticed.noteDetachedSeen(true);
-    return "continue";
+    return goesOn("job");
   }
   const message = "the request that should start it left no job at its provider";
   endDetached(run, call, { how: "absent", why: message });
-  recordModelFailure(run, asked.agent, {
-    failure: { code: "ModelFailed", message },
-    retryable: true,
-    retryAfterMs: null,
-  });
-  return "continue";
+  const failure = { code: "ModelFailed", message };
+  return recordModelFailure(run, asked.agent, { failure, retryable: true, retryAfterMs: null });
 }
 
 async function recordSubmitted(
@@ -145,10 +139,9 @@ async function recordSubmitted(
   submitted: { readonly key: string; readonly reference: string; readonly adopted?: true },
 ): Promise<Next> {
   run.record({ kind: "DetachedCallSubmitted", at: run.now, ...submitted });
-  // A job that was sent just now has no reply yet.
-  run.noticed.noteDetachedSeen(submitted.adopted !== true);
   await run.commitPending();
-  return "continue";
+  // A job that was sent just now has no reply yet.
+  return goesOn(submitted.adopted === true ? "newJob" : "job");
 }
 
 /** Looks at the job once, and records its reply or failure. */
@@ -166,13 +159,11 @@ export async function pollDetached(run: ActiveRun, met: LoadedAgent): Promise<Ne
   run.noticed.requireCommit();
   if (polled.kind === "failed" && polled.isPartial === true) {
     lose(run, call, polled.failure.message);
-    recordModelFailure(run, agent, polled);
-    return "continue";
+    return recordModelFailure(run, agent, polled);
   }
   if (polled.kind === "failed" && polled.cut === undefined) {
     endDetached(run, call, { how: "failed", why: polled.failure.message });
-    recordFailure(run, agent, { model, failed: polled });
-    return "continue";
+    return recordFailure(run, agent, { model, failed: polled });
   }
   run.noticed.noteRoute(call.routed ?? null);
   const tookMs = Math.max(0, run.now - call.at);
@@ -187,15 +178,13 @@ async function waitLonger(
 ): Promise<Next> {
   if (!isTooOld(run, call)) {
     noteUnasked(run, call, look);
-    run.noticed.noteDetachedSeen(true);
-    return run.noticed.outlived === "no" ? "continue" : "release";
+    return unlessOutlived(run.noticed, "job");
   }
   const { reference = "" } = call;
   await cancelAt(run, asked, reference);
   lose(run, call, `its reply did not come in time; at the last look: ${look.why}`);
   const failure = { code: "ModelTimedOut", message: `model job ${reference} gave no reply in time: ${look.why}` };
-  recordModelFailure(run, asked.agent, { failure, retryable: true, retryAfterMs: null });
-  return "continue";
+  return recordModelFailure(run, asked.agent, { failure, retryable: true, retryAfterMs: null });
 }
 
 /**
@@ -272,8 +261,7 @@ const resolvesAfterMs = (run: ActiveRun, { detached }: Asynchronous, call: Detac
   detached.find === undefined ? run.world.limits.settleMs : Math.max(0, arrivesUntil(run, call) - run.now);
 
 function waitForArrival(run: ActiveRun, call: DetachedCall): Next {
-  run.noticed.noteModelFreeAt(arrivesUntil(run, call));
-  return "release";
+  return { next: "release", saw: [], until: arrivesUntil(run, call) };
 }
 
 /** A provider may refuse to cancel a job that is over, or that it does not know any more. */

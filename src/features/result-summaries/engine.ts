@@ -19,10 +19,10 @@ import type { ResultManifest } from "../../core/result-summary.ts";
 import type { State } from "../../core/state.ts";
 import type { ActiveRun } from "../../engine/context/active-run.ts";
 import { recordOwnCallLost } from "../../engine/context/debits.ts";
-import type { Next } from "../../engine/context/next.ts";
+import { type Next, unlessOutlived } from "../../engine/context/next.ts";
 import { absorbSilence, commitMarkIfNeeded } from "../../engine/model/call-model.ts";
 import { type Heard, debitReply, requestModel } from "../../engine/model/model-request.ts";
-import { mayCallModel } from "../../engine/model/model-rate.ts";
+import { heldBack } from "../../engine/model/model-rate.ts";
 import { recordModelFailure, routeOf } from "../../engine/model/provider-outage.ts";
 import { withoutFormat } from "../../engine/model/response-format.ts";
 import type { Summariser } from "../../engine/model/summary-model.ts";
@@ -43,7 +43,8 @@ export function charactersToRead({ value }: LargeResult, { contextTokensMax }: A
 export async function summariseResult(run: ActiveRun, by: Summariser, result: LargeResult): Promise<Next> {
   const { agent, model } = by;
   if (run.leftMs < run.world.limits.modelMs && run.moved) return "release";
-  if (!(await mayCallModel(run, model))) return "release";
+  const held = await heldBack(run, model);
+  if (held !== null) return held;
   if (await commitMarkIfNeeded(run)) return "continue";
   run.noticed.noteAgent(agent);
   const json = await run.json(result.value);
@@ -88,14 +89,13 @@ function absorb(run: ActiveRun, { agent, model, isOwn }: Summariser, { heard, ..
     if (heard.by !== "timeout") return absorbSilence(run, agent, heard);
     recordOwnCallLost(run, heard.why);
     recordNone(run, of, heard.why);
-    return run.noticed.outlived === "no" ? "continue" : "release";
+    return unlessOutlived(run.noticed);
   }
   if (heard.kind === "failed") {
     const { failure, spent, retryable } = heard;
     // The working model is asked once more, and then for its own reply: its outage is that of the run.
     if (!isOwn && spent === undefined && retryable && run.state.modelRetries === 0) {
-      recordModelFailure(run, agent, heard);
-      return "continue";
+      return recordModelFailure(run, agent, heard);
     }
     recordNone(run, of, failure.message, spent === undefined ? {} : { model: model.name, tokens: spent.tokensOut });
     if (spent !== undefined) debitReply(run, agent, { ...spent, model, isBeat: false });

@@ -7,18 +7,19 @@ import { alarm } from "../../history/alarm.ts";
 import { capWords, spendCapReached } from "./today.ts";
 import { unitFrom } from "../../history/resolve-ambiguous-write.ts";
 import type { ActiveRun } from "../../engine/context/active-run.ts";
+import type { StepOutcome } from "../../engine/context/next.ts";
 
 const LOOK_MS = 15 * 60_000;
 /** Not all runs look at the same moment. */
 const SPREAD_MS = 60_000;
 
-/** Returns true if a model call may leave; otherwise the caller releases the run. */
-export async function maySpend(run: ActiveRun): Promise<boolean> {
+/** Returns null if a model call may leave; otherwise the step returns the outcome, with which the run is released. */
+export async function heldByCap(run: ActiveRun): Promise<StepOutcome | null> {
   const { world } = run;
   const reached = await spendCapReached(world);
-  if (reached === null) return true;
+  if (reached === null) return null;
   const spread = Math.ceil(SPREAD_MS * unitFrom(world.random.hex()));
-  run.noticed.noteModelFreeAt(Math.min(reached.resetsAt, run.now + LOOK_MS) + spread);
+  const until = Math.min(reached.resetsAt, run.now + LOOK_MS) + spread;
   alarm(world, run.row.run, { what: "SpendCapReached", why: capWords(reached) });
-  return false;
+  return { next: "release", saw: [], until };
 }

@@ -13,7 +13,7 @@ import { alarm } from "../../history/alarm.ts";
 import { absorbInbox } from "../../engine/context/inbox.ts";
 import { toolFor, canGoOn } from "../../engine/tools/tools.ts";
 import type { AgentAbsent, LoadedAgent } from "../../engine/context/runner.ts";
-import type { Next } from "../../engine/context/next.ts";
+import { type Next, goesOn } from "../../engine/context/next.ts";
 
 /**
  * Why a run may not continue with the deployed code. `to` is the version that an operator has to accept, or null if no
@@ -31,10 +31,7 @@ interface Hold {
  */
 export function matchAgentVersion(run: ActiveRun, found: LoadedAgent | AgentAbsent): LoadedAgent | null {
   const hold = holdBy(run.state, found) ?? holdByOperator(run, found);
-  if (hold === "operator") {
-    run.noticed.noteDeploymentChecked();
-    return null;
-  }
+  if (hold === "operator") return null;
   if (hold !== null) waitFor(run, hold);
   if (hold !== null || found.kind === "absent") return null;
   goOn(run, found.agent);
@@ -74,7 +71,6 @@ function waitFor(run: ActiveRun, { to, what, rule, why: found }: Hold): void {
   // An agent that cannot be loaded always needs a repair, so each poll raises the alarm. A pinned run raises it only
   // once.
   if (!isSame || to === null) alarm(run.world, run.row.run, { what, why });
-  run.noticed.noteDeploymentChecked();
   if (isSame) return;
   run.record({ kind: "RecoveryDecided", at: run.now, rule, why, action: { kind: "hold", to } });
 }
@@ -100,10 +96,10 @@ function goOn(run: ActiveRun, { version: to, price }: Agent): void {
  * moment, and the reconciliation wins. So the commit is conditional on the wake-up counter (schedule 55).
  */
 export async function checkMissingTools(run: ActiveRun, agent: Agent): Promise<Next> {
-  run.noticed.noteDeploymentChecked();
-  if ((await withTool(run, agent)).length === 0 || !(await absorbInbox(run))) return "continue";
+  const looked = goesOn("deployment");
+  if ((await withTool(run, agent)).length === 0 || !(await absorbInbox(run))) return looked;
   const back = await withTool(run, agent);
-  if (back.length === 0) return "continue";
+  if (back.length === 0) return looked;
   const before = run.mark();
   for (const { call, tool } of back) {
     const why = `the agent has a tool ${tool} again that can go on with this call`;
@@ -111,7 +107,7 @@ export async function checkMissingTools(run: ActiveRun, agent: Agent): Promise<N
   }
   const outcome = await run.commit({ release: false, unlessWoken: true });
   if (outcome === "woken") run.restore(before);
-  return "continue";
+  return looked;
 }
 
 /** The open calls that lacked their tool and can continue now. */
