@@ -9,7 +9,7 @@ import type { Task, TaskResult } from "../src/protocol/chain.ts";
 import { collectAllOrphans } from "../src/maintenance/orphans.ts";
 import { renew } from "../src/engine/loop/park.ts";
 import { rescue, sweep } from "../src/maintenance/sweep.ts";
-import { withDeliveries } from "../src/features/webhooks/alongside.ts";
+import { withDeliveries } from "../src/features/webhooks/deliver.ts";
 import { type LambdaContext, invocation } from "./invocation.ts";
 import { type AskedRescue, readRescue } from "./machine.ts";
 import { sealKeysOf } from "./seal-keys.ts";

@@ -19,19 +19,18 @@ import { reconcileWork, workLines, workStands } from "./calls/outside.ts";
 import { permitAgain } from "./calls/postponed.ts";
 import { withoutModelOut } from "./policy/model-out.ts";
 import { endOutage } from "./policy/outage.ts";
-import { applyChoice } from "./policy/choice.ts";
 import { mayFollow, ASIDE_PHASES, PHASE_NAMES, WAITING_PHASES } from "./phases.ts";
 import type { State } from "./state.ts";
 import { applyCrack, applyTopologyMove } from "./topologies/moved.ts";
-import { applyCutReply } from "./policy/cut-replies.ts";
 import { withoutCuts } from "./policy/cuts-in-a-row.ts";
 import { applyClosingReply } from "./policy/stopping.ts";
 import { applyCompaction } from "./policy/window.ts";
-import { type EventOf, type ReplyPart } from "./event.ts";
+import type { EventOf, ReplyPart } from "./event.ts";
 import { isLacking, applyAgentChange, resumeAfterHold, withoutLack } from "./policy/holds.ts";
 import { heldWait } from "./calls/held-calls.ts";
 import { withUnknownChild } from "./calls/held-ends.ts";
 import { returnAnswer } from "./policy/expected-answer.ts";
+import type { ChoiceEvents } from "./choice.ts";
 
 export const KERNEL_EVENTS: EventRows<Exclude<KernelEventKind, "MessageAbsorbed" | "RecoveryDecided">> = {
   RunStarted: {
@@ -208,3 +207,24 @@ function withWork(said: string, { open }: State, call: string): Json {
 
 const wordy = (parts: readonly ReplyPart[]): boolean =>
   parts.some((part) => part.kind === "file" || (part.kind === "text" && part.text.trim() !== ""));
+
+/** How the events about choices change the state. A run that stops is judged as after a reply without calls. */
+function applyChoice(state: State, { choice, stop }: ChoiceEvents["RequestChosen"]): State {
+  const { restart, agentVersion, messages } = state;
+  return {
+    ...state,
+    ...(stop === undefined ? {} : { phase: "Reflecting", retryAt: null }),
+    chosen: { choice, restart, agentVersion, messages: messages.length },
+  };
+}
+
+/**
+ * Replies that a limit cut. The judgement is made before a reply is recorded, so a reply that was recorded as whole
+ * stays whole. A cut reply plans nothing: its calls are not in the event. Its text stays, and the model goes on with
+ * it.
+ */
+function applyCutReply(state: State, event: EventOf<"ModelCallCompleted">): State {
+  const messages = event.parts.length === 0 ? state.messages : [...state.messages, replyMessage(state, event)];
+  const cutReplies = (state.cutReplies ?? 0) + 1;
+  return { ...endOutage(state, event.at), phase: "AwaitingLLM", modelRetries: 0, retryAt: null, messages, cutReplies };
+}

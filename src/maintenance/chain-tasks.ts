@@ -14,7 +14,7 @@ import { collectOrphans } from "./orphans.ts";
 import { park, renew } from "../engine/loop/park.ts";
 import type { Runner } from "../engine/context/runner.ts";
 import { rescue, sweep } from "./sweep.ts";
-import { withDeliveries } from "../features/webhooks/alongside.ts";
+import { withDeliveries } from "../features/webhooks/deliver.ts";
 
 /**
  * The function that a process uses to run any task of a chain.

@@ -2,6 +2,8 @@
  * The sweeper: it gives every abandoned run its next step, and ends runs that cannot recover. It is the backstop for
  * every process that died between two writes, so each of its steps can be repeated (schedule 20). `rescue` does the
  * same for one run. Only one sweep runs at a time (schedule 46): two would fence each other while they end a run.
+ *
+ * What a sweep remembers once it has judged every live run: the deployment for which, and when.
  */
 import { Unreadable } from "../codec/canonical.ts";
 import { newerBy } from "../codec/row.ts";
@@ -28,7 +30,6 @@ import { CommitCache } from "../history/commits.ts";
 import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";
 import { keepCursor, withMutexLease } from "../history/mutex-lease.ts";
-import { DEPLOYMENT, sweptAll } from "./sweep-of-all.ts";
 import { pageJudge } from "./sweep-page.ts";
 
 const SWEEP_PAGE = 100;
@@ -309,3 +310,12 @@ async function goOn(
   if (trouble !== null && (await end(world, { ...found, trouble }))) return;
   await startExecution(world, row);
 }
+
+/** The cursor of this mutex lease names the deployment. */
+const DEPLOYMENT = "deployment";
+/** A sweep of all live runs begins this long after the last one: once an hour, where a sweep begins each five minutes. */
+const ALL_MS = 50 * 60_000;
+
+/** Whether a sweep has judged every live run within the hour. */
+const sweptAll = async (world: World): Promise<boolean> =>
+  world.clock.now() - Number((await world.leases.cursorOf(LAST_SWEEP_OF_ALL)) ?? -ALL_MS) < ALL_MS;

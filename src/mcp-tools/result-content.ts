@@ -9,7 +9,7 @@ type Content = CallToolResult["content"][number];
  * The structured content if there is any, otherwise the text. With files or links it is an object: `text` or `structured`,
  * with `files` and `links`. The text beside structured content says the same again, as the protocol demands, and is left out.
  * Structured content with `links` of its own is `structured`, too: a server may pass on there what a page said, and that
- * is no link (`engine/tools/given-links.ts`).
+ * is no link (`engine/tools/run-tools.ts`).
  */
 export function valueOf(result: CallToolResult): unknown {
   const parts = result.content.map(partOf);

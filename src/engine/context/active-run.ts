@@ -23,7 +23,6 @@ import { CommittedRun } from "./committed-run.ts";
 import { recordLostCalls } from "./debits.ts";
 import { type Next, NOTHING_SEEN, type SeenSoFar, seenAfter } from "./next.ts";
 import { Noticed } from "./noticed.ts";
-import { ParsedInputs } from "./parsed-inputs.ts";
 import { type Mark, PendingWork } from "./pending-work.ts";
 import type { RunParts } from "./run-parts.ts";
 import { undebitedTime } from "./time-at-work.ts";
@@ -207,3 +206,29 @@ const isCost = (event: Event): boolean =>
   (event.kind === "BudgetDebited" && event.debit.toolCalls === undefined && event.child === undefined);
 
 const isTime = (event: Event): boolean => event.kind === "BudgetDebited" && event.debit.wallMs !== undefined;
+
+/**
+ * The results of parses that this process holds, by call. A result that is not JSON cannot be recorded, so only the
+ * invocation that made it can use it.
+ */
+interface Held {
+  /** Of the arguments that were parsed. */
+  readonly argsDigest: string;
+  readonly value: unknown;
+  /** Of the projection of the value when it was made. A function of the tool may have changed the value since. */
+  readonly projection: string;
+}
+
+class ParsedInputs {
+  readonly #held = new Map<string, Held>();
+
+  hold(call: string, held: Held): void {
+    this.#held.set(call, held);
+  }
+
+  /** What was made of these arguments; null if this process did not parse them. */
+  find(call: string, argsDigest: string): Held | null {
+    const held = this.#held.get(call);
+    return held?.argsDigest === argsDigest ? held : null;
+  }
+}

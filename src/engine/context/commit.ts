@@ -1,19 +1,22 @@
 /**
  * The checkpoint: the only way to make the decisions of an invocation durable. It writes the payload first and the
  * pointer last. A crash can leave an object that no row names, but never a row that names a missing object.
+ *
+ * Removes the inbox items of absorbed and committed messages. An item holds the text as its sender wrote it, and the
+ * sender may not know every secret. The commit holds the redacted text. So the item is deleted as soon as the commit is
+ * durable.
  */
 import { Unreadable } from "../../codec/canonical.ts";
 import { checkedCommit } from "../../codec/checksum.ts";
 import { RowNewer } from "../../codec/row.ts";
 import { type JournalSeal, appendToJournal, encodeJournal } from "../../codec/journal.ts";
-import type { CommitRecord } from "../../core/event.ts";
+import type { CommitRecord, Event } from "../../core/event.ts";
 import { levelIn, neededLevel } from "../../core/levels.ts";
 import { isTerminal } from "../../core/phases.ts";
-import { type Commit, type CommitOutcome, type Row, hasEnded } from "../../protocol/row.ts";
+import { type Commit, type CommitOutcome, type Row, hasEnded, type Incarnation } from "../../protocol/row.ts";
 import { COMMIT } from "../../protocol/row-commit.ts";
 import { type Patience, resolveAmbiguousWrite, patient } from "../../history/resolve-ambiguous-write.ts";
 import { signIn } from "../../history/vouch.ts";
-import { clearAbsorbed, absorbedIn } from "./clear-absorbed.ts";
 import { type CommitOptions, commitRequest, isHandedOn } from "./commit-request.ts";
 import type { Checkpoint } from "./committed-run.ts";
 import { countSpend } from "../../features/spend-caps/count-spend.ts";
@@ -23,6 +26,7 @@ import { noteNotifications } from "../../features/webhooks/note-notifications.ts
 import type { RunParts } from "./run-parts.ts";
 import { noteCommit, noteCracks } from "./telemetry-events.ts";
 import { endUnsent } from "../../features/detached-calls/unsent.ts";
+import { StoreUnreachable, type World } from "../../ports/world.ts";
 
 /** `woken`: a message came, and nothing was committed. `tooLarge`: the events do not fit into the journal. */
 export type CommitResult = "committed" | "woken" | "tooLarge";
@@ -158,4 +162,27 @@ function holdingOn({ noticed, invocation, world }: RunParts, patience: Patience)
     holdOn(why);
     return endless(why);
   };
+}
+
+/** The IDs of the messages that these events absorb. */
+const absorbedIn = (events: readonly Event[]): readonly string[] =>
+  events.flatMap((event) => (event.kind === "MessageAbsorbed" && event.stage === "taken" ? [event.message] : []));
+
+/**
+ * Removes the items and returns the IDs of those removed. If the store does not answer, the next invocation removes
+ * them.
+ */
+async function clearAbsorbed(
+  world: World,
+  { run, born }: Incarnation,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  if (ids.length === 0) return [];
+  try {
+    await world.inbox.clear({ run, born, now: world.clock.now(), ids });
+    return ids;
+  } catch (error) {
+    if (!(error instanceof StoreUnreachable)) throw error;
+    return [];
+  }
 }

@@ -13,7 +13,7 @@ import { bounded } from "../../codec/value.ts";
 import { SIZES } from "../../codec/limits.ts";
 import type { MessageBody } from "../../core/event.ts";
 import { heldTexts, isModelOut } from "../../core/policy/model-out.ts";
-import type { State } from "../../core/state.ts";
+import type { State, OpenCall } from "../../core/state.ts";
 import type { InboxMessage } from "../../ports/inbox.ts";
 import type { World } from "../../ports/world.ts";
 import type { ActiveRun } from "./active-run.ts";
@@ -21,9 +21,10 @@ import { wakeRun } from "./executions.ts";
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 import { recordIgnoredDecision } from "../../features/approvals/ignored-decisions.ts";
 import { recordIgnoredInput, whyIgnored } from "../../features/waits/ignored-inputs.ts";
-import { STOP_ID } from "../../core/calls/next-message.ts";
-import { stopAnswer } from "./stop-answer.ts";
+import { STOP_ID, NEXT_MESSAGE } from "../../core/calls/next-message.ts";
 import { learnSecrets, redactionIn } from "../../history/secrets.ts";
+import { isHeld, isReleasedBy, gateIn, waitIn } from "../../core/calls/held-calls.ts";
+import { inline } from "../../core/message.ts";
 
 /** Reads the inbox if the wake-up counter has moved. Also clears the IDs that an earlier, committed beat absorbed. */
 export async function openInbox(run: ActiveRun): Promise<void> {
@@ -159,3 +160,45 @@ const digestOf = (world: World, body: MessageBody): string | null =>
 
 /** The sender's name for a message, bounded in length. */
 export const senderOf = (by: string): string => bounded(by, SIZES.nameCharactersMax) || "unknown";
+
+/**
+ * Ends the answer under way of a conversation: the calls of its last reply that did not begin are settled, those that
+ * began are awaited, and then a reply of cairn takes the place of the rest (`loop/step.ts`). `by`: the user who stopped
+ * it.
+ */
+function stopAnswer(run: ActiveRun, by: string): void {
+  // What is undone goes on, and so does a run that is to end.
+  if (run.state.ending !== null || run.state.undo !== undefined) return;
+  for (const open of run.state.open) {
+    const gate = gateIn(open);
+    // An approval that came first and is not applied yet began nothing.
+    if (gate === null || gate.decision?.as === "deny") continue;
+    const decision = { as: "deny", args: null, by, note: "the user stopped the answer" } as const;
+    run.record({ kind: "HumanApprovalReceived", at: run.now, gate: gate.gate, call: open.call, decision });
+  }
+  for (const open of run.state.open) {
+    const { call } = open;
+    const isWait = waitIn(open) !== undefined;
+    if (!(isWait || run.state.phase === "ExecutingTools") || !isUnbegun(run, open)) continue;
+    const why = isWait ? "StoppedWaiting: the user stopped the answer" : "NotStarted: the user stopped the answer";
+    const result = {
+      outcome: "failed",
+      value: inline(why),
+      externalId: null,
+      evidence: "it was never started",
+    } as const;
+    run.record({ kind: "ToolResultRecorded", at: run.now, call, ...result });
+  }
+  run.noticed.requireCommit();
+}
+
+/** The call did nothing outside: it waits for a human or a time, or its attempt is not made. */
+function isUnbegun(run: ActiveRun, open: OpenCall): boolean {
+  const { call, tool, status, attempts, undoes, timesUnknown, releasedBy } = open;
+  if (tool === NEXT_MESSAGE || undoes !== undefined || timesUnknown > 0 || run.noticed.isUnanswered(call)) return false;
+  if (waitIn(open) !== undefined) return true;
+  if (isHeld(open)) return false;
+  // Schedule 277: an earlier invocation that released the call may have begun it.
+  if (status === "started") return isReleasedBy(open, run.row.epoch) && attempts === 0;
+  return (status === "proposed" || status === "permitted") && releasedBy === null;
+}

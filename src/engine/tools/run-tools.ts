@@ -1,5 +1,5 @@
 /** Runs the tool calls that this invocation released, and recovers the calls that an earlier invocation left open. */
-import type { Agent, CallContext, Tool } from "../../ports/agent.ts";
+import type { Agent, CallContext, Tool, ToolContext } from "../../ports/agent.ts";
 import { keepResult, readResultOf } from "./kept-result.ts";
 import { asJson, bounded, isErrorNamed, sentenceOf } from "../../codec/value.ts";
 import type { Json } from "../../core/json.ts";
@@ -17,7 +17,6 @@ import { inline } from "../../core/message.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { runBatch } from "./batch.ts";
-import { wasGivenIn } from "./given-links.ts";
 import { inRun } from "./read-result.ts";
 import { watchForCancel } from "./cancel-watch.ts";
 import { type Try, attemptTool } from "./tool-attempt.ts";
@@ -38,6 +37,7 @@ import { pauseBefore, waitUnlessDrained, recordRetry } from "./tool-retry.ts";
 import { restoredWords, takeLostResult } from "./lost-time.ts";
 import { recordMissingTool } from "./missing-tool.ts";
 import { reconcileFromAfter, reconcileFromOf, recordUnknown, recordUnknownAndTellModel } from "./unknown-outcome.ts";
+import * as z from "zod";
 
 /** A released call with its tool and its parsed arguments. */
 interface Runnable {
@@ -333,3 +333,19 @@ export async function recoverCalls(run: ActiveRun, agent: Agent, calls: readonly
   }
   return "continue";
 }
+
+/** A result of a server with links. Text in a result that looks like a link is none. */
+const linking = z.looseObject({ links: z.array(z.looseObject({ uri: z.string() })) });
+
+/** The links that results of a run gave, for a tool that reads nothing else. */
+const wasGivenIn =
+  (run: ActiveRun): NonNullable<ToolContext<unknown>["wasGiven"]> =>
+  async ({ uri, tools }) => {
+    const parts = run.state.messages.flatMap((message) => message.parts);
+    for (const part of parts) {
+      if (part.kind !== "result" || part.outcome !== "succeeded" || !tools.includes(part.tool)) continue;
+      const read = linking.safeParse(await run.json(part.value));
+      if (read.success && read.data.links.some((link) => link.uri === uri)) return true;
+    }
+    return false;
+  };

@@ -42,7 +42,6 @@ import { instructionsWithMemory } from "../memory/recalled.ts";
 import { responseFormatOf } from "../../engine/model/response-format.ts";
 import { agentInRole } from "../../engine/model/role.ts";
 import { filesToShow } from "../files/shown-files.ts";
-import { arrivesUntil } from "./start-arrival.ts";
 import { NO_ANSWER, type NoNews, noteUnasked } from "./unasked-look.ts";
 
 /** The model of a job, and the agent as the job's request shows it to the model, with the price of that model. */
@@ -344,4 +343,16 @@ function lose(run: ActiveRun, call: DetachedCall, why: string): Next {
 
 function debitReserved(run: ActiveRun, { reserved }: DetachedCall): void {
   run.record({ kind: "BudgetDebited", at: run.now, debit: reserved, for: "a model job without a reply, estimated" });
+}
+
+/**
+ * Until when the request that starts a model job may arrive at its provider. A look under its key says nothing before
+ * (schedule 195). Where jobs can be looked up, only the invocation that began the job sends this request, and only
+ * while it holds its lease. Epoch milliseconds. That invocation claimed the run before it began the job, so its lease
+ * ends at most a beat after that, whether or not the row still knows it. `effectsSettleAt` is later if its beats were
+ * longer than they are now.
+ */
+function arrivesUntil({ row, world }: Pick<ActiveRun, "row" | "world">, { at }: DetachedCall): number {
+  const { beatMs, skewMs, settleMs } = world.limits;
+  return Math.max(row.effectsSettleAt, at + beatMs + skewMs) + settleMs;
 }

@@ -1,12 +1,16 @@
 /**
- * Delivers the notifications of the outbox: first each goes into the queues of its endpoints, then each endpoint gets its
- * own, beside the others. So an endpoint that does not answer holds up neither another one nor the routing.
+ * Delivers the notifications of the outbox: first each goes into the queues of its endpoints, then each endpoint gets
+ * its own, beside the others. So an endpoint that does not answer holds up neither another one nor the routing.
  */
 import type { Invocation } from "../../ports/tasks.ts";
 import type { World } from "../../ports/world.ts";
 import { deliverQueue } from "./endpoint.ts";
-import { rememberEndpoints } from "./remember-endpoints.ts";
 import { routeNoted } from "./route.ts";
+import { alarm } from "../../history/alarm.ts";
+import { isWaitingFor } from "./queues.ts";
+import { endpointId, keepEndpoints } from "./endpoints.ts";
+import type { Webhooks } from "../../ports/webhooks.ts";
+import { sentenceOf } from "../../codec/value.ts";
 
 /** Delivers what is due. Does nothing where no webhook is configured. */
 export const deliverNotifications = (world: World, invocation: Invocation): Promise<void> =>
@@ -76,4 +80,31 @@ class Rerun {
       this.#isUnderWay = false;
     }
   }
+}
+
+/** Keeps which endpoints the config names, and says once what happens to the queue of one that it names no longer. */
+async function rememberEndpoints(world: World, { endpoints }: Webhooks): Promise<void> {
+  const removed = await keepEndpoints(
+    world,
+    endpoints.map(({ url }) => url),
+  );
+  for (const { url } of removed) {
+    if (!(await isWaitingFor(world, url))) continue;
+    const what = `notifications to ${new URL(url).origin} are not sent: the config names it no longer`;
+    const id = endpointId(world, url);
+    const mend = `cairn webhooks redeliver ${id} --to ENDPOINT moves them to another one; else they expire after 30 days`;
+    alarm(world, "", { what: "WebhookFailed", why: `${what}; ${mend}` });
+  }
+}
+
+/**
+ * Delivers notifications while a sweep runs, so that a slow endpoint holds back no run, and returns the result of the
+ * sweep. A delivery that fails is an alarm, and the next sweep repeats it.
+ */
+export async function withDeliveries<T>(world: World, invocation: Invocation, sweep: Promise<T>): Promise<T> {
+  const delivered = deliverNotifications(world, invocation).catch((error: unknown) =>
+    alarm(world, "", { what: "WebhookFailed", why: sentenceOf(error) }),
+  );
+  const [swept] = await Promise.all([sweep, delivered]);
+  return swept;
 }

@@ -1,14 +1,14 @@
 /**
- * Works off the queue of one endpoint: each notification at least once, always under the same ID. The ID derives from the
- * version of the run, so a receiver recognises a repeated one. The lease of the queue and its circuit belong to this
- * endpoint alone, so what it holds up are its own notifications.
+ * Works off the queue of one endpoint: each notification at least once, always under the same ID. The ID derives from
+ * the version of the run, so a receiver recognises a repeated one. The lease of the queue and its circuit belong to
+ * this endpoint alone, so what it holds up are its own notifications.
  *
  * Schedule 191: a process is killed after an endpoint has acknowledged a request and before the entry says so. The next
  * delivery sends the same request again. If the entry were changed first, a death before the request would lose it.
  *
  * Schedule 281: a process puts an urgent notification into the queue while another one holds its lease and is about to
- * give it up. The first one finds the lease held, and the second one has read the queue. So who gives the lease up reads
- * the queue once more; else the notification would wait for the next sweep.
+ * give it up. The first one finds the lease held, and the second one has read the queue. So who gives the lease up
+ * reads the queue once more; else the notification would wait for the next sweep.
  */
 import type { Json } from "../../core/json.ts";
 import { alarm } from "../../history/alarm.ts";
@@ -16,16 +16,17 @@ import { type QueuedNotification, queueTo, queuedIn, undeliveredTo } from "./out
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 import { circuitNow } from "./circuits.ts";
 import { replaceEntry, settleDelivered, settleEntry } from "./queues.ts";
-import type { AddOutcome, StoredRecord } from "../../ports/records.ts";
+import type { AddOutcome, StoredRecord, NewRecord } from "../../ports/records.ts";
 import type { Invocation } from "../../ports/tasks.ts";
 import type { Webhook, Webhooks } from "../../ports/webhooks.ts";
-import type { World } from "../../ports/world.ts";
-import { notificationId } from "../../protocol/ids.ts";
+import { type World, StoreUnreachable } from "../../ports/world.ts";
+import { notificationId, timeText } from "../../protocol/ids.ts";
 import { type WebhookCircuit, circuitAfter, isOpen } from "../../protocol/webhook-circuit.ts";
 import { isTimeLeft, underMutexLease } from "../../history/mutex-lease.ts";
 import { OutboxReader } from "./outbox-reader.ts";
-import { type PostOutcome, sendNotification } from "./send.ts";
-import { recordUndelivered } from "./undelivered.ts";
+import { webhookBody, webhookHeaders, webhookKey } from "../../codec/webhook-message.ts";
+import { readerIn } from "../../history/secrets.ts";
+import type { NotificationKind } from "../../core/notifications.ts";
 
 /** Milliseconds before each further attempt: ten attempts in two and a half days. */
 export const RETRY_MS = [5e3, 30e3, 300e3, 1_800e3, 7_200e3, 18_000e3, 36_000e3, 50_400e3, 86_400e3] as const;
@@ -174,4 +175,114 @@ async function giveUp(
     () => null,
   );
   await settleEntry(world, record);
+}
+
+const TIMEOUT_MS = 10_000;
+
+/** The endpoint says that it is gone: another attempt is of no use. */
+const GONE = 410;
+
+type PostOutcome =
+  | "delivered"
+  | {
+      readonly why: string;
+      readonly isFinal: boolean;
+      /** Its secret is missing or is no key. */
+      readonly isUnsigned?: true;
+    };
+
+/** One request with one notification to its endpoint. */
+async function sendNotification(
+  world: World,
+  {
+    webhooks,
+    webhook,
+    tenant,
+    queued,
+    id,
+  }: {
+    readonly webhooks: Webhooks;
+    readonly webhook: Webhook;
+    readonly tenant: string;
+    readonly queued: QueuedNotification;
+    /** The ID of the notification. */
+    readonly id: string;
+  },
+): Promise<PostOutcome> {
+  const { run, born, agent, version, traceparent, notification } = queued;
+  const secret = await keyOf(world, webhook);
+  if (secret === UNREAD)
+    return { why: `the secret ${webhook.secret}, which signs it, cannot be read now`, isFinal: false };
+  const key = secret === null ? null : webhookKey(secret);
+  if (key === null) return { why: secretWords(webhook.secret, secret !== null), isFinal: false, isUnsigned: true };
+  const link = webhook.link?.replaceAll("{run}", encodeURIComponent(run)) ?? null;
+  const body = webhookBody({ incarnation: { run, born }, agent, tenant, version, notification, link });
+  const headers = { ...webhookHeaders({ id, at: world.clock.now(), body, key }), ...(traceparent && { traceparent }) };
+  const posted = await webhooks.post({ url: webhook.url, headers, body, timeoutMs: TIMEOUT_MS });
+  if (posted.kind === "unreachable") return { why: posted.why, isFinal: false };
+  if (posted.status >= 200 && posted.status < 300) return "delivered";
+  return { why: `it answered ${posted.status}`, isFinal: posted.status === GONE };
+}
+
+const UNREAD = Symbol("unread");
+
+/** A secret that cannot be read is a failed attempt of its own endpoint: the requests to others have left already. */
+async function keyOf(world: World, { secret }: Webhook): Promise<string | null | typeof UNREAD> {
+  try {
+    return await readerIn(world)(secret);
+  } catch (error) {
+    if (error instanceof StoreUnreachable) return UNREAD;
+    throw error;
+  }
+}
+
+const secretWords = (name: string, isSet: boolean): string =>
+  isSet
+    ? `the secret ${name} is no key of the form whsec_BASE64, such as printf whsec_ && openssl rand -base64 32 makes`
+    : `the secret ${name}, which signs it, is not set`;
+
+interface Undelivered {
+  /** The ID of the notification. */
+  readonly id: string;
+  readonly run: string;
+  readonly tenant: string;
+  readonly url: string;
+  readonly kind: NotificationKind;
+  /** When it happened, epoch milliseconds. */
+  readonly at: number;
+  readonly attempts: number;
+  readonly why: string;
+}
+
+/**
+ * Records a notification that no further attempt will deliver: in the audit log of its run, and as an alarm. IDs in the
+ * audit log sort by time. The rest derives from the notification, so a repeated call adds nothing.
+ */
+async function recordUndelivered(
+  world: World,
+  { id, run, tenant, url, kind, at, attempts, why }: Undelivered,
+): Promise<void> {
+  // A path may hold a token of the receiver.
+  const to = new URL(url).origin;
+  const record: NewRecord = {
+    ...({ kind: "audit", about: run, tenant, at } as const),
+    id: `${timeText(at)}-${world.hash(`${id} ${url}`).slice(0, 16)}`,
+    expiresAtSec: Math.ceil((world.clock.now() + world.limits.auditMs) / 1_000),
+    body: {
+      operation: "webhook",
+      actor: "cairn",
+      token: null,
+      from: null,
+      run,
+      details: { event: kind, id, to, attempts },
+      why,
+      outcome: "undelivered",
+    },
+  };
+  await resolveAmbiguousWrite<AddOutcome>(
+    () => world.records.add(record, world.clock.now()),
+    () => null,
+  );
+  const what = `the notification ${kind} (${id}) did not reach ${to} with attempt ${attempts}, its last: ${why}`;
+  alarm(world, run, { what: "WebhookUndelivered", why: what });
 }

@@ -1,11 +1,11 @@
 /**
- * Puts each noted notification into the queue of each endpoint that wants it, once the log of its run confirms the commit.
- * It reads stores only, so no endpoint holds it up.
+ * Puts each noted notification into the queue of each endpoint that wants it, once the log of its run confirms the
+ * commit. It reads stores only, so no endpoint holds it up.
  *
- * Schedule 280: a process dies between two queues. The entry is settled after all of them, so the next process routes it
- * again, under the same IDs. If it were settled first, the other endpoint would never hear of it.
+ * Schedule 280: a process dies between two queues. The entry is settled after all of them, so the next process routes
+ * it again, under the same IDs. If it were settled first, the other endpoint would never hear of it.
  */
-import { OUTBOX, notedIn, queueTo, queuedRecord } from "./outbox.ts";
+import { OUTBOX, notedIn, queueTo, queuedRecord, type NotedCommit } from "./outbox.ts";
 import { settleEntry } from "./queues.ts";
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 import type { AddOutcome, StoredRecord } from "../../ports/records.ts";
@@ -13,8 +13,10 @@ import type { Invocation } from "../../ports/tasks.ts";
 import type { Webhooks } from "../../ports/webhooks.ts";
 import type { World } from "../../ports/world.ts";
 import { isTimeLeft, underMutexLease } from "../../history/mutex-lease.ts";
-import { confirmNoted } from "./confirm.ts";
 import { OutboxReader } from "./outbox-reader.ts";
+import { statusOf } from "../../core/calls/open-calls.ts";
+import { type RunNotification, notificationsIn } from "../../core/notifications.ts";
+import { stateAt } from "../../history/state-at.ts";
 
 const SIDE_BY_SIDE = 16;
 
@@ -86,3 +88,39 @@ async function route(
 }
 
 export const UNTRIED = { attempts: 0, triedAt: 0, why: null } as const;
+
+/** `waits`: the commit may still come. `void`: it never will. */
+type Confirmed =
+  | { readonly kind: "waits" }
+  | { readonly kind: "void" }
+  | { readonly kind: "confirmed"; readonly notifications: readonly RunNotification[] };
+
+/**
+ * Asks the log of a run what a noted commit really holds. The log is the authority: the process that noted it may have
+ * died before its commit, or may have been fenced. Throws `Unreadable` if the history cannot be read.
+ */
+async function confirmNoted(world: World, noted: NotedCommit): Promise<Confirmed> {
+  const { run, born, epoch, version } = noted;
+  // At 0 no row has expired: a row that is not deleted yet still has its log.
+  const row = await world.table.read(run, 0);
+  if (row === null || row.born !== born) return confirmRemoved(world, noted);
+  if (row.version < version) return row.epoch > epoch ? { kind: "void" } : { kind: "waits" };
+  const before = await stateAt(world, row, version - 1);
+  const commit = before?.later.find((each) => each.version === version);
+  if (before === null || commit?.epoch !== epoch) return { kind: "void" };
+  const { events } = commit;
+  const from = statusOf(before.state);
+  return {
+    kind: "confirmed",
+    notifications: notificationsIn({ events, from, to: statusOf(world.kernel.foldAll(before.state, events)) }),
+  };
+}
+
+/** The run is removed, and its log with it. Its tombstone still says whether this very epoch ended it. */
+async function confirmRemoved({ table }: World, { run, born, epoch, end }: NotedCommit): Promise<Confirmed> {
+  const tombstone = await table.readKey(run, 0);
+  const isMine = tombstone?.born === born && tombstone.epoch === epoch;
+  return isMine && end?.kind === `run.${tombstone.status}`
+    ? { kind: "confirmed", notifications: [end] }
+    : { kind: "void" };
+}

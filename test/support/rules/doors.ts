@@ -55,5 +55,5 @@ export const featureOf = (path: string): string | null => /^src\/features\/([^/]
 /** What runs a beat. It imports no feature, apart from its doors. */
 export const isKernel = (path: string): boolean => /^src\/(core|protocol|codec|ports|history|engine)\//.test(path);
 
-/** The files of a feature that are as pure as the core are told by their names: `core.ts`, `core-openings.ts`. */
+/** The files of a feature that are as pure as the core are told by their names: `core.ts`, `core-options.ts`. */
 export const isPureInFeature = (path: string): boolean => /^src\/features\/.*\/core(-[a-z-]+)?\.ts$/.test(path);

@@ -1,17 +1,17 @@
 /**
- * Plan and execute: a planner writes a plan, then its steps are carried out one by one. Its typical failures are a stale
- * plan (the world moved since it was written) and a plan that is carried out in part. So a plan has an age
- * limit, a step has a precondition that is checked against the world, and a failed step has a policy: stop, skip or
- * replan.
+ * Plan and execute: a planner writes a plan, then its steps are carried out one by one. Its typical failures are a
+ * stale plan (the world moved since it was written) and a plan that is carried out in part. So a plan has an age limit,
+ * a step has a precondition that is checked against the world, and a failed step has a policy: stop, skip or replan.
  *
- * The plan, its time, the cursor and the number of replans are in the progress. A resumed run has no fresher plan and no
- * more replans than one that nothing happened to.
+ * The plan, its time, the cursor and the number of replans are in the progress. A resumed run has no fresher plan and
+ * no more replans than one that nothing happened to.
+ *
+ * What the planner and the steps are given is in the messages that open their sections.
  */
 import { UNREADABLE_MAX } from "../../../core/topologies/json-in.ts";
 import type { Composite } from "../../../core/topologies/nested.ts";
 import { type PlanExecuteOptions, planProblems } from "./core-options.ts";
-import { type Done, answerOpening, doneWords, replanOpening, stepAt, stepOpening } from "./core-openings.ts";
-import { type PlanStep, planDiff, planFormat, planIn } from "./core-plan.ts";
+import { type PlanStep, planDiff, planFormat, planIn, type PlanRules } from "./core-plan.ts";
 import { reactTopology } from "../../../core/topologies/react.ts";
 import type {
   Context,
@@ -313,4 +313,62 @@ function reopened(
     say: replanOpening(again, setup.options, setup.context),
     repeats: REPEATED,
   };
+}
+
+/** A step that is over. `effects`: it was given up, and these calls of it took effect or may have. */
+type Done = {
+  readonly title: string;
+  readonly message: string;
+  readonly skipped: boolean;
+  readonly effects?: readonly string[];
+};
+
+/** The part of the progress that the messages are about. */
+interface PlanState {
+  readonly steps: readonly PlanStep[];
+  readonly cursor: number;
+  readonly done: readonly Done[];
+  readonly why: string;
+}
+
+const stepAt = ({ steps, cursor }: PlanState): PlanStep => steps[cursor] ?? { title: "", does: "" };
+
+const doneWords = (done: readonly Done[]): string =>
+  done.length === 0 ? "no step was done" : `done: ${done.map(({ title, ...of }) => `${title}${state(of)}`).join("; ")}`;
+
+const state = ({ skipped, effects }: Omit<Done, "title">): string => {
+  if (effects !== undefined) return ` (given up, after ${effects.join(", ")})`;
+  return skipped ? " (skipped)" : "";
+};
+
+/** What came of the steps so far, for the model. */
+const results = ({ done }: PlanState, { textOf }: Context): string =>
+  done
+    .map(({ title, message, skipped, effects }) => {
+      if (effects !== undefined) return `- ${title}: was given up. What it did: ${effects.join(", ")}`;
+      return `- ${title}: ${skipped ? "was skipped" : textOf(message)}`;
+    })
+    .join("\n");
+
+function stepOpening(progress: PlanState, context: Context): string {
+  const { steps, cursor, done } = progress;
+  const { title, does } = stepAt(progress);
+  return [
+    `Step ${cursor + 1} of ${steps.length}: ${title}.\n${does}`,
+    ...(done.length === 0 ? [] : [`What came of the steps before:\n${results(progress, context)}`]),
+    "Do this step only, then say in words what came of it.",
+  ].join("\n\n");
+}
+
+const answerOpening = (progress: PlanState, context: Context): string =>
+  `The plan is carried out. What came of its steps:\n${results(progress, context)}\n\nAnswer the task.`;
+
+function replanOpening(progress: PlanState, options: PlanRules, context: Context): string {
+  const left = progress.steps.slice(progress.cursor).map(({ title }) => `- ${title}`);
+  return [
+    `The plan cannot go on: ${progress.why}.`,
+    ...(progress.done.length === 0 ? [] : [`Already done, not to be done again:\n${results(progress, context)}`]),
+    ...(left.length === 0 ? [] : [`Not done yet:\n${left.join("\n")}`]),
+    `Write a plan for what is left, from the world as it is now.\n${planFormat(options)}`,
+  ].join("\n\n");
 }
