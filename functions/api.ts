@@ -5,7 +5,7 @@ import { placesIn } from "../src/adapters/aws/places.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import { authenticatorOf } from "../src/api/access/authenticator.ts";
 import { createApi } from "../src/api/app.ts";
-import { nextFirings } from "../src/sdk/schedule/firing-times.ts";
+import { nextFirings } from "../src/features/schedules/firing-times.ts";
 import { withConsole } from "./console.ts";
 import { definedAgent, definedAgents } from "./defined-agent.ts";
 import { type FromGateway, GATEWAY_ROWS, baseOf, callerBy, gatewayHandler } from "./gateway.ts";

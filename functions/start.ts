@@ -3,11 +3,11 @@
  * than once, late, and beside another one. If it throws, the scheduler retries twice, and then the firing becomes a
  * dead letter.
  */
-import { scheduledTime } from "../src/sdk/schedule/schedule.ts";
 import { withKernel } from "../src/features/compose.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import type { FiringOutcome } from "../src/protocol/firing.ts";
-import { fireInTime } from "../src/maintenance/firing.ts";
+import { fireInTime, scheduledTime } from "../src/features/schedules/fire.ts";
+import { startRun } from "../src/operations/start.ts";
 import { definedAgent } from "./defined-agent.ts";
 import { type LambdaContext, invocation } from "./invocation.ts";
 import { sealKeysOf } from "./seal-keys.ts";
@@ -30,7 +30,7 @@ export async function handler(firing: Firing, context: LambdaContext): Promise<F
   if (agent === null) throw new Error(`this deployment has no agent named ${name}`);
   const at = scheduledTime(firing.scheduledTime);
   const { outcome } = await invocation({ world, context }, (own) =>
-    fireInTime(world, own, { agent, tenant, at, watched: true }),
+    fireInTime(world, own, { agent, tenant, at, watched: true, startRun }),
   );
   return outcome;
 }

@@ -9,7 +9,7 @@ import type { ScheduledAgent } from "../ports/supervision.ts";
 import { EFFECTS } from "../core/calls/effects.ts";
 import { DEFAULT_TENANT } from "../core/ids.ts";
 import { wrongWithChildren } from "../sdk/check.ts";
-import { firingTimes } from "../sdk/schedule/firing-times.ts";
+import { firingTimes } from "../features/schedules/firing-times.ts";
 import { checkHere, requireGatewayKey } from "./check-here.ts";
 import { EXIT, UserError } from "./user-error.ts";
 import type { Settings } from "./settings.ts";

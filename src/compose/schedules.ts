@@ -10,7 +10,7 @@ import { setTimeout as elapse } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { ScheduledAgent } from "../ports/supervision.ts";
-import { firingTimes } from "../sdk/schedule/firing-times.ts";
+import { firingTimes } from "../features/schedules/firing-times.ts";
 import { sentenceOf } from "../codec/value.ts";
 import { DEFAULT_TENANT } from "../core/ids.ts";
 import type { Scheduled } from "../operations/schedules.ts";

@@ -21,7 +21,7 @@ import { asClientErrors, storeFlags, surroundingsOf } from "../client/open-store
 import type { DriveOptions, Driving } from "./worker.ts";
 import { AGENTS, type FormsOf, checkEmbeddingOptions } from "./checked-options.ts";
 import { FLAG, FUNCTION, RECORD, TEXT, anyForm, oneOf } from "../sdk/option-forms.ts";
-import { nextFirings } from "../sdk/schedule/firing-times.ts";
+import { nextFirings } from "../features/schedules/firing-times.ts";
 import { registerResolution } from "../sdk/resolution.ts";
 import { addA2a } from "../integrations/a2a/routes.ts";
 import { addAgUiRoute } from "../integrations/ag-ui/routes.ts";

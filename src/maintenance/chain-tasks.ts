@@ -9,7 +9,8 @@ import { askInTime } from "../engine/tools/ask-in-time.ts";
 import { StoreTime } from "../engine/context/store-time.ts";
 import { cleanUp } from "../history/clean-up.ts";
 import type { Incarnation } from "../protocol/row.ts";
-import { fire } from "./firing.ts";
+import { fire } from "../features/schedules/fire.ts";
+import { startRun } from "../operations/start.ts";
 import { collectOrphans } from "./orphans.ts";
 import { park, renew } from "../engine/loop/park.ts";
 import type { Runner } from "../engine/context/runner.ts";
@@ -72,5 +73,5 @@ async function firing(
   if (said.kind !== "said") throw new Error(`${what}: ${said.why}`);
   const found = said.value;
   if (found.kind === "absent") throw new Error(found.why);
-  return fire(world, invocation, { agent: found.agent, tenant, at, watched });
+  return fire(world, invocation, { agent: found.agent, tenant, at, watched, startRun });
 }

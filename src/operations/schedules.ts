@@ -3,7 +3,7 @@ import type { Schedule } from "../ports/agent.ts";
 import type { LastFiring } from "../protocol/firing.ts";
 import type { World } from "../ports/world.ts";
 import type { AgentCatalogue } from "./agents.ts";
-import { type SchedulePause, lastFired, pausedIn } from "./schedule-memory.ts";
+import { type SchedulePause, lastFired, pausedIn } from "../features/schedules/schedule-memory.ts";
 
 /** The next times of a schedule after `now`, epoch milliseconds. */
 export type FiringsOf = (schedule: Pick<Schedule, "every" | "timezone">, now: number) => readonly number[];

@@ -3,7 +3,7 @@ import type { Agent } from "../ports/agent.ts";
 import type { World } from "../ports/world.ts";
 import { senderOf } from "../engine/context/inbox.ts";
 import type { OperationContext } from "./operation.ts";
-import { aliveRun, lastFired, pausedIn, setPaused } from "./schedule-memory.ts";
+import { aliveRun, lastFired, pausedIn, setPaused } from "../features/schedules/schedule-memory.ts";
 import { type Started, startRun } from "./start.ts";
 
 type Unscheduled = { readonly kind: "agentUnknown" | "notScheduled" };

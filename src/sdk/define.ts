@@ -24,7 +24,6 @@ import { AGENT_FORMS, TOOL_FORMS } from "./definition-forms.ts";
 import { refuseUnknown } from "./known-options.ts";
 import { FUNCTION, TEXT, checkForms, refuseMissing, refuseNoOptions, shown } from "./option-forms.ts";
 import { type OutageOptions, outagePolicyOf } from "./outage.ts";
-import { parseSchedule } from "./schedule/firing-times.ts";
 import { firstIssue, parsedOption } from "./issues.ts";
 import { type Remembering, memoryPolicyOf } from "./memory.ts";
 import { modelOptionsOf, resultOptionsOf } from "./model-options.ts";
@@ -47,7 +46,7 @@ import type {
 import type { ModelOptions } from "../ports/model-options.ts";
 import { type ResultsOptions, resultsOf } from "./results.ts";
 import { type RetentionOptions, retentionOf } from "./retention.ts";
-import type { ScheduleOptions } from "./schedule/schedule.ts";
+import { type ScheduleOptions, parseSchedule } from "./schedule.ts";
 import { type SagaOptions, sagaOf } from "./saga.ts";
 import { secretNames } from "./secrets.ts";
 import { TOOL_OPTIONS, type ToolOptions, rulesOf, wrongWithEffect, wrongWithRules } from "./tool-rules.ts";

@@ -1,5 +1,5 @@
 /**
- * Fires schedules, as EventBridge Scheduler does on AWS. This file only decides when. `maintenance/firing.ts` decides
+ * Fires schedules, as EventBridge Scheduler does on AWS. This file only decides when. `features/schedules/fire.ts` decides
  * what a firing does, and the store remembers that.
  *
  * It fires only the latest time that has come, so after a pause of the machine there is one firing. There is also one

@@ -18,7 +18,7 @@ import { SCOPES } from "../../src/operations/operation.ts";
 import { ROWS } from "../../src/operations/table.ts";
 import { startRun } from "../../src/operations/start.ts";
 import type { Agent } from "../../src/ports/agent.ts";
-import { nextFirings } from "../../src/sdk/schedule/firing-times.ts";
+import { nextFirings } from "../../src/features/schedules/firing-times.ts";
 import { createLocalServer } from "../../src/server/app.ts";
 import { createServedHarness, drive, runnerOf } from "../support/harness/drive.ts";
 import { callsThenFinal, scriptedAgent } from "../support/harness/harness.ts";

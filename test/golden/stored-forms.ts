@@ -31,7 +31,7 @@ import * as langgraph from "../../src/langgraph/record.ts";
 import * as audit from "../../src/operations/access/audit.ts";
 import * as tokens from "../../src/operations/access/check-token.ts";
 import * as restores from "../../src/operations/restored-store.ts";
-import * as schedules from "../../src/operations/schedule-memory.ts";
+import * as schedules from "../../src/features/schedules/schedule-memory.ts";
 import { FINGERPRINT } from "../../src/protocol/fingerprint.ts";
 import { row } from "../support/states/states-and-events.ts";
 

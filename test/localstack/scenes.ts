@@ -14,7 +14,7 @@ import type { World } from "../../src/ports/world.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import type { Incarnation, Row } from "../../src/protocol/row.ts";
 import { cleanUp } from "../../src/history/clean-up.ts";
-import { fireInTime } from "../../src/maintenance/firing.ts";
+import { fireInTime } from "../../src/features/schedules/fire.ts";
 import { collectAllOrphans } from "../../src/maintenance/orphans.ts";
 import { SCOPES } from "../../src/operations/operation.ts";
 import { park, renew } from "../../src/engine/loop/park.ts";
@@ -141,7 +141,8 @@ async function starts(on: Listened, start: (key: string) => Promise<Row>): Promi
 async function fires(on: Listened): Promise<void> {
   const schedule = { every: "rate(1 day)", timezone: "UTC", input: {}, overlap: "skip", missed: "latest" } as const;
   const world = on.worldOf("start");
-  const firing = { agent: { ...talker, schedule }, tenant: TENANT, at: world.clock.now(), watched: true };
+  const agent = { ...talker, schedule };
+  const firing = { agent, tenant: TENANT, at: world.clock.now(), watched: true, startRun };
   expect(await fireInTime(world, timeOf(world), firing)).toMatchObject({ outcome: { kind: "started" } });
 }
 

@@ -1,7 +1,7 @@
 /** Laws of firing times, in zones whose clocks change by hours, half hours and days. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { firingTimes } from "../../src/sdk/schedule/firing-times.ts";
+import { firingTimes } from "../../src/features/schedules/firing-times.ts";
 
 const zone = fc.constantFrom(
   ...["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "Africa/Casablanca"],

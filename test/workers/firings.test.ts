@@ -5,7 +5,7 @@ import type { SupervisorEvent } from "../../src/ports/supervisor-events.ts";
 import type { ScheduledAgent } from "../../src/ports/supervision.ts";
 import { type Firings, firingsOf } from "../../src/workers/firings.ts";
 import type { TaskEnd, Worker } from "../../src/workers/workers.ts";
-import { firingTimes } from "../../src/sdk/schedule/firing-times.ts";
+import { firingTimes } from "../../src/features/schedules/firing-times.ts";
 import type { Task } from "../../src/protocol/chain.ts";
 import type { FiringOutcome } from "../../src/protocol/firing.ts";
 

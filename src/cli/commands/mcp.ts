@@ -10,7 +10,7 @@ import { loadMcp } from "../../integrations/mcp/load.ts";
 import { ownVersion } from "../../integrations/mcp/version.ts";
 import { SCOPES } from "../../operations/operation.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
-import { nextFirings } from "../../sdk/schedule/firing-times.ts";
+import { nextFirings } from "../../features/schedules/firing-times.ts";
 import { agentToStart } from "../../compose/agent-to-start.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
 import { attendantOf, openSettled } from "../../compose/open.ts";

@@ -2,14 +2,14 @@
  * `cairn schedules`: lists the agents that cairn starts on a schedule, the next firing of each, and the outcome of the
  * last one.
  */
-import { nextFirings } from "../../sdk/schedule/firing-times.ts";
+import { nextFirings } from "../../features/schedules/firing-times.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { type Scheduled, listSchedules } from "../../operations/schedules.ts";
 import { checkCaps } from "../../compose/check-caps.ts";
 import { readWholeCatalogue } from "../../compose/catalogue.ts";
 import { EXIT } from "../../compose/user-error.ts";
 import { renderSchedules } from "../../render/schedules.ts";
-import { surpriseIn } from "../../sdk/schedule/cron.ts";
+import { surpriseIn } from "../../features/schedules/cron.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
 import { settingsOf } from "../../compose/settings.ts";
 import type { StoreFlags } from "../../compose/surroundings.ts";

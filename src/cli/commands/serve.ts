@@ -3,7 +3,7 @@
  * The API keeps answering while the workers finish, since what it accepts is durable at once.
  */
 import type { World } from "../../ports/world.ts";
-import { nextFirings } from "../../sdk/schedule/firing-times.ts";
+import { nextFirings } from "../../features/schedules/firing-times.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
 import { hadTokens } from "../../operations/access/check-token.ts";

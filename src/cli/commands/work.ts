@@ -7,7 +7,7 @@ import { UserError, EXIT } from "../../compose/user-error.ts";
 import { followSchedules, toFire } from "../../compose/schedules.ts";
 import { type Opened, openSettled } from "../../compose/open.ts";
 import { firingsInWords } from "../../render/schedules.ts";
-import { surpriseIn } from "../../sdk/schedule/cron.ts";
+import { surpriseIn } from "../../features/schedules/cron.ts";
 import { renderSupervision } from "../../render/supervision.ts";
 import { type Settings, settingsOf } from "../../compose/settings.ts";
 import type { BeatFlags } from "../../compose/surroundings.ts";

@@ -1,7 +1,8 @@
 /** An agent with a schedule in a world in memory, and the runs that it starts. */
 import type { Agent, Schedule } from "../../../src/ports/agent.ts";
-import { fire } from "../../../src/maintenance/firing.ts";
-import { firingKey } from "../../../src/operations/schedule-memory.ts";
+import { fire } from "../../../src/features/schedules/fire.ts";
+import { firingKey } from "../../../src/features/schedules/schedule-memory.ts";
+import { startRun } from "../../../src/operations/start.ts";
 import { runId } from "../../../src/protocol/ids.ts";
 import type { FiringOutcome } from "../../../src/protocol/firing.ts";
 import { hasEnded } from "../../../src/protocol/row.ts";
@@ -48,7 +49,7 @@ export function createScheduleHarness(agent: Agent): ScheduleHarness {
     ...{ harness, world, created },
     mostAlive: () => mostAlive,
     fire: async (at, of = {}) => {
-      const firing = { agent, tenant, at, watched: of.watched ?? true };
+      const firing = { agent, tenant, at, watched: of.watched ?? true, startRun };
       return (await fire(of.world ?? world, invocation(harness), firing)).outcome;
     },
     runOf: (at) => runId(world.hash, { tenant, agent: agent.name, idempotencyKey: firingKey(agent.name, at) }),

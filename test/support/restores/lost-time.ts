@@ -12,7 +12,7 @@ import type { Json } from "../../../src/core/json.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import { hasEnded } from "../../../src/protocol/row.ts";
-import { fire } from "../../../src/maintenance/firing.ts";
+import { fire } from "../../../src/features/schedules/fire.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
 import { fenceRestored } from "../../../src/operations/restored.ts";
 import { startRun } from "../../../src/operations/start.ts";
@@ -118,7 +118,13 @@ export async function fireIn(scene: Scene, at: number): Promise<void> {
   const agent = scene.agents.find((each) => each.name === "daily") as Agent;
   const { clock, limits } = scene.harness.world;
   const invocation = { deadline: clock.now() + limits.beatMs, drain: new AbortController().signal };
-  const { outcome } = await fire(scene.harness.world, invocation, { agent, tenant: "local", at, watched: true });
+  const { outcome } = await fire(scene.harness.world, invocation, {
+    agent,
+    tenant: "local",
+    at,
+    watched: true,
+    startRun,
+  });
   if (outcome.kind === "held") throw new Error("no other firing is under way");
 }
 

@@ -44,11 +44,11 @@ const ROOMS: Readonly<Record<string, Room>> = {
   // The composition of the kernel names every feature that has rules of its own.
   "src/features/compose.ts": { ours: /^src\/(core|ports|features)\//, packages: /^$/ },
   // A feature imports the kernel, and no other feature. Its files named `core` are pure: `PURE`.
-  "src/features": { ours: below("features"), packages: /^(zod|node:crypto)$/ },
+  "src/features": { ours: below("features"), packages: /^(zod|croner|node:crypto)$/ },
   "src/operations": { ours: below("operations"), packages: /^zod$/ },
   "src/maintenance": { ours: below("maintenance"), packages: /^zod$/ },
   "src/providers": { ours: below("providers"), packages: /^(zod|@ai-sdk\/.+)$/ },
-  "src/sdk": { ours: below("sdk"), packages: /^(zod|croner|@ai-sdk\/.+|node:.+)$/ },
+  "src/sdk": { ours: below("sdk"), packages: /^(zod|@ai-sdk\/.+|node:.+)$/ },
   "src/api": {
     ours: /^src\/(core|protocol|codec|ports|history|engine|features|operations|maintenance|sdk)\//,
     packages: /^(hono|@hono\/zod-openapi|jose|zod)$/,
@@ -112,7 +112,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
     packages: /^(preact|preact\/hooks|@preact\/signals|@tanstack\/virtual-core)$/,
   },
   "src/embed": {
-    ours: /^src\/(core|protocol|ports|operations|sdk|api|integrations|server|compose|client)\//,
+    ours: /^src\/(core|protocol|ports|features|operations|sdk|api|integrations|server|compose|client)\//,
     packages: /^(hono|@hono\/node-server|node:http)$/,
   },
   // A target brings its own client: what an effect knows of it is a type of its own.

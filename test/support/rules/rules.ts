@@ -71,7 +71,8 @@ const CHANCE = /^(Date|Temporal|performance|set(Timeout|Interval|Immediate)|rand
 export const timeless: Check = {
   node: (node) => {
     const { parent } = node;
-    const isGiven = parent?.type === "NewExpression" && (parent["arguments"] as readonly unknown[]).length > 0;
+    const isMade = parent?.type === "NewExpression" && (parent["arguments"] as readonly unknown[]).length > 0;
+    const isGiven = isMade || (parent !== null && /^Date\.(parse|UTC)$/.test(memberOf(parent)));
     const isChance = node.type === "Identifier" && CHANCE.test(freeName(node)) && !isGiven;
     return isChance || /^(Math\.random|AbortSignal\.timeout)$/.test(memberOf(node));
   },

@@ -97,11 +97,17 @@ export const RULES: readonly rules.Rule[] = [
     check: rules.timeless,
     bites: [
       ["src/engine/x.ts", "const at = new Date();"],
+      ["src/engine/x.ts", "const at = Date.now();"],
       ["src/engine/x.ts", "setTimeout(resolve, 5);"],
       ["src/engine/x.ts", "AbortSignal.timeout(5);"],
       ["src/codec/x.ts", 'import { randomUUID } from "node:crypto";'],
     ],
-    spares: [["src/engine/x.ts", "run.world.clock.now(); world.random.hex(); AbortSignal.any([]); new Date(at);"]],
+    spares: [
+      [
+        "src/engine/x.ts",
+        "run.world.clock.now(); world.random.hex(); AbortSignal.any([]); new Date(at); Date.parse(text);",
+      ],
+    ],
   },
   {
     says: "what depends on an effect class is read from the effect table",

@@ -1,22 +1,23 @@
 /** The outcome of a firing under each policy, in virtual time. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { CERTAIN_MS, LATE_MS, decideFiring, type LastFiring } from "../../src/protocol/firing.ts";
-import { limitsFor } from "../../src/protocol/limits.ts";
-import type { World } from "../../src/ports/world.ts";
-import { fire, fireInTime } from "../../src/maintenance/firing.ts";
-import { lastFired } from "../../src/operations/schedule-memory.ts";
-import { runTask } from "../../src/maintenance/chain-tasks.ts";
-import { runnerOf } from "../support/harness/drive.ts";
+import { CERTAIN_MS, LATE_MS, decideFiring, type LastFiring } from "../../../src/protocol/firing.ts";
+import { limitsFor } from "../../../src/protocol/limits.ts";
+import type { World } from "../../../src/ports/world.ts";
+import { fire, fireInTime } from "../../../src/features/schedules/fire.ts";
+import { lastFired } from "../../../src/features/schedules/schedule-memory.ts";
+import { startRun } from "../../../src/operations/start.ts";
+import { runTask } from "../../../src/maintenance/chain-tasks.ts";
+import { runnerOf } from "../../support/harness/drive.ts";
 import {
   HOUR,
   type ScheduleHarness,
   lastFullHour,
   createScheduleHarness,
   scheduledAgent,
-} from "../support/harness/schedule-harness.ts";
-import { scriptedAgent, advanceUntilSettled } from "../support/harness/harness.ts";
-import { invocation } from "../support/harness/supervised-harness.ts";
+} from "../../support/harness/schedule-harness.ts";
+import { scriptedAgent, advanceUntilSettled } from "../../support/harness/harness.ts";
+import { invocation } from "../../support/harness/supervised-harness.ts";
 
 const remembered = async (of: ScheduleHarness): Promise<LastFiring | null> =>
   lastFired(of.world, { agent: scheduledAgent(), tenant: "lane" });
@@ -110,7 +111,7 @@ describe("missed", () => {
     await at(of, first);
     const other = scheduledAgent({ every: "rate(2 hours)" });
     of.harness.clock.moveTo(first + 2 * HOUR);
-    const firing = { agent: other, tenant: "lane", at: first + HOUR, watched: false };
+    const firing = { agent: other, tenant: "lane", at: first + HOUR, watched: false, startRun };
     expect((await fire(of.world, invocation(of.harness), firing)).outcome).toEqual({ kind: "unseen" });
   });
 });
@@ -229,7 +230,7 @@ describe("a mutex lease that another firing holds", () => {
 
   test("is awaited until the deadline, for a trigger that retries failures late", async () => {
     const of = createScheduleHarness(scheduledAgent());
-    const firing = { agent: scheduledAgent(), tenant: "lane", at: lastFullHour(of), watched: true };
+    const firing = { agent: scheduledAgent(), tenant: "lane", at: lastFullHour(of), watched: true, startRun };
     await held(of, 1_200);
     const begun = of.harness.clock.now();
     const { outcome } = await advanceUntilSettled(of.harness, fireInTime(of.world, invocation(of.harness), firing));

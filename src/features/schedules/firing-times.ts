@@ -3,14 +3,8 @@
  * that the zone's clocks skip does not fire; a time that they show twice fires once. Rates have no zone and count from
  * the epoch, so that all processes compute the same times. (On AWS they count from the creation of the schedule.)
  */
-import { issuesIn, parsedOption } from "../issues.ts";
-import { asJson } from "../../codec/value.ts";
-import { wrongWithLabels } from "../../core/ids.ts";
 import { parseCron } from "./cron.ts";
 import type { Schedule } from "../../ports/agent.ts";
-import type { ScheduleOptions } from "./schedule.ts";
-import { type WallClock, wallClock } from "./wall-clock.ts";
-import * as z from "zod";
 
 /** Times in epoch milliseconds; null means never. */
 export interface FiringTimes {
@@ -38,40 +32,15 @@ type Of = Pick<Schedule, "every" | "timezone">;
  * @throws Error if `parseSchedule` would have refused it
  */
 export function firingTimes(schedule: Of): FiringTimes {
-  const times = parsed(schedule);
+  const times = parseTimes(schedule);
   if (typeof times === "string") throw new Error(times);
   return times;
 }
 
 const EXAMPLE = "write for example rate(5 minutes), cron(0 8 ? * MON-FRI *) or at(2027-01-31T08:00:00)";
 
-const optionsSchema = z.strictObject({
-  every: z.string(),
-  timezone: z.string().optional(),
-  input: z.unknown().optional(),
-  overlap: z.enum(["skip", "allow"]).optional(),
-  missed: z.enum(["latest", "skip"]).optional(),
-  labels: z.record(z.string(), z.string()).optional(),
-});
-
-/** Parses the schedule options of an agent with this task schema. A returned text says what is wrong with them. */
-export function parseSchedule(options: ScheduleOptions, task: z.ZodType): Schedule | string {
-  const checked = parsedOption(optionsSchema, options);
-  if (!checked.success) return issuesIn(checked.error).join("; ");
-  const { every, timezone = "UTC", overlap = "skip", missed = "latest", labels } = checked.data;
-  const times = parsed({ every, timezone });
-  if (typeof times === "string") return times;
-  const input = asJson(checked.data.input ?? {});
-  if (!input.ok) return `input: ${input.why}`;
-  const wrong = task.safeParse(input.json).error?.issues[0];
-  if (wrong !== undefined) return `${["input", ...wrong.path].join(".")}: ${wrong.message}`;
-  const schedule = { every, timezone, input: input.json, overlap, missed };
-  if (labels === undefined) return schedule;
-  const why = wrongWithLabels(labels);
-  return why === null ? { ...schedule, labels } : `labels: ${why}`;
-}
-
-function parsed({ every, timezone }: Of): FiringTimes | string {
+/** The firing times of a schedule, or what is wrong with it. */
+export function parseTimes({ every, timezone }: Of): FiringTimes | string {
   const clock = clockOf(timezone);
   if (clock === null) return `timezone: ${timezone} is not a time zone: write its IANA name, for example Europe/Berlin`;
   const [, kind, inside = ""] = /^(rate|cron|at)\((.*)\)$/s.exec(every) ?? [];
@@ -143,5 +112,54 @@ function parseAt(inside: string, clock: WallClock): FiringTimes | string {
   return {
     next: (after) => (moment > after ? moment : null),
     latest: (now) => (moment <= now ? moment : null),
+  };
+}
+
+/**
+ * Converts between moments and the wall-clock time of a time zone. A wall-clock time is written as the epoch
+ * milliseconds of the same digits in UTC, so that a calendar without time zones can compute with it.
+ *
+ * When clocks are put forward, some times never occur. When they are put back, some occur twice, and only the first
+ * occurrence counts. So the times that occur have the same order on the wall clock and in fact.
+ */
+interface WallClock {
+  /** The wall-clock time at `moment`, to the second. */
+  readonly at: (moment: number) => number;
+  /** The first moment at which the clock shows `wall`, or null if it never does. */
+  readonly first: (wall: number) => number | null;
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+/**
+ * The wall clock of an IANA time zone.
+ *
+ * @throws RangeError for an unknown zone
+ */
+function wallClock(timezone: string): WallClock {
+  const format = new Intl.DateTimeFormat("en-US", {
+    timeZone: timezone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
+  });
+  const at = (moment: number): number => {
+    const parts = new Map(format.formatToParts(moment).map(({ type, value }) => [type, Number(value)]));
+    const of = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
+    return Date.UTC(of("year"), of("month") - 1, of("day"), of("hour"), of("minute"), of("second"));
+  };
+  const ahead = (moment: number): number => at(moment) - Math.floor(moment / 1_000) * 1_000;
+  return {
+    at,
+    first: (wall) => {
+      // No zone changes its clocks twice within two days, and the larger difference gives the earlier moment.
+      const differences = [ahead(wall - DAY_MS), ahead(wall + DAY_MS)].toSorted((one, other) => other - one);
+      const moments = differences.map((difference) => wall - difference);
+      return moments.find((moment) => at(moment) === wall) ?? null;
+    },
   };
 }

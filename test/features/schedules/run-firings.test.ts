@@ -1,22 +1,22 @@
 /** What a run knows of the firing that started it: in its state, its tools, its instructions and its first message. */
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { defineAgent, tool } from "../../src/index.ts";
-import type { Agent } from "../../src/ports/agent.ts";
-import { CERTAIN_MS, LATE_MS } from "../../src/protocol/firing.ts";
-import { forkRun } from "../../src/operations/fork.ts";
-import { pauseSchedule, runScheduleNow } from "../../src/operations/steer-schedule.ts";
-import { show } from "../../src/operations/views.ts";
-import { scriptedModel } from "../../src/sdk/scripted.ts";
-import { drive, runnerOf } from "../support/harness/drive.ts";
-import { rowOf } from "../support/harness/harness.ts";
+import { defineAgent, tool } from "../../../src/index.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
+import { CERTAIN_MS, LATE_MS } from "../../../src/protocol/firing.ts";
+import { forkRun } from "../../../src/operations/fork.ts";
+import { pauseSchedule, runScheduleNow } from "../../../src/operations/steer-schedule.ts";
+import { show } from "../../../src/operations/views.ts";
+import { scriptedModel } from "../../../src/sdk/scripted.ts";
+import { drive, runnerOf } from "../../support/harness/drive.ts";
+import { rowOf } from "../../support/harness/harness.ts";
 import {
   HOUR,
   type ScheduleHarness,
   createScheduleHarness,
   lastFullHour,
   scheduledAgent,
-} from "../support/harness/schedule-harness.ts";
+} from "../../support/harness/schedule-harness.ts";
 
 const firingIn = async (of: ScheduleHarness, at: number) => (await show(of.world, of.runOf(at)))?.firing;
 

@@ -25,20 +25,38 @@
  * - A decision is still unconfirmed after more than a day, and there is neither a run nor a tombstone. The run may have
  *   ended and been forgotten, or may never have existed. It is not started, as that could be twice; an alarm says so.
  */
-import type { Agent, Schedule } from "../ports/agent.ts";
-import { RowUnreadable } from "../codec/row.ts";
-import type { RunFiring } from "../core/run-firing.ts";
-import { runId } from "../protocol/ids.ts";
-import { CERTAIN_MS, type FiringOutcome, type LastFiring, decideFiring, isMadeUp } from "../protocol/firing.ts";
-import type { MutexLease, MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
-import type { TaskResult } from "../protocol/chain.ts";
-import type { Invocation } from "../ports/tasks.ts";
-import type { World } from "../ports/world.ts";
-import { alarm } from "../history/alarm.ts";
-import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
-import { findRow } from "../history/damage.ts";
-import { aliveRun, firingKey, lastFiringIn, pausedIn, scheduleName } from "../operations/schedule-memory.ts";
-import { startRun } from "../operations/start.ts";
+import type { Agent, Schedule } from "../../ports/agent.ts";
+import type { RunLabels } from "../../core/ids.ts";
+import type { Json } from "../../core/json.ts";
+import { RowUnreadable } from "../../codec/row.ts";
+import type { RunFiring } from "../../core/run-firing.ts";
+import { runId } from "../../protocol/ids.ts";
+import { CERTAIN_MS, type FiringOutcome, type LastFiring, decideFiring, isMadeUp } from "../../protocol/firing.ts";
+import type { MutexLease, MutexLeaseOutcome } from "../../protocol/mutex-lease.ts";
+import type { TaskResult } from "../../protocol/chain.ts";
+import type { Invocation } from "../../ports/tasks.ts";
+import type { World } from "../../ports/world.ts";
+import { alarm } from "../../history/alarm.ts";
+import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
+import { findRow } from "../../history/damage.ts";
+import { aliveRun, firingKey, lastFiringIn, pausedIn, scheduleName } from "./schedule-memory.ts";
+
+/** A run that a firing starts. */
+interface FiredRun {
+  readonly agent: Agent;
+  readonly tenant: string;
+  readonly input: Json;
+  readonly idempotencyKey: string;
+  readonly by: string;
+  readonly isScheduled: true;
+  readonly due: number;
+  readonly firing: RunFiring;
+  readonly labels: RunLabels | undefined;
+}
+
+type FiredStart =
+  | { readonly kind: "started" | "exists" | "conflict" | "ended" | "limitReached" | "budgetMissing" }
+  | { readonly kind: "invalid"; readonly why: string };
 
 export interface FiringOf {
   readonly agent: Agent;
@@ -48,6 +66,8 @@ export interface FiringOf {
   readonly at: number;
   /** False: it is not known whether the schedule existed at that time. */
   readonly watched: boolean;
+  /** The operation that starts a run. Operations stand above the features, so a firing is given it. */
+  readonly startRun: (world: World, run: FiredRun) => Promise<FiredStart>;
 }
 
 type FiringResult = Extract<TaskResult, { readonly kind: "firing" }>;
@@ -91,6 +111,18 @@ export async function fireInTime(world: World, invocation: Invocation, firing: F
 }
 
 const HELD_LOOK_MS = 500;
+
+/**
+ * Parses the time that EventBridge Scheduler substitutes for `<aws.scheduler.scheduled-time>`, to epoch milliseconds.
+ *
+ * @throws Error if the text is not a time in UTC
+ */
+export function scheduledTime(text: unknown): number {
+  const at = typeof text === "string" && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at))
+    throw new Error(`scheduledTime is ${JSON.stringify(text)}, not a time such as 2027-01-31T08:00:00Z`);
+  return at;
+}
 
 function scheduleOf(agent: Agent): Schedule {
   if (!agent.schedule) throw new Error(`agent ${agent.name} has no schedule`);
@@ -174,10 +206,10 @@ async function wasStarted(world: World, run: string): Promise<boolean> {
 }
 
 async function start(world: World, deciding: Deciding, firing: RunFiring): Promise<FiringOutcome> {
-  const { agent, tenant, schedule } = deciding;
+  const { agent, tenant, schedule, startRun } = deciding;
   const at = firing.dueAt;
   const idempotencyKey = firingKey(agent.name, at);
-  const asked = {
+  const asked: FiredRun = {
     agent,
     tenant,
     input: schedule.input,

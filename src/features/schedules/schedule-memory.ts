@@ -4,13 +4,13 @@
  * counts.
  */
 import * as z from "zod";
-import { firing } from "../codec/schema/run-started.ts";
-import { RowNewer, RowUnreadable } from "../codec/row.ts";
-import type { LastFiring } from "../protocol/firing.ts";
-import { hasEnded } from "../protocol/row.ts";
-import type { World } from "../ports/world.ts";
-import { findRow } from "../history/damage.ts";
-import { storeCursor } from "../history/resolve-ambiguous-write.ts";
+import { firing } from "../../codec/schema/run-started.ts";
+import { RowNewer, RowUnreadable } from "../../codec/row.ts";
+import type { LastFiring } from "../../protocol/firing.ts";
+import { hasEnded } from "../../protocol/row.ts";
+import type { World } from "../../ports/world.ts";
+import { findRow } from "../../history/damage.ts";
+import { storeCursor } from "../../history/resolve-ambiguous-write.ts";
 
 /** A schedule: an agent has one, for each tenant. */
 export interface ScheduleRef {

@@ -1,10 +1,11 @@
 /** When schedules fire: AWS's own examples, clocks that change, and what is refused. */
-import { surpriseIn } from "../../src/sdk/schedule/cron.ts";
+import { surpriseIn } from "../../../src/features/schedules/cron.ts";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { firingTimes, parseSchedule } from "../../src/sdk/schedule/firing-times.ts";
-import { firingKey } from "../../src/operations/schedule-memory.ts";
-import { scheduledTime } from "../../src/sdk/schedule/schedule.ts";
+import { firingTimes } from "../../../src/features/schedules/firing-times.ts";
+import { firingKey } from "../../../src/features/schedules/schedule-memory.ts";
+import { scheduledTime } from "../../../src/features/schedules/fire.ts";
+import { parseSchedule } from "../../../src/sdk/schedule.ts";
 
 const iso = (moment: number | null): string =>
   moment === null ? "never" : new Date(moment).toISOString().replace(":00.000Z", "");
