@@ -8,6 +8,7 @@ import type { Phase, Status } from "../core/phases.ts";
 import { usd } from "../core/policy/spending.ts";
 import { statusOf } from "../core/calls/open-calls.ts";
 import type { State } from "../core/state.ts";
+import type { Kernel } from "../core/transition.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { World } from "../ports/world.ts";
 import { type Recording, RecordingDamaged, recordingIn } from "../features/archive/recording.ts";
@@ -74,7 +75,7 @@ export async function replayStored(
     const recording = await recordingIn(world, { run: options.run, ...(onStep && { onStep }) });
     return recording === null
       ? { kind: "missing" }
-      : await replayRecording(recording, { ...options, turn: world.reading?.turn });
+      : await replayRecording(world.kernel, recording, { ...options, turn: world.reading?.turn });
   } catch (error) {
     if (!(error instanceof RecordingDamaged)) throw error;
     return { kind: "damaged", differs: { version: error.version, what: error.message } };
@@ -83,6 +84,7 @@ export async function replayStored(
 
 /** `check`: a further comparison of the whole replay, if nothing differs so far. */
 export async function replayRecording(
+  kernel: Kernel,
   recording: Recording,
   {
     at,
@@ -100,7 +102,7 @@ export async function replayRecording(
   const { version } = recording.run;
   if (at !== null && at > version) return { kind: "versionUnknown", of: version };
   const comparison = against === null ? null : new RequestComparison(against);
-  const steps = replaySteps(recording, {
+  const steps = replaySteps(kernel, recording, {
     until: at ?? version,
     ...(comparison !== null && { witness: comparison.witness }),
   });

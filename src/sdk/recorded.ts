@@ -11,7 +11,7 @@ import type { FileRef } from "../core/file.ts";
 import type { Json } from "../core/json.ts";
 import type { Value } from "../core/message.ts";
 import { summarisedCall } from "../features/result-summaries/core.ts";
-import { fold } from "../features/compose.ts";
+import { KERNEL } from "../features/compose.ts";
 import { promptOf } from "../engine/model/prompt.ts";
 import { type ScriptedReply, scriptedModel } from "./scripted.ts";
 
@@ -62,7 +62,8 @@ function repliesIn(archive: Archive): ReadonlyMap<number | string, ScriptedReply
       // The line before the summary is made anew, and an empty reply makes no summary.
       replies.set(call, { text: failed === true ? "" : summary.slice(summary.indexOf("\n") + 1), tokensOut: tokens });
     }
-    state = fold(state, event);
+    // A file has no world whose kernel it could ask.
+    state = KERNEL.fold(state, event);
   }
   return replies;
 }

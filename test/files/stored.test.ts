@@ -7,6 +7,7 @@ import { exportRun } from "../../src/features/archive/export.ts";
 import { fileKey } from "../../src/history/object-keys.ts";
 import { verify } from "../../src/features/seals/verify.ts";
 import { recordingOf, wrongWithFile } from "../../src/features/archive/recording.ts";
+import { KERNEL } from "../../src/features/compose.ts";
 import { replay } from "../../src/features/archive/replay.ts";
 import { type ScriptedReply, recordedModel, scriptedModel } from "../../src/index.ts";
 import { checkedFiles } from "../../src/operations/files.ts";
@@ -78,7 +79,7 @@ test("an export holds the files, and is replayed; one with other bytes is refuse
   expect(Buffer.from(archive.files.get(sha256(SHOT)) ?? [])).toEqual(Buffer.from(SHOT));
   const recording = recordingOf(archive);
   expect(recording.begun.state.messages[0]?.parts).toHaveLength(2);
-  const { state } = replay(recording);
+  const { state } = replay(KERNEL, recording);
   expect(state.resultFiles).toMatchObject([{ file: sha256(SHOT) }]);
   expect(wrongWithFile(archive, state)).toBeNull();
   expect(wrongWithFile({ ...archive, files: new Map() }, state)).toBe(`file ${sha256(SHOT)} is missing`);

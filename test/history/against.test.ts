@@ -8,6 +8,7 @@ import { pipeline, scriptedModel, tool } from "../../src/index.ts";
 import { type Comparison, RequestComparison } from "../../src/operations/replay-against.ts";
 import { timeline } from "../../src/operations/views.ts";
 import { type Recording, recordingIn } from "../../src/features/archive/recording.ts";
+import { KERNEL } from "../../src/features/compose.ts";
 import { replay } from "../../src/features/archive/replay.ts";
 import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 import { scriptedAgent, callsThenFinal, rowOf, createHarness } from "../support/harness/harness.ts";
@@ -33,7 +34,7 @@ async function recording(calls = 3): Promise<Recording> {
 
 async function against(agent: Agent, of?: Recording): Promise<Comparison> {
   const comparison = new RequestComparison(agent);
-  const replayed = replay(of ?? (await recording()), { witness: comparison.witness });
+  const replayed = replay(KERNEL, of ?? (await recording()), { witness: comparison.witness });
   expect(replayed.differs).toBeNull();
   return comparison.result;
 }
@@ -78,7 +79,7 @@ describe("a run compared with", () => {
     const known = of.commits.map((commit, index) =>
       index > 2 ? commit : { ...commit, events: commit.events.map(unasked) },
     );
-    replay({ ...of, commits: known }, { witness: late.witness });
+    replay(KERNEL, { ...of, commits: known }, { witness: late.witness });
     expect(first.length).toBeGreaterThan(3);
     expect(late.result).toMatchObject({ unrecorded: 2, first: { reply: 3, whys: ["tool act is gone"] } });
   });

@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { recordingIn, recordingOf, wrongWithFile } from "../../src/features/archive/recording.ts";
 import { exportRun } from "../../src/features/archive/export.ts";
+import { KERNEL } from "../../src/features/compose.ts";
 import { replay } from "../../src/features/archive/replay.ts";
 import { stateAt } from "../../src/history/state-at.ts";
 import { verify } from "../../src/features/seals/verify.ts";
@@ -106,12 +107,12 @@ describe("a fork", () => {
     expect((await verify(world, { run: row.run }))?.findings).toEqual([]);
     const recording = await recordingIn(world, { run: row.run });
     if (recording === null) throw new Error("gone");
-    expect(replay(recording).differs).toBeNull();
+    expect(replay(KERNEL, recording).differs).toBeNull();
     const lines: string[] = [];
     const exported = await exportRun(world, { run: row.run, write: (chunk) => void lines.push(chunk) });
     expect(exported?.leftOut).toEqual([]);
     const archive = readArchive(Buffer.from(lines.join("")));
-    const replayed = replay(recordingOf(archive));
+    const replayed = replay(KERNEL, recordingOf(archive));
     expect({ differs: replayed.differs, wrongWithFile: wrongWithFile(archive, replayed.state) }).toEqual({
       differs: null,
       wrongWithFile: null,

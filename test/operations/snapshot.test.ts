@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { stateAt } from "../../src/history/state-at.ts";
 import { recordingIn } from "../../src/features/archive/recording.ts";
+import { KERNEL } from "../../src/features/compose.ts";
 import { replay } from "../../src/features/archive/replay.ts";
 import { showSnapshot } from "../../src/operations/snapshot.ts";
 import { drive, runnerOf } from "../support/harness/drive.ts";
@@ -26,7 +27,7 @@ describe("the state of a version", () => {
     expect(row.version).toBeGreaterThan(4);
     for (let version = 0; version <= row.version; version += 1) {
       const found = await stateAt(world, row, version);
-      expect(found?.state).toEqual(replay(recording, { until: version }).state);
+      expect(found?.state).toEqual(replay(KERNEL, recording, { until: version }).state);
       expect(found?.later.map((commit) => commit.version)).toEqual(
         recording.commits.map((commit) => commit.version).filter((each) => each > version),
       );

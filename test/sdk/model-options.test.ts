@@ -6,6 +6,7 @@ import { type ModelOptions, type ResultOf, defineAgent, scriptedModel, tool } fr
 import { AgentInvalid } from "../../src/ports/agent-invalid.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import { RequestComparison } from "../../src/operations/replay-against.ts";
+import { KERNEL } from "../../src/features/compose.ts";
 import { replay } from "../../src/features/archive/replay.ts";
 import { recordingIn } from "../../src/features/archive/recording.ts";
 import { show, timeline, transcript } from "../../src/operations/views.ts";
@@ -84,7 +85,7 @@ describe("model options", () => {
     const recorded = await recordingIn(harness.world, payload);
     const whysOf = (other: Agent): readonly string[] => {
       const comparison = new RequestComparison(other);
-      if (recorded !== null) replay(recorded, { witness: comparison.witness });
+      if (recorded !== null) replay(KERNEL, recorded, { witness: comparison.witness });
       return comparison.result.first?.whys ?? [];
     };
     const why = "the model options or the form of the result are different";

@@ -10,6 +10,7 @@ import { replayRecording } from "../../operations/replay.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { OutcomeOf } from "../../operations/caller-outcome.ts";
 import { wrongWithFile } from "../../features/archive/recording.ts";
+import { KERNEL } from "../../features/compose.ts";
 import type { Difference, Replayed } from "../../features/archive/replay.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
 import { isFile, readExport, recordingFrom } from "../export-file.ts";
@@ -59,7 +60,7 @@ async function replayedFile(shell: Shell, asked: Asked): Promise<ReplayedRun> {
   const archive = readExport(shell, asked.run);
   const recording = recordingFrom(shell, { archive, file: asked.run });
   const check = ({ state }: Replayed): string | null => wrongWithFile(archive, state);
-  const outcome = await replayRecording(recording, { at, against: agent, check });
+  const outcome = await replayRecording(KERNEL, recording, { at, against: agent, check });
   return { run: recording.run.run, outcome, verify: commandLine(["verify", asked.run]) };
 }
 

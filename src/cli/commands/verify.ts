@@ -6,6 +6,7 @@
  */
 import type { Archive } from "../../codec/archive.ts";
 import { wrongWithFile } from "../../features/archive/recording.ts";
+import { KERNEL } from "../../features/compose.ts";
 import { replay } from "../../features/archive/replay.ts";
 import type { SealVerdict } from "../../features/seals/verify-seals.ts";
 import { OPERATIONS } from "../../operations/table.ts";
@@ -40,7 +41,7 @@ async function verifyRun(shell: Shell, typed: RunOf): Promise<number> {
 /** Throws if the lines of the file do not match its digest. */
 async function verifyFile(shell: Shell, file: string): Promise<number> {
   const archive = readExport(shell, file);
-  const replayed = replay(recordingFrom(shell, { archive, file }));
+  const replayed = replay(KERNEL, recordingFrom(shell, { archive, file }));
   const wrong = replayed.differs?.what ?? wrongWithFile(archive, replayed.state);
   const sealKeys = await sealKeysOf(shell);
   const seal = await sealOf(sealKeys, archive);

@@ -9,7 +9,7 @@ import type { CommitRecord, Event } from "../../core/event.ts";
 import { InvariantViolated } from "../../core/ensure.ts";
 import { statusOf } from "../../core/calls/open-calls.ts";
 import type { State } from "../../core/state.ts";
-import { fold } from "../compose.ts";
+import type { Kernel } from "../../core/transition.ts";
 import { wrongDebits, wrongEnd, wrongFields, wrongOrder } from "../../history/agreement.ts";
 import type { Recording } from "./recording.ts";
 import { type Steps, atOnce } from "../../history/stepwise.ts";
@@ -42,13 +42,17 @@ export interface ReplayOptions {
 }
 
 /** Replays up to version `until`, by default to the end. It compares the run's own facts only at the end. */
-export const replay = (recording: Recording, options: ReplayOptions = {}): Replayed =>
-  atOnce(replaySteps(recording, options));
+export const replay = (kernel: Kernel, recording: Recording, options: ReplayOptions = {}): Replayed =>
+  atOnce(replaySteps(kernel, recording, options));
 
 /** The same in steps. */
-export function* replaySteps({ run, begun, commits }: Recording, options: ReplayOptions = {}): Steps<Replayed> {
+export function* replaySteps(
+  kernel: Kernel,
+  { run, begun, commits }: Recording,
+  options: ReplayOptions = {},
+): Steps<Replayed> {
   const { until = run.version, witness = () => undefined } = options;
-  const going = new Replay(begun.state, begun.marks);
+  const going = new Replay(kernel, begun);
   const [first] = begun.marks;
   if (first?.version !== 0) going.differ(0, "nothing says what state it began with");
   for (const [index, commit] of commits.entries()) {
@@ -69,6 +73,7 @@ export function* replaySteps({ run, begun, commits }: Recording, options: Replay
 const COMMITS_PER_STEP = 64;
 
 class Replay {
+  readonly #kernel: Kernel;
   #state: State;
   readonly #marks: readonly StateMark[];
   #version = 0;
@@ -78,7 +83,8 @@ class Replay {
   #snapshots = 0;
   differs: Difference | null = null;
 
-  constructor(state: State, marks: readonly StateMark[]) {
+  constructor(kernel: Kernel, { state, marks }: Recording["begun"]) {
+    this.#kernel = kernel;
     this.#state = state;
     this.#marks = marks;
   }
@@ -108,7 +114,7 @@ class Replay {
   #foldOne(event: Event, { version, witness }: { readonly version: number; readonly witness: Witness }): void {
     try {
       witness(event, { before: this.#state, version });
-      this.#state = fold(this.#state, event);
+      this.#state = this.#kernel.fold(this.#state, event);
     } catch (error) {
       if (!(error instanceof InvariantViolated)) throw error;
       this.differ(version, `its ${event.kind} does not follow: ${error.message}`);

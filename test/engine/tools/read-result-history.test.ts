@@ -7,6 +7,7 @@ import type { Json } from "../../../src/core/json.ts";
 import { forkRefusal } from "../../../src/features/fork/core.ts";
 import { exportRun } from "../../../src/features/archive/export.ts";
 import { type Recording, recordingIn, recordingOf } from "../../../src/features/archive/recording.ts";
+import { KERNEL } from "../../../src/features/compose.ts";
 import { replay } from "../../../src/features/archive/replay.ts";
 import { stateAt } from "../../../src/history/state-at.ts";
 import { forkRun } from "../../../src/operations/fork.ts";
@@ -79,7 +80,7 @@ describe("a run that read a long result", () => {
   test("replays from its store, and its requests are those that today's code makes", async () => {
     const { harness, agent, counted, run } = await play([SEARCH, LINE]);
     const comparison = new RequestComparison(agent);
-    expect(replay(await recorded(harness, run), { witness: comparison.witness }).differs).toBeNull();
+    expect(replay(KERNEL, await recorded(harness, run), { witness: comparison.witness }).differs).toBeNull();
     expect(comparison.result).toMatchObject({ compared: 4, differing: 0, first: null });
     expect(counted.fetches).toBe(1);
   });
@@ -87,7 +88,7 @@ describe("a run that read a long result", () => {
   test("is compared with an agent that offers no reading, and the missing tool is named", async () => {
     const { harness, agent, run } = await play([SEARCH]);
     const comparison = new RequestComparison({ ...agent, readsResults: false });
-    replay(await recorded(harness, run), { witness: comparison.witness });
+    replay(KERNEL, await recorded(harness, run), { witness: comparison.witness });
     expect(comparison.result).toMatchObject({ compared: 3, differing: 2, first: { reply: 2 } });
     expect(comparison.result.first?.whys.join()).toContain("gone");
   });
@@ -102,7 +103,7 @@ describe("a run that read a long result", () => {
       { name: "cairn_read", status: "succeeded" },
       { name: "cairn_read", status: "succeeded" },
     ]);
-    expect(replay(recordingOf(archive)).differs).toBeNull();
+    expect(replay(KERNEL, recordingOf(archive)).differs).toBeNull();
   });
 
   test("is repeated from its export: the reads give the same, and the page is not fetched", async () => {
@@ -134,7 +135,7 @@ describe("a fork", () => {
       const { born, chain, epoch } = rowOf(harness, each);
       await drive(runnerOf(harness.world, agent), { run: each, born, chain, epoch, agent: agent.name });
       expect(await resultOf(harness, each)).toBe(expected);
-      expect(replay(await recorded(harness, each)).differs).toBeNull();
+      expect(replay(KERNEL, await recorded(harness, each)).differs).toBeNull();
     }
     expect(counted.fetches).toBe(1);
   });

@@ -15,6 +15,7 @@ import {
   recordingOf,
   wrongWithFile,
 } from "../../../src/features/archive/recording.ts";
+import { KERNEL } from "../../../src/features/compose.ts";
 import { replay } from "../../../src/features/archive/replay.ts";
 import { BEATS, DamagedCopy, type StoredRun, createLongRun } from "../../support/runs/damaged-copies.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
@@ -48,7 +49,7 @@ describe("a recorded run", () => {
   test("folds to the stored state without its agent, also during a beat", async () => {
     const of = copy();
     const { state } = await load(of.world, of.row, new SegmentCache());
-    const replayed = replay(await recorded(of));
+    const replayed = replay(KERNEL, await recorded(of));
     expect(replayed).toEqual({
       ...{ state, version: of.row.version, epoch: of.row.epoch, differs: null },
       ...{ commits: of.row.version, events: expect.any(Number) as number, snapshots: BEATS + 1 },
@@ -60,8 +61,8 @@ describe("a recorded run", () => {
     const archive = read(file);
     of.store.rows.clear();
     of.store.objects.clear();
-    const fromFile = replay(recordingOf(archive));
-    expect(fromFile).toEqual(replay(await recorded(copy())));
+    const fromFile = replay(KERNEL, recordingOf(archive));
+    expect(fromFile).toEqual(replay(KERNEL, await recorded(copy())));
     expect(wrongWithFile(archive, fromFile.state)).toBeNull();
     expect(readArchive(gzipSync(file))).toEqual(archive);
   });
@@ -83,16 +84,21 @@ describe("a recorded run", () => {
   test("names the large values that the file omits, and is replayed nevertheless", async () => {
     const archive = read(await exported(copy(), 1_000));
     expect({ blobs: archive.blobs.size, leftOut: archive.leftOut.blobs.length }).toEqual({ blobs: 0, leftOut: 1 });
-    const { state, differs } = replay(recordingOf(archive));
+    const { state, differs } = replay(KERNEL, recordingOf(archive));
     expect({ differs, wrongWithFile: wrongWithFile(archive, state) }).toEqual({ differs: null, wrongWithFile: null });
   });
 
   test("can be folded up to a version, and no further", async () => {
     const recording = await recorded(copy());
-    const { version, state, commits, differs } = replay(recording, { until: 9 });
+    const { version, state, commits, differs } = replay(KERNEL, recording, { until: 9 });
     expect({ version, commits, differs }).toEqual({ version: 9, commits: 9, differs: null });
     expect(state.spent.beats).toBe(5);
-    expect(replay(recording, { until: 0 })).toMatchObject({ version: 0, commits: 0, snapshots: 1, differs: null });
+    expect(replay(KERNEL, recording, { until: 0 })).toMatchObject({
+      version: 0,
+      commits: 0,
+      snapshots: 1,
+      differs: null,
+    });
   });
 
   test("is not found when its ID is unknown or it expired during the read", async () => {
@@ -116,10 +122,10 @@ describe("a recorded run", () => {
     const agent = scriptedAgent({ reply: callsThenFinal(3) });
     const payload = await beginRun(harness.world, agent, {});
     const queued = await recordingIn(harness.world, payload);
-    expect(replay(queued as Recording)).toMatchObject({ version: 0, commits: 0, differs: null });
+    expect(replay(KERNEL, queued as Recording)).toMatchObject({ version: 0, commits: 0, differs: null });
     await drive(runnerOf(harness.world, agent), payload);
     const ended = (await recordingIn(harness.world, payload)) as Recording;
-    expect(replay(ended)).toMatchObject({ state: { phase: "Completed" }, differs: null });
+    expect(replay(KERNEL, ended)).toMatchObject({ state: { phase: "Completed" }, differs: null });
     expect(ended.run).toMatchObject({ status: "completed", endedAt: expect.any(Number) as number });
   });
 });
@@ -128,7 +134,7 @@ describe("a replay names the first version that differs, and how,", () => {
   const forged = async (act: (damaged: DamagedCopy) => void) => {
     const damaged = copy();
     act(damaged);
-    return replay(await recorded(damaged)).differs;
+    return replay(KERNEL, await recorded(damaged)).differs;
   };
 
   test("when a snapshot contains another state", async () => {
@@ -175,14 +181,16 @@ describe("a replay names the first version that differs, and how,", () => {
   ] as const)("when the row has another %s", async (_, change, says) => {
     const damaged = copy();
     damaged.change(change);
-    const { differs } = replay(await recorded(damaged), { until: 133 });
+    const { differs } = replay(KERNEL, await recorded(damaged), { until: 133 });
     expect(differs).toEqual({ version: damaged.row.version, what: expect.stringMatching(says) as string });
   });
 
   test("when the journal does not follow, or a snapshot is missing or has other bytes", async () => {
     const strange = copy();
     strange.change({ journal: encodeJournal([{ version: 133, epoch: 67, events: [] }]) });
-    expect(replay(await recorded(strange)).differs).toMatchObject({ what: expect.stringContaining("phase") as string });
+    expect(replay(KERNEL, await recorded(strange)).differs).toMatchObject({
+      what: expect.stringContaining("phase") as string,
+    });
     const key = copy().keys("snapshots")[30] as string;
     const version = Number(/snapshots\/(\d+)/.exec(key)?.[1]);
     for (const harm of ["delete", "flip"] as const) {
@@ -219,7 +227,7 @@ describe("an exported file", () => {
 
   const wrong = (text: string): string | null => {
     const archive = read(text);
-    const { state, differs } = replay(recordingOf(archive));
+    const { state, differs } = replay(KERNEL, recordingOf(archive));
     return differs?.what ?? wrongWithFile(archive, state);
   };
 

@@ -8,6 +8,7 @@ import type { Event } from "../../../src/core/event.ts";
 import { forkRefusal } from "../../../src/features/fork/core.ts";
 import { exportRun } from "../../../src/features/archive/export.ts";
 import { recordingIn } from "../../../src/features/archive/recording.ts";
+import { KERNEL } from "../../../src/features/compose.ts";
 import { replay } from "../../../src/features/archive/replay.ts";
 import { stateAt } from "../../../src/history/state-at.ts";
 import { forkRun } from "../../../src/operations/fork.ts";
@@ -171,7 +172,7 @@ describe("a run with a summary", () => {
     const recording = await recordingIn(world, { run });
     const comparison = new RequestComparison(agent);
     if (recording === null) throw new Error("gone");
-    expect(replay(recording, { witness: comparison.witness }).differs).toBeNull();
+    expect(replay(KERNEL, recording, { witness: comparison.witness }).differs).toBeNull();
     expect(comparison.result).toMatchObject({ compared: 2, differing: 0 });
 
     const lines: string[] = [];

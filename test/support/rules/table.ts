@@ -38,6 +38,7 @@ export const RULES: readonly rules.Rule[] = [
       ["src/features/waits/engine.ts", 'import { gateIn } from "../approvals/core.ts";'],
       ["src/features/waits/core.ts", 'import type { World } from "../../ports/world.ts";'],
       ["src/features/waits/core-x.ts", 'import { endWait } from "./engine.ts";'],
+      ["src/features/archive/replay.ts", 'import { KERNEL } from "../compose.ts";'],
       ["src/features/waits/engine.ts", 'import { startRun } from "../../operations/start.ts";'],
       ["src/adapters/local/x.ts", 'import { waitIn } from "../../features/waits/core.ts";'],
       ["src/engine/model/topology.ts", "export const x = 1;"],
