@@ -4,7 +4,7 @@ import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import { defineAgent, scriptedModel, tool } from "../../../src/index.ts";
 import { FINAL_REPLY } from "../harness/harness.ts";
 
-export interface PostOffice {
+interface PostOffice {
   readonly agent: Agent;
   /** All letters to Ada, also those of others. */
   readonly letters: string[];

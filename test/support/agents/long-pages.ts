@@ -8,7 +8,7 @@ export const page = (number: number): string => `page ${number} ${"is long. ".re
 /** What each summary says. */
 export const SUMMARY_WORDS = "It says that the needle is 7.";
 
-export interface LongPagesOptions {
+interface LongPagesOptions {
   readonly cheap?: (count: number) => ScriptedReply | Promise<ScriptedReply>;
   /** The reply of the working model to what it was shown; default: all of that. */
   readonly answer?: (conversation: Conversation) => ScriptedReply | Promise<ScriptedReply>;

@@ -32,7 +32,7 @@ export class Till {
  * What becomes of a worker's call: it returns, it does not return, its answer is lost, the service refuses it, or it does
  * not return and lands when the test lets it (`Till.late`).
  */
-export type Fate = "returns" | "hangs" | "unknown" | "refused" | "lands late";
+type Fate = "returns" | "hangs" | "unknown" | "refused" | "lands late";
 
 export interface PayerOptions {
   readonly effect: Tool["effect"];

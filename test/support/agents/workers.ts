@@ -63,7 +63,7 @@ export function boss(of: BossOptions = {}): Agent {
   }) as Agent;
 }
 
-export interface WorkerOptions {
+interface WorkerOptions {
   readonly name?: string;
   /** Called for each reply of its model. */
   readonly onReply?: (part: number) => void;

@@ -1,6 +1,6 @@
 /** The intrinsic functions of the Amazon States Language that cairn's definition calls, per its specification. */
 
-export type Argument = unknown;
+type Argument = unknown;
 
 interface Calls {
   /** The value of a path in the input or the context object. */

@@ -13,7 +13,7 @@ export type Answer =
   /** The header announces more bytes than arrive. */
   | { readonly kind: "breakOff" };
 
-export interface Asked {
+interface Asked {
   /** `DynamoDB_20120810.UpdateItem`, or method and path. */
   readonly what: string;
   readonly headers: IncomingMessage["headers"];

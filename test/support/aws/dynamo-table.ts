@@ -43,7 +43,7 @@ export interface Network {
   send(request: Omit<Sent, "isRefused" | "units">, apply: () => object): Promise<object>;
 }
 
-export interface Sent {
+interface Sent {
   /** `UpdateItem`, `GetItem`, ... */
   readonly operation: string;
   readonly input: Request;

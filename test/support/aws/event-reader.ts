@@ -11,7 +11,7 @@ import { type Streamed, invoke } from "./lambda-streams.ts";
 /** Lambda's timeout of the function here: time enough for a stream to be quiet for a while. */
 export const TIMEOUT_MS = 30_000;
 
-export interface AskedStream {
+interface AskedStream {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly userArn?: null;

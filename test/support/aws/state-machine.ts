@@ -26,7 +26,7 @@ export interface Task {
 /** `error`: the name by which it failed. */
 export type Outcome = { readonly answer: unknown } | { readonly error: string; readonly message?: string };
 
-export interface Machine {
+interface Machine {
   readonly state: StateName;
   /** The task that is out, or null once the execution has ended. */
   readonly task: Task | null;

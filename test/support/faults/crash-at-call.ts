@@ -13,7 +13,7 @@ export interface CrashPoint {
   readonly when: "before" | "after";
 }
 
-export interface CrashingWorld {
+interface CrashingWorld {
   readonly world: World;
   /** True if the process survives the work; resolves as soon as the work is done or the process is dead. */
   readonly survives: (work: (world: World) => Promise<unknown>) => Promise<boolean>;

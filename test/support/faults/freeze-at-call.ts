@@ -3,7 +3,7 @@ import type { World } from "../../../src/ports/world.ts";
 import { wrapPorts } from "../harness/ports.ts";
 import type { CrashPoint } from "./crash-at-call.ts";
 
-export interface FreezingWorld {
+interface FreezingWorld {
   readonly world: World;
   /** True once it is frozen, false if its work ends without a freeze. */
   readonly freezes: (work: Promise<unknown>) => Promise<boolean>;

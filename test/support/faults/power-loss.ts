@@ -139,7 +139,7 @@ async function approveIn(world: World, run: string): Promise<string | null> {
   return gate;
 }
 
-export interface Playing {
+interface Playing {
   readonly beatsPerInvocation?: number;
   /** It waits for the disk outside of its transactions. */
   readonly isShared?: boolean;

@@ -22,7 +22,7 @@ import { AT } from "../states/states-and-events.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../harness/drive.ts";
 import { type ScriptedAgentOptions, scriptedAgent, callsThenFinal, dieInTool, beatReply } from "../harness/harness.ts";
 
-export interface FlipScenario {
+interface FlipScenario {
   readonly bytes: Buffer;
   readonly runs: { readonly [name in "ended" | "gated" | "dead" | "queued"]: Payload };
 }

@@ -10,7 +10,7 @@ import { type Harness, advanceUntilSettled, createChainHarness, scriptedAgent } 
 import { startAttempt, wrapTableCall, performTask } from "../harness/chain-steps.ts";
 
 /** A store that can become unavailable. */
-export interface StoreOutage {
+interface StoreOutage {
   readonly world: World;
   isAway: boolean;
   /** Its callers do not even hear of a failure. */

@@ -198,7 +198,7 @@ export const withClockAhead = (world: World, ms: number): World => ({
 });
 
 /** An attempt that is frozen in its tool and may still act. */
-export interface AttemptInTool {
+interface AttemptInTool {
   readonly out: StartedAttempt;
   readonly key: string;
   readonly result: Promise<TaskResult>;

@@ -9,7 +9,7 @@ import type { Harness } from "./harness.ts";
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
-export interface ClockedMachine {
+interface ClockedMachine {
   /** How far the wall clock is ahead of the true time; negative if behind. */
   aheadMs: number;
   /** Restarts the machine after that time. */

@@ -29,7 +29,7 @@ import { startRun } from "../../../src/operations/start.ts";
 import type { Runner } from "../../../src/engine/context/runner.ts";
 import { wrapPorts } from "./ports.ts";
 
-export interface LocalHarness {
+interface LocalHarness {
   readonly dir: string;
   readonly world: World;
   /** It begins with the time of the machine, which a command or a process has that opens the same store. */

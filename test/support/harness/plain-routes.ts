@@ -5,7 +5,7 @@ import { type OperationRows, plainRoutes } from "../../../src/api/routes.ts";
 import type { ApiRequest } from "./api-harness.ts";
 
 /** One route of the table. */
-export interface PlainRoute {
+interface PlainRoute {
   /** The name of its operation. */
   readonly name: string;
   readonly operation: AnyOperation;

@@ -13,7 +13,7 @@ import { createLocalServer } from "../../../src/server/app.ts";
 import { createServedHarness, drive, runnerOf } from "./drive.ts";
 
 /** What its runs did outside, in order. */
-export interface Sent {
+interface Sent {
   readonly to: string;
   readonly key: string;
 }

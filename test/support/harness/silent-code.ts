@@ -18,7 +18,7 @@ export const sourceOf = (list: ToolSource["list"]): ToolSource => ({
   list,
 });
 
-export interface PlayedRun {
+interface PlayedRun {
   readonly row: Row;
   /** How long each attempt took, in milliseconds. */
   readonly took: readonly number[];

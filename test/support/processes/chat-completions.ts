@@ -6,7 +6,7 @@ import { type IncomingMessage, type ServerResponse, createServer } from "node:ht
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 
-export interface ChatMessage {
+interface ChatMessage {
   readonly role: "system" | "user" | "assistant" | "tool";
   readonly content: string | null;
   readonly reasoning_content?: string;
@@ -14,7 +14,7 @@ export interface ChatMessage {
   readonly tool_calls?: readonly { readonly id: string; readonly function: { name: string; arguments: string } }[];
 }
 
-export interface ChatRequest {
+interface ChatRequest {
   readonly model: string;
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly { readonly type: "function"; readonly function: { readonly name: string } }[];

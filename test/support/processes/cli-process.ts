@@ -23,7 +23,7 @@ export interface CliFolder {
   readonly running: Set<CliProcess>;
 }
 
-export interface CliResult {
+interface CliResult {
   readonly exit: number | null;
   readonly out: string;
   readonly err: string;

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { LIMITS } from "../gate/limits.ts";
 
-export interface EffectRequest {
+interface EffectRequest {
   readonly tool: string;
   /** The calling run, by the label in its task. */
   readonly of: string;

@@ -10,14 +10,14 @@ import { vi } from "vitest";
 type Json = Readonly<Record<string, unknown>>;
 
 /** How a job ended: with this body of a response, or as its provider says that it did not. */
-export type CallOver =
+type CallOver =
   | { readonly kind: "done"; readonly body: Json }
   | { readonly kind: "refused"; readonly message: string }
   | { readonly kind: "expired" }
   /** A batch of OpenAI that fails as a whole, with these errors and without a file. */
   | { readonly kind: "failed"; readonly errors: readonly Json[] };
 
-export interface StoredCall {
+interface StoredCall {
   readonly id: string;
   readonly sent: Json;
   readonly headers: Readonly<Record<string, unknown>>;

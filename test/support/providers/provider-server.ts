@@ -19,7 +19,7 @@ export type Answer =
   /** Says each frame when the test asks for it. */
   | { readonly kind: "drip"; readonly said: Said };
 
-export interface Sent {
+interface Sent {
   readonly path: string;
   readonly body: SentBody;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;

@@ -11,7 +11,7 @@ export interface Said {
   readonly word?: string | null;
 }
 
-export interface SaidCall {
+interface SaidCall {
   readonly id: string;
   readonly tool: string;
   /** JSON, in the pieces in which it comes. */

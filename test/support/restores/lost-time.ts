@@ -37,7 +37,7 @@ export function diceOf(seed: string): Dice {
 
 const TASK = z.object({ id: z.string(), steps: z.array(z.string()), isFickle: z.boolean() });
 
-export interface Scene {
+interface Scene {
   readonly services: Services;
   readonly agents: readonly Agent[];
   readonly clock: VirtualClock;
@@ -176,7 +176,7 @@ export async function restoreFrom(scene: Scene, backup: MemoryStore, parts: Rest
   return runs;
 }
 
-export interface Asked {
+interface Asked {
   readonly run: string;
   readonly tool: string;
   readonly order: string;

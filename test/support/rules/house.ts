@@ -9,7 +9,7 @@ import { featureOf, isKernel } from "./doors.ts";
 import { type Import, type Node, filesBelow, nameOf, readSource } from "./source.ts";
 
 /** One figure. Lower is better for each of them. */
-export interface Figure {
+interface Figure {
   readonly name: string;
   readonly value: number;
   /** Where it stands, for a reader: the largest or first places. */
@@ -17,7 +17,7 @@ export interface Figure {
 }
 
 /** A file of `src`, as far as the figures need it. */
-export interface HouseFile {
+interface HouseFile {
   readonly path: string;
   readonly imports: readonly Import[];
   /** Lines that hold code: no blank ones and no comments. */

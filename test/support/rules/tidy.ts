@@ -11,9 +11,9 @@ import { type Module, filesBelow, lineOf, readSource } from "./source.ts";
 import { RULES } from "./table.ts";
 
 /** A rule as far as a report names it. */
-export type Law = Pick<Rule, "says" | "todo">;
+type Law = Pick<Rule, "says" | "todo">;
 
-export interface Violation extends Finding {
+interface Violation extends Finding {
   readonly path: string;
   readonly law: Law;
 }

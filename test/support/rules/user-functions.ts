@@ -1,6 +1,6 @@
 /** The functions of agents and servers that may return a promise, by their members in `src/ports`. */
 
-export interface UserFunction {
+interface UserFunction {
   readonly member: string;
   /** Where it is played in a run while it never answers (`test/engine/loop/never-settles.test.ts`). */
   readonly played: string;

@@ -49,7 +49,7 @@ export const bookingTool = (desk: Desk, rules: Rules): Tool =>
 export const undoBy = (desk: Desk): Rules => ({ undo: { effect: "keyed", run: ({ of }) => desk.cancel(of.key) } });
 
 /** The flights that each run of the stage books, one call after the other. */
-export type Flights = (isAgain: boolean) => readonly object[];
+type Flights = (isAgain: boolean) => readonly object[];
 const BOTH: Flights = () => [{ flight: "LH1" }, { flight: "LH2" }];
 export const ONE: Flights = () => [{ flight: "LH1" }];
 
@@ -94,7 +94,7 @@ export function booking(
   return agent;
 }
 
-export interface Played {
+interface Played {
   readonly harness: Harness;
   readonly run: string;
 }

@@ -31,7 +31,7 @@ export const deployed = <House extends Household>(house: House, version: string)
   return { ...house, agents: house.agents.map((each) => (each.name === harmless.name ? harmless : each)) };
 };
 
-export type LateHouse = Awaited<ReturnType<typeof waiting>>;
+type LateHouse = Awaited<ReturnType<typeof waiting>>;
 
 /** The part that the boss hands out. */
 export const PART = '{"part":0}';

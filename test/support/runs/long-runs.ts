@@ -6,7 +6,7 @@ import type { Runner } from "../../../src/engine/context/runner.ts";
 import { attemptBeat } from "../harness/drive.ts";
 import { type ScriptedAgentOptions, scriptedAgent, beatReply } from "../harness/harness.ts";
 
-export interface RecordedWorld<W extends World> {
+interface RecordedWorld<W extends World> {
   readonly world: W;
   /** The object keys, in order. */
   readonly gets: string[];

@@ -64,7 +64,7 @@ type Context = ToolContext<z.output<typeof NOTHING>>;
 const tokenOf = ({ secrets }: Pick<Context, "secrets">): Promise<string> => secrets.get("AIRLINE_TOKEN");
 
 /** The inputs of the run's tools. */
-export interface ToolInputs {
+interface ToolInputs {
   readonly tokens: string[];
   readonly inputs: (string | undefined)[];
   /** Called once, during the first call. */
@@ -175,7 +175,7 @@ async function actAsOperator(world: World, { run, born }: Payload): Promise<void
   alarm(world, run, { what: "Odd", why: `it says ${TOKEN}` });
 }
 
-export interface SecretRun {
+interface SecretRun {
   readonly run: string;
   readonly edit: string;
   readonly input: string;

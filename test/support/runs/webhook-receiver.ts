@@ -42,7 +42,7 @@ export function withReceiver<H extends Harness>(harness: H, endpoints: readonly 
   return receiver;
 }
 
-export interface Told {
+interface Told {
   readonly id: string | undefined;
   readonly type: string;
   /** The field `data` of the body. */

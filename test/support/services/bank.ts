@@ -52,7 +52,7 @@ export function transferTool(
   });
 }
 
-export interface Books {
+interface Books {
   readonly balance: number;
   readonly effects: readonly MadeEffect[];
 }

@@ -6,7 +6,7 @@ import type { FakeService } from "../../../src/testing/kit/index.ts";
 import { type ServedAnswer, type ServedRequest, lost, serve } from "./http-server.ts";
 import { type MadeEffect, serviceView } from "./service-view.ts";
 
-export type BucketFault = "none" | "answerLost" | "unavailable" | "denied";
+type BucketFault = "none" | "answerLost" | "unavailable" | "denied";
 
 interface Stored {
   readonly body: string;

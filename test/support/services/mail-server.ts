@@ -9,7 +9,7 @@ import { SMTPServer } from "smtp-server";
 import { onTestFinished } from "vitest";
 import { type ServedAnswer, json, lost, serve } from "./http-server.ts";
 
-export type MailFault = "none" | "answerLost" | "refused" | "recipientRefused";
+type MailFault = "none" | "answerLost" | "refused" | "recipientRefused";
 
 /** A mail that arrived. */
 export interface Mail {

@@ -6,7 +6,7 @@ import type { FakeService } from "../../../src/testing/kit/index.ts";
 import { type ServedAnswer, json, lost, serve } from "./http-server.ts";
 import { type MadeEffect, serviceView } from "./service-view.ts";
 
-export type QueueFault = "none" | "answerLost" | "denied";
+type QueueFault = "none" | "answerLost" | "denied";
 
 export interface Queue {
   readonly client: SQS;

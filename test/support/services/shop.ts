@@ -4,7 +4,7 @@ import { type ServedAnswer, json, lost, serve } from "./http-server.ts";
 import { type MadeEffect, serviceView } from "./service-view.ts";
 
 /** What becomes of a request: its answer is lost after its effect, or it is refused before it. */
-export type ShopFault = "none" | "answerLost" | "unavailable" | "busy" | "refused";
+type ShopFault = "none" | "answerLost" | "unavailable" | "busy" | "refused";
 
 export interface Shop {
   readonly url: string;

@@ -1,7 +1,7 @@
 /** Texts with a credential, as tools, models and users send them, and texts without one. */
 
 /** The text of a probe, and the part that must be replaced. */
-export type Probe = readonly [what: string, text: string, secret: string];
+type Probe = readonly [what: string, text: string, secret: string];
 
 /** Split, so that no scanner takes them for real credentials. */
 const of = (...parts: readonly string[]): string => parts.join("");

@@ -1,7 +1,7 @@
 /** A maintained third-party rule set: returns which of its rules find a credential in a text. */
 import { rules } from "@secretlint/secretlint-rule-preset-recommend";
 
-export interface MaintainedRule {
+interface MaintainedRule {
   readonly name: string;
   readonly finds: (text: string) => boolean;
   /** The pattern of a rule, from the error that the rule set throws for invalid input. */

@@ -17,7 +17,7 @@ import { operationsFor } from "./operations.ts";
 import { operatorOperations } from "./operators.ts";
 import { redriveOf } from "./redrives.ts";
 /** The effect of one event. */
-export interface WalkStep {
+interface WalkStep {
   readonly before: State;
   readonly event: Event;
   readonly view: View;
