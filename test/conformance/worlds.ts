@@ -10,7 +10,14 @@ import { sqliteObjectStore } from "../../src/adapters/local/store/object-store.t
 import { memoryDeltaLog, memoryDeltas } from "../../src/adapters/memory/delta-log.ts";
 import { memoryRecords } from "../../src/adapters/memory/records.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
-import { type MemoryStore, memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
+import {
+  type MemoryStore,
+  memoryObjectStore,
+  memoryStore,
+  memoryRunTable,
+  memoryInbox,
+  memoryMutexLeases,
+} from "../../src/adapters/memory/tables.ts";
 import { withKernel } from "../../src/features/compose.ts";
 import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
 import type { EntryStores as MemoryWorldPorts } from "../../src/features/memory/entries.ts";
@@ -28,9 +35,15 @@ import type {
 import { type Execution, applyAnswer } from "../../src/protocol/execution.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Row } from "../../src/protocol/row.ts";
-import { type Ports, memoryPorts, sqlitePorts } from "../support/harness/ports.ts";
+import { type Ports, sqlitePorts } from "../support/harness/ports.ts";
 import { temporaryStore } from "../process/fixtures/store.ts";
 import { rewriteText } from "../support/runs/rewrite-text.ts";
+
+const memoryPorts = (store: MemoryStore): Ports => ({
+  ...memoryRunTable(store),
+  ...memoryInbox(store),
+  ...memoryMutexLeases(store),
+});
 
 const TENANT = "conformance";
 const RUN = `${TENANT}-${"a".repeat(26)}`;

@@ -7,7 +7,10 @@ import { describe, expect, test } from "vitest";
 import { isTerminal } from "../../src/core/phases.ts";
 import type { State } from "../../src/core/state.ts";
 import { IN_PHASE, view } from "../support/states/states-and-events.ts";
-import { CANCELS, PLACES, type Run, STATES, WORDS, outcomeOf, said, step } from "../support/walks/two-words.ts";
+import { CANCELS, PLACES, type Run, STATES, WORDS, outcomeOf, step } from "../support/walks/two-words.ts";
+
+const said = (words: readonly string[], run: Run): Run | null =>
+  words.reduce<Run | null>((now, word) => now && (WORDS[word]?.(now) ?? null), run);
 
 const names = Object.keys(WORDS);
 

@@ -4,10 +4,36 @@ import { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type PgClientLike, type PgPoolLike, type SqlDatabase, postgresDatabase } from "../../src/effects/index.ts";
 import { type AgentRun, expectEffectsOnce, killAt, runAgent } from "../../src/testing/kit/index.ts";
-import { booksIn, openBank, poolOf, transferTool } from "../support/services/bank.ts";
+import { booksIn, openBank, transferTool } from "../support/services/bank.ts";
 import { duplicatesIn, serviceView } from "../support/services/service-view.ts";
 import { callContext } from "../support/agents/call-context.ts";
 import { callingAgent } from "./calling-agent.ts";
+
+/** The only connection of a PostgreSQL as a pool: a client waits until the one before it is released. */
+function poolOf(connection: {
+  query(sql: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
+}): PgPoolLike & { readonly destroyed: number } {
+  let free: Promise<void> = Promise.resolve();
+  let destroyed = 0;
+  return {
+    get destroyed() {
+      return destroyed;
+    },
+    connect: async (): Promise<PgClientLike> => {
+      const released = Promise.withResolvers<void>();
+      const before = free;
+      free = released.promise;
+      await before;
+      return {
+        query: (sql, values) => connection.query(sql, values),
+        release: (destroy) => {
+          if (destroy === true) destroyed += 1;
+          released.resolve();
+        },
+      };
+    },
+  };
+}
 
 const TWO = [
   { to: "ada", cents: 100 },

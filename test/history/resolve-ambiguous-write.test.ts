@@ -25,7 +25,6 @@ import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { AT } from "../support/states/states-and-events.ts";
 import {
-  FATES,
   type Fate,
   type Network,
   type Operation,
@@ -34,6 +33,17 @@ import {
 } from "../support/faults/lossy-network.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 import { recoveryRulesOf } from "../support/harness/chain-steps.ts";
+
+/** The possible fates of the first copies of a write; the next copy is answered. */
+const FATES: readonly (readonly [Fate, ...Fate[]])[] = [
+  ["lost"],
+  ["unanswered"],
+  ["before the next"],
+  ["after the next"],
+  ["before the next", "lost"],
+  ["lost", "unanswered"],
+  ["after the next", "after the next", "lost", "unanswered"],
+];
 
 const inMemory = (): World =>
   withKernel(memoryWorld({ limits: limitsFor(3_000), clock: virtualClock(AT), random: seededRandom("certain") }));

@@ -5,20 +5,28 @@
 import { expect, test } from "vitest";
 import { STRIDE } from "../support/gate/stride.ts";
 import { assertSafety } from "../support/gate/safety.ts";
-import { ASKED, TOOLS } from "../support/restores/services.ts";
+import { TOOLS, type ToolName } from "../support/restores/services.ts";
 import {
   type Dice,
   type KeyedStart,
   type RestoredParts,
   backUp,
   createScene,
-  diceOf,
   fireIn,
   operate,
   restoreFrom,
   startIn,
   workFor,
 } from "../support/restores/lost-time.ts";
+import { seededRandom } from "../../src/adapters/memory/clock.ts";
+
+function diceOf(seed: string): Dice {
+  const random = seededRandom(seed);
+  return { roll: (sides) => Number.parseInt(random.hex().slice(0, 8), 16) % sides };
+}
+
+/** The tools whose effects a restored run must never repeat without a question. */
+const ASKED: readonly ToolName[] = ["pay", "ship", "mail"];
 
 const RUNS = 20;
 /** Of the restores of each kind, in groups. The night plays them all. */

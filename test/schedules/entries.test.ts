@@ -3,10 +3,18 @@ import { expect, test } from "vitest";
 import { NOW } from "../../src/testing/conformance/run.ts";
 import { rowItem } from "../../src/adapters/aws/table/item.ts";
 import { dynamoTable } from "../support/aws/dynamo-table.ts";
-import { begun, commitOf, hex, joined, journalOf, takenOver } from "../support/aws/journal-entries.ts";
-import { AFTER_LEASE, mine, queued, rowAfter } from "../support/aws/row-meetings.ts";
+import { begun, commitOf, hex, joined, journalOf } from "../support/aws/journal-entries.ts";
+import { AFTER_LEASE, mine, queued, rowAfter, tableOf } from "../support/aws/row-meetings.ts";
 import { COMMIT } from "../../src/protocol/row-commit.ts";
 import { CLAIM } from "../../src/protocol/row-claim.ts";
+
+/** The claim of the next epoch, by another process. */
+async function takenOver(table: ReturnType<typeof tableOf>) {
+  const next = table.process();
+  const entry = { ...mine.claim().entry, retry: 7 };
+  const taken = rowAfter(await next.decide({ ...mine.claim({ owner: "a retry", now: AFTER_LEASE }), entry }, CLAIM));
+  return { next, taken };
+}
 
 test("schedule 151: a frozen process puts its entry after the next epoch put another one into the same slot", async () => {
   const { table, process, first } = await begun();

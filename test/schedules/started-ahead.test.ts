@@ -7,7 +7,19 @@ import { expect, onTestFinished, test } from "vitest";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { spawnWorker, startAhead } from "../../src/workers/spawn-worker.ts";
 import { NOW, temporaryDir } from "../process/fixtures/store.ts";
-import { startedDuring } from "../support/processes/started.ts";
+import { watchStarted } from "../support/processes/started.ts";
+
+/** The processes that `run` starts before it returns. */
+function startedDuring(run: () => void): readonly ChildProcess[] {
+  const all: ChildProcess[] = [];
+  const stop = watchStarted((child) => all.push(child));
+  try {
+    run();
+  } finally {
+    stop();
+  }
+  return all;
+}
 
 /** A worker that says what it was given, in words or as its first message. */
 const ECHO = `

@@ -3,7 +3,7 @@
  * in it at most, whatever a client asks for. A route that is not in the table fails.
  */
 import { z } from "zod";
-import { expect, test } from "vitest";
+import { expect, test, onTestFinished } from "vitest";
 import { openApiDocument } from "../../src/api/document.ts";
 import { defineAgent, react, scriptedModel, tool } from "../../src/index.ts";
 import { EVENTS_PER_TURN } from "../../src/ports/reading.ts";
@@ -12,7 +12,48 @@ import { SCOPES } from "../../src/operations/operation.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { createLocalServer } from "../../src/server/app.ts";
 import { createServedHarness, drive, runnerOf } from "../support/harness/drive.ts";
-import { countEventsPerTurn } from "../support/runs/events-per-turn.ts";
+import { KERNEL } from "../../src/features/compose.ts";
+
+const NAMES: ReadonlySet<string> = new Set(Object.keys(KERNEL.rows));
+
+function eventsIn(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const { kind } = value as { readonly kind?: unknown };
+  if (typeof kind === "string" && NAMES.has(kind)) return 1;
+  return Object.values(value).reduce((sum: number, each) => sum + eventsIn(each), 0);
+}
+
+/** From now until the end of the test. `most`: the most events of a turn since the last call. */
+function countEventsPerTurn(): { readonly most: () => number } {
+  const { parse, stringify } = JSON;
+  let [inTurn, most, isOver] = [0, 0, false];
+  JSON.parse = (...args: Parameters<typeof parse>): unknown => {
+    const value: unknown = parse(...args);
+    inTurn += eventsIn(value);
+    return value;
+  };
+  JSON.stringify = ((value: unknown, ...rest: []): string => {
+    inTurn += eventsIn(value);
+    return stringify(value, ...rest);
+  }) as typeof stringify;
+  const endTurn = (): void => {
+    most = Math.max(most, inTurn);
+    inTurn = 0;
+    if (!isOver) setImmediate(endTurn);
+  };
+  setImmediate(endTurn);
+  onTestFinished(() => {
+    isOver = true;
+    [JSON.parse, JSON.stringify] = [parse, stringify];
+  });
+  return {
+    most: () => {
+      const found = Math.max(most, inTurn);
+      [most, inTurn] = [0, 0];
+      return found;
+    },
+  };
+}
 
 const EVENTS = 10_000;
 /** The 64 commits of a stored part: each of their events counts when it is decoded, and when it is encoded. */

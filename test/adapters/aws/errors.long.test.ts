@@ -6,10 +6,16 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import { newRow } from "../../../src/protocol/row.ts";
 import { rowItem } from "../../../src/adapters/aws/table/item.ts";
 import { StoreUnreachable, type World } from "../../../src/ports/world.ts";
-import { type Answer, ok, refusal, startAwsServer, xmlRefusal } from "../../support/aws/aws-server.ts";
+import { type Answer, ok, refusal, startAwsServer } from "../../support/aws/aws-server.ts";
 import { awsWorldAt, useAwsServer } from "../../support/aws/aws-world.ts";
 import { FORMAT } from "../../../src/protocol/row.ts";
 import { PURGE } from "../../../src/protocol/row-removal.ts";
+
+/** An error of S3. */
+const xmlRefusal = (status: number, code: string): Answer => ({
+  ...{ kind: "xml", status },
+  body: `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>${code} it is</Message></Error>`,
+});
 
 const RUN = `acme-${"a".repeat(26)}`;
 const BORN = "aaaaaaaaaa";

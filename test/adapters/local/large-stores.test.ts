@@ -1,5 +1,5 @@
 /** What an access reads of the file of a store, by how many runs are in it. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -18,8 +18,59 @@ import type { World } from "../../../src/ports/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
 import { cleanUp } from "../../../src/history/clean-up.ts";
-import { bytesRead } from "../../support/values/bytes-read.ts";
-import { countStatements } from "../../support/values/count-statements.ts";
+import { StatementSync } from "node:sqlite";
+
+const METHODS = ["run", "get", "all"] as const;
+
+interface Statements {
+  readonly statements: number;
+  /** Commits while the connection waits for the disk at each of them. */
+  readonly syncs: number;
+}
+
+/** Statements prepared before count too: the methods are replaced for the time of the access. */
+async function countStatements({ rows }: Store, access: () => Promise<void>): Promise<Statements> {
+  const counted = { statements: 0, syncs: 0 };
+  const originals = METHODS.map((name) => [name, StatementSync.prototype[name]] as const);
+  const exec = rows.exec.bind(rows);
+  let waits = rows.prepare("PRAGMA synchronous").get()?.["synchronous"] === 2;
+  for (const [name, original] of originals) {
+    const count = function (this: StatementSync, ...given: never[]): unknown {
+      counted.statements += 1;
+      return Reflect.apply(original, this, given);
+    };
+    Reflect.set(StatementSync.prototype, name, count);
+  }
+  rows.exec = (sql) => {
+    counted.statements += 1;
+    if (sql.startsWith("PRAGMA synchronous")) waits = sql.includes("FULL");
+    if (sql === "COMMIT" && waits) counted.syncs += 1;
+    exec(sql);
+  };
+  try {
+    await access();
+  } finally {
+    for (const [name, original] of originals) Reflect.set(StatementSync.prototype, name, original);
+    Reflect.deleteProperty(rows, "exec");
+  }
+  return counted;
+}
+
+/** What two reads of the counter itself add. */
+const OWN_BYTES_MAX = 1_024;
+
+/** The bytes that `access` read. SQLite reads each page that it has not in memory, so a new connection shows what an access needs. */
+async function bytesRead(access: () => unknown): Promise<number> {
+  const before = counter();
+  await access();
+  return Math.max(0, counter() - before - OWN_BYTES_MAX);
+}
+
+function counter(): number {
+  const [, bytes] = /^rchar: (\d+)$/m.exec(readFileSync("/proc/thread-self/io", "utf8")) ?? [];
+  if (bytes === undefined) throw new Error("this system counts no bytes of a thread");
+  return Number(bytes);
+}
 
 const SIZES = [100, 1_000, 10_000] as const;
 const TENANT = "default";

@@ -1,7 +1,15 @@
 /** Power losses of the embedded store between any two frames of its log, and in the middle of a long invocation. */
 import { expect, test } from "vitest";
-import { frameEndsOf, playRun } from "../../support/faults/power-loss.ts";
+import { playRun, type PlayedRun } from "../../support/faults/power-loss.ts";
 import { agentWith, breaksOf, endsOf } from "../../support/faults/power-loss-judge.ts";
+
+/** The ends of all frames of the log, from the start of the run on: places where a power loss can cut it. */
+function frameEndsOf({ log, begun }: PlayedRun): readonly number[] {
+  const frameBytes = 24 + log.readUInt32BE(8);
+  const ends: number[] = [];
+  for (let end = 32; end <= log.byteLength; end += frameBytes) if (end >= begun) ends.push(end);
+  return ends;
+}
 
 test("several beats in one invocation: each model call is accounted for after a power loss", async () => {
   const agentOver = agentWith("look", "look", "write");

@@ -5,7 +5,7 @@ import { ledger, show, timeline } from "../../../src/operations/views.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { gatesOf, stateOf } from "../../support/agents/approval-agent.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { budgetRequestsOf, grantBudget, runUntilBudgetGate, withBudget } from "../../support/agents/budget-gates.ts";
+import { budgetRequestsOf, grantBudget, withBudget } from "../../support/agents/budget-gates.ts";
 import {
   FINAL_REPLY,
   scriptedAgent,
@@ -14,7 +14,21 @@ import {
   advanceUntilSettled,
   rowOf,
   createHarness,
+  type Harness,
+  type ScriptedAgentOptions,
 } from "../../support/harness/harness.ts";
+import type { BudgetOptions } from "../../../src/sdk/budget.ts";
+
+/** Drives the run until it waits or ends. */
+async function runUntilBudgetGate(
+  harness: Harness,
+  of: { readonly part: ScriptedAgentOptions; readonly budget: BudgetOptions },
+) {
+  const agent = withBudget(scriptedAgent(of.part), { onExhausted: "ask", ...of.budget });
+  const runner = runnerOf(harness.world, agent);
+  const payload = await drive(runner, await beginRun(harness.world, agent, {}));
+  return { agent, runner, payload, run: payload.run };
+}
 
 const HOURS_24 = 24 * 3_600_000;
 const twoCalls = ({ calls }: Conversation): ScriptedReply =>

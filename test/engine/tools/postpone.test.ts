@@ -19,6 +19,7 @@ import {
   neverSettles,
   rowOf,
   scriptedAgent,
+  type Harness,
 } from "../../support/harness/harness.ts";
 import {
   endAttempt,
@@ -27,9 +28,43 @@ import {
   runAttempt,
   runUntilIdle,
   startAttempt,
+  wrapTableCall,
 } from "../../support/harness/chain-steps.ts";
-import { EFFECTS, next, postponements, slowly, withSlowCommits } from "../../support/runs/slow-commits.ts";
+import { postponements } from "../../support/runs/slow-commits.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
+import type { World } from "../../../src/ports/world.ts";
+
+/** Commits of this world take so long. A beat of 3 s has 2.5 s for its work. */
+const withSlowCommits = (harness: Harness, tookMs: () => number): World =>
+  wrapTableCall(harness.world, "commit", (commit) => async (asked) => {
+    const outcome = await commit(asked);
+    harness.clock.moveTo(harness.clock.now() + tookMs());
+    return outcome;
+  });
+
+const EFFECTS = ["none", "keyed", "idempotent", "probed", "unsafe"] as const;
+
+/** One call that takes up to 2 s, and how long the commits of its run take. */
+function slowly(effect: (typeof EFFECTS)[number], more: Partial<Tool> = {}) {
+  const harness = createHarness();
+  const probe = effect === "probed" ? { probe: () => ({ kind: "absent" }) as const } : {};
+  const made = sideEffectAgent({
+    reply: replyWithCalls([["pay", "ada", 5]]),
+    pay: { effect, timeoutMs: 2_000, ...probe, ...(more as object) },
+  });
+  const commits = { tookMs: 0 };
+  const runner = runnerOf(
+    withSlowCommits(harness, () => commits.tookMs),
+    made.agent,
+  );
+  return { harness, runner, commits, ...made };
+}
+
+async function next({ harness, runner }: Pick<ReturnType<typeof slowly>, "harness" | "runner">, payload: Payload) {
+  const result = await advanceUntilSettled(harness, attemptBeat(runner, payload));
+  if (result.kind !== "beat") throw new Error(`the beat ended as ${result.kind}`);
+  return result.reply;
+}
 
 describe.each(EFFECTS)("%s: a call for which no time is left", (effect) => {
   test("is made by the next beat, although it was released already", async () => {

@@ -12,7 +12,7 @@ import { timeline } from "../../../src/operations/views.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { crashAtCall, forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
 import { attemptBeat, drive, runnerOf } from "../../support/harness/drive.ts";
-import { recordChildren, createIdleRun, inboxOf, noted } from "../../support/runs/parent-and-children.ts";
+import { recordChildren, createIdleRun, inboxOf } from "../../support/runs/parent-and-children.ts";
 import {
   type SupervisedHarness,
   changeRow,
@@ -20,6 +20,42 @@ import {
   sweep,
 } from "../../support/harness/supervised-harness.ts";
 import { FINAL_REPLY, scriptedAgent, beatReply, rowOf } from "../../support/harness/harness.ts";
+import { withCalls } from "../../../src/testing/decisions.ts";
+import { COMMIT } from "../../../src/protocol/row-commit.ts";
+import { END_NOTIFICATION } from "../../../src/protocol/row-end-notification.ts";
+
+/** Which writes of rows a process makes, and to which run. */
+function noted(harness: SupervisedHarness) {
+  const calls: string[] = [];
+  const { table, inbox } = harness.world;
+  const names = new Map<string, string>();
+  const note = (what: string, run: string): void => void calls.push(`${what} ${names.get(run) ?? "?"}`);
+  const world: World = {
+    ...harness.world,
+    table: withCalls(table, {
+      commit: (of) => {
+        note(of.unlessWoken ? "end" : "commit", of.run);
+        return table.decide(of, COMMIT);
+      },
+      request: (of) => {
+        note(of.want, of.run);
+        return table.request(of);
+      },
+      recordEndNotified: (of) => {
+        note("told", of.run);
+        return table.decide(of, END_NOTIFICATION);
+      },
+    }),
+    inbox: {
+      ...inbox,
+      deliver: (of) => {
+        note("tell the end to", of.run);
+        return inbox.deliver(of);
+      },
+    },
+  };
+  return { calls, names, world };
+}
 
 /** A run with a parent and two children, which a person wants to end. */
 async function threeGenerations(

@@ -39,12 +39,6 @@ export const refusal = (name: string, more: object = {}, status = 400): Answer =
   body: { __type: `com.amazonaws#${name}`, message: `${name} it is`, ...more },
 });
 
-/** An error of S3. */
-export const xmlRefusal = (status: number, code: string): Answer => ({
-  ...{ kind: "xml", status },
-  body: `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>${code} it is</Message></Error>`,
-});
-
 export async function startAwsServer(): Promise<AwsServer> {
   const asked: Asked[] = [];
   let answers: readonly Answer[] = [];

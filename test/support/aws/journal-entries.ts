@@ -2,7 +2,7 @@
 import type { Commit, Row } from "../../../src/protocol/row.ts";
 import { COMMIT } from "../../../src/protocol/row-commit.ts";
 import { CLAIM } from "../../../src/protocol/row-claim.ts";
-import { AFTER_LEASE, mine, queued, rowAfter, tableOf } from "./row-meetings.ts";
+import { mine, queued, rowAfter, tableOf } from "./row-meetings.ts";
 
 export const bytes = (fill: number): Uint8Array => new Uint8Array(3_000).fill(fill);
 export const joined = (...fills: readonly number[]): Uint8Array => Buffer.concat(fills.map(bytes));
@@ -19,12 +19,4 @@ export async function begun() {
   const held = rowAfter(await process.decide(mine.claim(), CLAIM));
   const first = rowAfter(await process.decide(commitOf(held, joined(1)), COMMIT));
   return { table, process, first };
-}
-
-/** The claim of the next epoch, by another process. */
-export async function takenOver(table: ReturnType<typeof tableOf>) {
-  const next = table.process();
-  const entry = { ...mine.claim().entry, retry: 7 };
-  const taken = rowAfter(await next.decide({ ...mine.claim({ owner: "a retry", now: AFTER_LEASE }), entry }, CLAIM));
-  return { next, taken };
 }

@@ -110,8 +110,6 @@ const BETWEEN: Readonly<Record<string, (row: Row) => Outcome>> = {
   "request to pause": (row) => decideRequest(row, mine.request("pause")),
 };
 export const LANE = new Set(["message", "request to cancel", "request to pause"]);
-/** Decisions that hold only for what they saw of messages and requests. */
-export const COUNTING = new Set(["park", "terminal commit", "word about a restore"]);
 
 export const queued = newRow(creationOf(mine.creation()));
 export const rowAfter = (outcome: Outcome): Row => outcome.row as Row;

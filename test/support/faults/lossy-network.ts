@@ -42,14 +42,3 @@ export function worldOverNetwork(world: World, operation: Operation, network: Ne
   const { sent, send } = sendOver(network, call as (sent: unknown) => Promise<unknown>);
   return { sent, world: { ...world, table: withCalls(world.table, { [operation]: send }) } };
 }
-
-/** The possible fates of the first copies of a write; the next copy is answered. */
-export const FATES: readonly (readonly [Fate, ...Fate[]])[] = [
-  ["lost"],
-  ["unanswered"],
-  ["before the next"],
-  ["after the next"],
-  ["before the next", "lost"],
-  ["lost", "unanswered"],
-  ["after the next", "after the next", "lost", "unanswered"],
-];

@@ -199,14 +199,6 @@ export async function playRun(agentOver: AgentOver, of: Playing = {}): Promise<P
   return { dir: copy, run, moments, log, left: [...left], begun };
 }
 
-/** The ends of all frames of the log, from the start of the run on: places where a power loss can cut it. */
-export function frameEndsOf({ log, begun }: PlayedRun): readonly number[] {
-  const frameBytes = 24 + log.readUInt32BE(8);
-  const ends: number[] = [];
-  for (let end = 32; end <= log.byteLength; end += frameBytes) if (end >= begun) ends.push(end);
-  return ends;
-}
-
 /** What the store showed when the machine was up again, and how the run ended. */
 export interface AfterLoss {
   /** What had left the machine when the power went. */

@@ -173,8 +173,3 @@ interface Documented {
 
 const matches = (template: string, path: string): boolean =>
   new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(path.split(/[?#]/)[0] ?? "");
-
-/** Every response that the document allows. */
-export const DOCUMENTED_RESPONSES: readonly string[] = routesOf(ROWS).flatMap(({ method, path, responses }) =>
-  Object.keys(responses).map((status) => `${method.toUpperCase()} ${path} ${status}`),
-);

@@ -10,15 +10,3 @@ export function watchStarted(onStarted: (child: ChildProcess) => void): () => vo
   subscribe(CHANNEL, hear);
   return () => void unsubscribe(CHANNEL, hear);
 }
-
-/** The processes that `run` starts before it returns. */
-export function startedDuring(run: () => void): readonly ChildProcess[] {
-  const all: ChildProcess[] = [];
-  const stop = watchStarted((child) => all.push(child));
-  try {
-    run();
-  } finally {
-    stop();
-  }
-  return all;
-}

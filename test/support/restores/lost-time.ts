@@ -30,11 +30,6 @@ export interface Dice {
   roll(sides: number): number;
 }
 
-export function diceOf(seed: string): Dice {
-  const random = seededRandom(seed);
-  return { roll: (sides) => Number.parseInt(random.hex().slice(0, 8), 16) % sides };
-}
-
 const TASK = z.object({ id: z.string(), steps: z.array(z.string()), isFickle: z.boolean() });
 
 interface Scene {

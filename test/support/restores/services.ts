@@ -9,9 +9,6 @@ import type { Tool } from "../../../src/ports/agent.ts";
 export const TOOLS = ["pay", "ship", "mail", "book", "write"] as const;
 export type ToolName = (typeof TOOLS)[number];
 
-/** The tools whose effects a restored run must never repeat without a question. */
-export const ASKED: readonly ToolName[] = ["pay", "ship", "mail"];
-
 export interface Services {
   /** How often the order of that tool took effect. */
   readonly effects: (tool: ToolName, order: string) => number;

@@ -4,16 +4,12 @@ import type { Agent } from "../../../src/ports/agent.ts";
 import type { Payload } from "../../../src/protocol/chain.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
 import type { Incarnation } from "../../../src/protocol/row.ts";
-import { COMMIT } from "../../../src/protocol/row-commit.ts";
-import { END_NOTIFICATION } from "../../../src/protocol/row-end-notification.ts";
 import { CLAIM } from "../../../src/protocol/row-claim.ts";
 import type { InboxMessage } from "../../../src/ports/inbox.ts";
-import type { World } from "../../../src/ports/world.ts";
 import { ActiveRun } from "../../../src/engine/context/active-run.ts";
 import { CommitCache } from "../../../src/history/commits.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";
 import { startRun } from "../../../src/operations/start.ts";
-import { withCalls } from "../../../src/testing/decisions.ts";
 import { type SupervisedHarness, invocation } from "../harness/supervised-harness.ts";
 import { scriptedAgent } from "../harness/harness.ts";
 
@@ -62,36 +58,3 @@ export async function recordChildren(
 
 export const inboxOf = (harness: SupervisedHarness, of: Incarnation): Promise<readonly InboxMessage[]> =>
   harness.world.inbox.unread({ run: of.run, born: of.born, now: harness.clock.now(), limit: 99 });
-
-/** Which writes of rows a process makes, and to which run. */
-export function noted(harness: SupervisedHarness) {
-  const calls: string[] = [];
-  const { table, inbox } = harness.world;
-  const names = new Map<string, string>();
-  const note = (what: string, run: string): void => void calls.push(`${what} ${names.get(run) ?? "?"}`);
-  const world: World = {
-    ...harness.world,
-    table: withCalls(table, {
-      commit: (of) => {
-        note(of.unlessWoken ? "end" : "commit", of.run);
-        return table.decide(of, COMMIT);
-      },
-      request: (of) => {
-        note(of.want, of.run);
-        return table.request(of);
-      },
-      recordEndNotified: (of) => {
-        note("told", of.run);
-        return table.decide(of, END_NOTIFICATION);
-      },
-    }),
-    inbox: {
-      ...inbox,
-      deliver: (of) => {
-        note("tell the end to", of.run);
-        return inbox.deliver(of);
-      },
-    },
-  };
-  return { calls, names, world };
-}

@@ -2,7 +2,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import {
-  type PgClientLike,
   type PgPoolLike,
   type SqlDatabase,
   type SqlEffectOptions,
@@ -84,30 +83,4 @@ export async function booksIn(pool: PgPoolLike): Promise<Books> {
   const { rows } = await client.query("SELECT * FROM bookings");
   client.release();
   return { balance: Number((account as { readonly cents: number }).cents), effects: effectsOf(rows) };
-}
-
-/** The only connection of a PostgreSQL as a pool: a client waits until the one before it is released. */
-export function poolOf(connection: {
-  query(sql: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
-}): PgPoolLike & { readonly destroyed: number } {
-  let free: Promise<void> = Promise.resolve();
-  let destroyed = 0;
-  return {
-    get destroyed() {
-      return destroyed;
-    },
-    connect: async (): Promise<PgClientLike> => {
-      const released = Promise.withResolvers<void>();
-      const before = free;
-      free = released.promise;
-      await before;
-      return {
-        query: (sql, values) => connection.query(sql, values),
-        release: (destroy) => {
-          if (destroy === true) destroyed += 1;
-          released.resolve();
-        },
-      };
-    },
-  };
 }

@@ -6,7 +6,6 @@
 import { nextCommands, transition } from "../../../src/features/compose.ts";
 import fc from "fast-check";
 import type { CommitRecord, Event } from "../../../src/core/event.ts";
-import type { Json } from "../../../src/core/json.ts";
 import { type View } from "../../../src/core/outstanding.ts";
 import { isTerminal } from "../../../src/core/phases.ts";
 import type { State } from "../../../src/core/state.ts";
@@ -144,8 +143,3 @@ export function deepFreeze<T>(value: T): T {
   for (const each of Object.values(value)) deepFreeze(each);
   return Object.freeze(value);
 }
-
-/** Any JSON, deep and with every kind of text; without -0, which equals 0 but has another sign. */
-export const arbitraryJson: fc.Arbitrary<Json> = fc
-  .jsonValue({ maxDepth: 4, stringUnit: "grapheme" })
-  .map((value) => JSON.parse(JSON.stringify(value)) as Json);

@@ -160,6 +160,3 @@ export function outcomeOf(run: Run): { readonly how: string; readonly state: Sta
   }
   return { how: "goes on", state: at.state };
 }
-
-export const said = (words: readonly string[], run: Run): Run | null =>
-  words.reduce<Run | null>((now, word) => now && (WORDS[word]?.(now) ?? null), run);
