@@ -85,5 +85,3 @@ export const effectsAgentWith = (inside: Inside) =>
       mailLate: tool({ ...LATE, effect: "unsafe", run: acting("mailLate", { honoursKeys: false, inside: late }) }),
     },
   });
-
-export const effectsAgent = effectsAgentWith(async () => {});

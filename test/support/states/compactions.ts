@@ -4,8 +4,6 @@ import type { State } from "../../../src/core/state.ts";
 import { compactionRangeOf } from "../../../src/features/compaction/range.ts";
 import { compacted } from "./states-and-events.ts";
 
-export const canCompact = (state: State): boolean => compactionRangeOf(state) !== null;
-
 /** Messages may have arrived since the decision; the range to compact is unchanged. */
 export function compactionEvent(state: State): Event {
   const { from, stays } = compactionRangeOf(state) ?? { from: 0, stays: [] };

@@ -1,7 +1,5 @@
 /** Results that are too long to show, and events of their summaries, for tests. */
 import type { EventOf } from "../../../src/core/event.ts";
-import type { State } from "../../../src/core/state.ts";
-import { unsummarised } from "../../../src/features/result-summaries/core.ts";
 
 const AT = 1_700_000_000_000;
 const SHA = "0".repeat(64);
@@ -25,12 +23,3 @@ export const unsummarisable: EventOf<"ResultSummarised"> = {
   manifest: { bytes: 40_000, sha256: SHA, characters: 39_998, read: 39_998 },
   summary: "There is no summary of the result of c1: no reply came.",
 };
-
-/** The summaries that the state may get next: of the first result without one. */
-export const summariesIn = (state: State): readonly EventOf<"ResultSummarised">[] =>
-  unsummarised(state)
-    .slice(0, 1)
-    .flatMap(({ call }) => [
-      { ...summarised, call },
-      { ...unsummarisable, call },
-    ]);

@@ -4,7 +4,7 @@ import { upgradesOf } from "../../../src/core/policy/holds.ts";
 import type { WaitCommand, ChildCommand, Command } from "../../../src/core/commands.ts";
 import { gateIn } from "../../../src/core/calls/held-calls.ts";
 import { waitsForChildren } from "../../../src/core/policy/ending.ts";
-import type { Event, ReplyPart } from "../../../src/core/event.ts";
+import type { Event, ReplyPart, EventOf, Failure } from "../../../src/core/event.ts";
 import { inline } from "../../../src/core/message.ts";
 import { type View, lacksTool } from "../../../src/core/outstanding.ts";
 import { isModelOut } from "../../../src/core/policy/model-out.ts";
@@ -12,10 +12,10 @@ import type { State } from "../../../src/core/state.ts";
 import { waitsForEarlierCall } from "../../../src/core/calls/open-calls.ts";
 import { decideExpiry } from "../../../src/features/deadlines/core.ts";
 import { type WalkOperation, operation } from "./operation.ts";
-import { canCompact, compactionEvent } from "../states/compactions.ts";
+import { compactionEvent } from "../states/compactions.ts";
 import { chose, leftOut, stopped } from "../states/choice-events.ts";
 import { learned, recalled } from "../states/memory-events.ts";
-import { resultedLarge, summariesIn } from "../states/result-summaries.ts";
+import { resultedLarge, summarised, unsummarisable } from "../states/result-summaries.ts";
 import {
   AT,
   FAILURE,
@@ -35,16 +35,65 @@ import {
   resulted,
   textPart,
   startedEvent,
+  eventOf,
 } from "../states/states-and-events.ts";
 
-import { retryOf } from "./outages.ts";
-import { failedEnd, failureIn } from "./redrives.ts";
-import { finished, sections } from "./topology-operations.ts";
+import { failureIn } from "./redrives.ts";
 import { multibyteText } from "../values/multibyte-text.ts";
 import { childMoves, dispatchOf, isOfChildren } from "./child-operations.ts";
 import { isOfWaits, waitMoves, waitOf } from "./wait-operations.ts";
 import { type DetachedCallCommand, isOfDetachedCalls, detachedMoves, submissions } from "./detached-operations.ts";
 import { type SagaCommand, isOfSaga, undoOutcomes, undoEvents } from "./compensations.ts";
+import { compactionRangeOf } from "../../../src/features/compaction/range.ts";
+import { unsummarised } from "../../../src/features/result-summaries/core.ts";
+import { failedFrom } from "../../../src/core/policy/infrastructure.ts";
+
+const moved = () => eventOf("TopologyMoved", "AwaitingLLM") as EventOf<"TopologyMoved">;
+
+/** Not in each state, so that some runs have no topology. */
+const sections = ({ messages }: State): readonly WalkOperation[] => {
+  const { length } = messages;
+  return length % 5 === 3 ? [{ events: () => [{ ...moved(), progress: { length } }] }] : [];
+};
+
+const finished = ({ messages }: State): WalkOperation => {
+  const { text: _, section: _opens, ...event } = moved();
+  return { events: () => [{ ...event, final: messages.at(-1)?.id ?? "" }] };
+};
+
+/** Records the decided end like the runner: calls that may be running become unknown first. */
+function failedEnd(state: State, failure: Failure): readonly Event[] {
+  const from = failedFrom(state);
+  if (from === null) return [{ kind: "RunEnded", at: AT, status: "failed", failure }];
+  return [
+    ...from.started.map((call) => outcomeLost(call)),
+    { kind: "RunEnded", at: AT, status: "failed", failure, from },
+  ];
+}
+
+/** The model failed and is called again. */
+function retryOf({ outage }: State, { now }: View, pick: number): readonly Event[] {
+  const attempts = (outage?.attempts ?? 0) + 1;
+  const bare = { since: outage?.since ?? now, attempts };
+  const known = { ...bare, notBefore: now + 2_000 };
+  const ways = [
+    decided({ kind: "retry", at: now + 1_000, outage: bare }),
+    decided({ kind: "retry", at: now + 1_000, outage: known }),
+    decided({ kind: "retry", at: now, outage: { ...known, model: 1, alarmed: true } }),
+  ];
+  return ways.slice(pick % ways.length).slice(0, 1);
+}
+
+/** The summaries that the state may get next: of the first result without one. */
+const summariesIn = (state: State): readonly EventOf<"ResultSummarised">[] =>
+  unsummarised(state)
+    .slice(0, 1)
+    .flatMap(({ call }) => [
+      { ...summarised, call },
+      { ...unsummarisable, call },
+    ]);
+
+const canCompact = (state: State): boolean => compactionRangeOf(state) !== null;
 
 export function operationsFor(command: Command, state: State, view: View): readonly WalkOperation[] {
   if (isOfSaga(command)) {
