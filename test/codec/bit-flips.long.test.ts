@@ -13,7 +13,7 @@ import { impossibleIn } from "../../src/codec/row-range.ts";
 import { type Found, RowUnreadable } from "../../src/codec/row.ts";
 import { decodeJournal, encodeJournal } from "../../src/codec/journal.ts";
 import { type Row } from "../../src/protocol/row.ts";
-import { AT, intended, invoked, replied, row, callPart, startedEvent } from "../support/states/states-and-events.ts";
+import { AT, row, callPart, EVENT } from "../support/states/states-and-events.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
 import { playScene } from "../slow/crash/play.ts";
 import { attemptBeat, beginRun, runnerOf } from "../support/harness/drive.ts";
@@ -29,7 +29,12 @@ const journal = encodeJournal(
     {
       version: 7,
       epoch: 5,
-      events: [startedEvent, replied([callPart("pay", { euros: 12 })]), intended("c1"), invoked("c1", 5)],
+      events: [
+        EVENT.started,
+        EVENT.replied([callPart("pay", { euros: 12 })]),
+        EVENT.intended("c1"),
+        EVENT.invoked("c1", 5),
+      ],
     },
   ],
   { quality: FEW_REQUESTS.journalQuality },

@@ -19,24 +19,15 @@ import { defineAgent, scriptedModel } from "../../src/index.ts";
 import { segmentKey } from "../../src/history/object-keys.ts";
 import { SegmentCache, load } from "../../src/history/load.ts";
 import { show } from "../../src/operations/views.ts";
-import {
-  AT,
-  stateAfter,
-  callPart,
-  replied,
-  resulted,
-  row,
-  textPart,
-  startedEvent,
-} from "../support/states/states-and-events.ts";
+import { AT, stateAfter, callPart, row, textPart, EVENT } from "../support/states/states-and-events.ts";
 import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 
 /** A transcript with several segments and a tail. */
 const turn = (index: number): Event[] => [
-  replied([callPart("look", "x".repeat(4_000))]),
-  resulted(`c${index + 1}`, "y".repeat(4_000)),
+  EVENT.replied([callPart("look", "x".repeat(4_000))]),
+  EVENT.resulted(`c${index + 1}`, "y".repeat(4_000)),
 ];
-const long = stateAfter(startedEvent, ...Array.from({ length: 9 }, (_, index) => turn(index)).flat());
+const long = stateAfter(EVENT.started, ...Array.from({ length: 9 }, (_, index) => turn(index)).flat());
 
 function stored(
   state: State,
@@ -62,13 +53,13 @@ const store = (objects: ReadonlyMap<string, Uint8Array>) => ({
 
 describe("a run", () => {
   test("is loaded from its snapshot with the journal folded over it", async () => {
-    const { row: committed, objects } = stored(long, [replied([textPart("done")])]);
+    const { row: committed, objects } = stored(long, [EVENT.replied([textPart("done")])]);
     const loaded = await load(store(objects), committed, new SegmentCache());
     expect(loaded.state).toEqual(
       stateAfter(
-        startedEvent,
+        EVENT.started,
         ...Array.from({ length: 9 }, (_, index) => turn(index)).flat(),
-        replied([textPart("done")]),
+        EVENT.replied([textPart("done")]),
       ),
     );
     expect(loaded.state.phase).toBe("Reflecting");
@@ -87,7 +78,7 @@ describe("a run", () => {
 
 describe("a load is refused for", () => {
   const refused = async (change: (found: ReturnType<typeof stored>) => ReturnType<typeof stored>) => {
-    const { row: committed, objects } = change(stored(long, [replied([textPart("done")])]));
+    const { row: committed, objects } = change(stored(long, [EVENT.replied([textPart("done")])]));
     return load(store(objects), committed, new SegmentCache()).then(
       () => "loaded",
       (error: unknown) => error,
@@ -112,12 +103,12 @@ describe("a load is refused for", () => {
   });
 
   test("the snapshot of another run", async () => {
-    const error = await refused(() => stored({ ...stateAfter(startedEvent), born: "z".repeat(10) }));
+    const error = await refused(() => stored({ ...stateAfter(EVENT.started), born: "z".repeat(10) }));
     expect(error).toMatchObject({ name: "Unreadable", message: expect.stringContaining("belongs to run") });
   });
 
   test("a journal whose events do not follow from the snapshot", async () => {
-    const error = await refused(() => stored(long, [resulted("c1")]));
+    const error = await refused(() => stored(long, [EVENT.resulted("c1")]));
     expect(error).toMatchObject({
       name: "Unreadable",
       message: expect.stringContaining("does not follow its snapshot"),

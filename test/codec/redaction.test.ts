@@ -5,7 +5,7 @@ import { canonical } from "../../src/codec/canonical.ts";
 import { SECRET_CHARACTERS_MIN, redactionOf } from "../../src/codec/redaction/redaction.ts";
 import type { Json } from "../../src/core/json.ts";
 import { inline } from "../../src/core/message.ts";
-import { AT, replied } from "../support/states/states-and-events.ts";
+import { AT, EVENT } from "../support/states/states-and-events.ts";
 
 const VALUE = 'p@ss/w"rd+ü';
 const { text, json, event, words } = redactionOf([
@@ -142,7 +142,7 @@ describe("an event", () => {
 
   test("keeps its structure, and drops a provider's signature if the signed text changes", () => {
     const call = { kind: "call" as const, tool: "90210773", args: inline({ of: VALUE }), provider: { s: VALUE } };
-    const given = replied([thought({ signature: "abc" }), call]);
+    const given = EVENT.replied([thought({ signature: "abc" }), call]);
     expect(event(given)).toEqual({
       ...given,
       parts: [
@@ -159,7 +159,7 @@ describe("an event", () => {
   });
 
   test("without secrets is returned as the same object", () => {
-    const given = replied([{ kind: "text", text: "nothing" }]);
+    const given = EVENT.replied([{ kind: "text", text: "nothing" }]);
     expect(event(given)).toBe(given);
   });
 });

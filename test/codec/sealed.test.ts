@@ -5,14 +5,14 @@ import type { SealedRef } from "../../src/codec/schema/sealed.ts";
 import { type SealedEvents, decodeSealed, encodeSealed } from "../../src/codec/sealed.ts";
 import { encodeCommits } from "../../src/codec/snapshot.ts";
 import { FORMAT } from "../../src/protocol/row.ts";
-import { EVENT_KINDS, SHA, eventOf, startedEvent } from "../support/states/states-and-events.ts";
+import { EVENT_KINDS, SHA, eventOf, EVENT } from "../support/states/states-and-events.ts";
 
 const previous: SealedRef = { from: 1, to: 4, key: "before", digest: SHA, bytes: 99 };
 const events: SealedEvents = {
   ...{ from: 5, to: 9, previous },
   commits: [
     { version: 5, epoch: 2, events: EVENT_KINDS.map((kind) => eventOf(kind, "ExecutingTools")) },
-    { version: 9, epoch: 3, events: [startedEvent] },
+    { version: 9, epoch: 3, events: [EVENT.started] },
   ],
 };
 

@@ -18,24 +18,17 @@ import {
   EVENT_KINDS,
   IN_PHASE,
   SHA,
-  abortDecided,
   stateAfter,
   answer,
   callPart,
-  decided,
   eventOf,
-} from "../support/states/states-and-events.ts";
-import {
+  EVENT,
   newState,
-  replied,
-  resulted,
   textPart,
-  startedEvent,
-  answerTaken,
 } from "../support/states/states-and-events.ts";
 
 const previous: SnapshotPointer = { version: 3, key: "before", digest: SHA };
-const commits: readonly CommitRecord[] = [{ version: 4, epoch: 2, events: [startedEvent] }];
+const commits: readonly CommitRecord[] = [{ version: 4, epoch: 2, events: [EVENT.started] }];
 const seal: Seal = { sealed: { from: 1, to: 2, key: "events", digest: SHA, bytes: 9 }, unsealed: 2 };
 
 function written(state: State): { readonly pointer: SnapshotPointer; readonly bytes: Uint8Array } {
@@ -109,7 +102,7 @@ describe("a snapshot", () => {
   });
 
   test("is refused when its transcript has a gap", () => {
-    const state = stateAfter(startedEvent, replied([textPart("one")]));
+    const state = stateAfter(EVENT.started, EVENT.replied([textPart("one")]));
     const { pointer, bytes } = written({ ...state, messages: state.messages.slice(1) });
     expect(() => wholeState(decodeSnapshot(pointer, bytes).state, nothing)).toThrow("a gap at message 1");
   });
@@ -130,14 +123,14 @@ describe("a state that is too large", () => {
     expect(() => written(fits)).not.toThrow();
     expect(() => written({ ...fits, task: inline("ä".repeat(SIZES.stateBytesMax / 2)) })).toThrow(StateTooLarge);
     const long = Array.from({ length: 90 }, (_, index) => [
-      replied([callPart("look", "x".repeat(900))]),
-      resulted(`c${index + 1}`),
+      EVENT.replied([callPart("look", "x".repeat(900))]),
+      EVENT.resulted(`c${index + 1}`),
     ]);
-    expect(() => written(stateAfter(startedEvent, ...long.flat()))).not.toThrow();
+    expect(() => written(stateAfter(EVENT.started, ...long.flat()))).not.toThrow();
   });
 
   test("is written nevertheless when its end is decided, so that every run can end", () => {
-    const ending = fold(large, abortDecided);
+    const ending = fold(large, EVENT.abortDecided);
     expect(() => written(ending)).not.toThrow();
     expect(() => written({ ...large, ...IN_PHASE.Failed(), task: large.task })).not.toThrow();
   });
@@ -146,10 +139,10 @@ describe("a state that is too large", () => {
 describe("a journal", () => {
   const events: readonly Event[] = [
     ...EVENT_KINDS.map((kind) => eventOf(kind, "ExecutingTools")),
-    decided({ kind: "retry", at: 5, outage: { since: 1, attempts: 1 } }),
-    decided({ kind: "nudge", text: "" }),
-    decided({ kind: "again", call: "c1" }),
-    decided({ kind: "takeover", from: "A", takeovers: 1 }),
+    EVENT.decided({ kind: "retry", at: 5, outage: { since: 1, attempts: 1 } }),
+    EVENT.decided({ kind: "nudge", text: "" }),
+    EVENT.decided({ kind: "again", call: "c1" }),
+    EVENT.decided({ kind: "takeover", from: "A", takeovers: 1 }),
     { kind: "MessageAbsorbed", at: 1, stage: "cleared", message: "m" },
     {
       kind: "RunEnded",
@@ -157,7 +150,7 @@ describe("a journal", () => {
       status: "completed",
       result: { kind: "blob", sha256: SHA, bytes: 9, head: "a", tail: "b" },
     },
-    replied([{ kind: "reasoning", text: "hm", provider: { signature: "x" } }]),
+    EVENT.replied([{ kind: "reasoning", text: "hm", provider: { signature: "x" } }]),
     { kind: "ToolOutcomeUnknown", at: 1, call: "c1", why: "", reconcilableFrom: null },
   ];
 
@@ -178,7 +171,7 @@ describe("a journal", () => {
         ...{ version: 1, epoch: 1 },
         events: [
           { kind: "CheckFailed", at: 1, check: "", why: "" },
-          answerTaken("c1", 1, { ...answer("retry"), by: "" }),
+          EVENT.answerTaken("c1", 1, { ...answer("retry"), by: "" }),
         ] as Event[],
       },
     ];

@@ -11,22 +11,13 @@ import {
   conflictWasReported,
 } from "../../src/core/policy/contradictions.ts";
 import type { Message } from "../../src/core/message.ts";
-import {
-  AT,
-  stateAfter,
-  callPart,
-  messageReceived,
-  intended,
-  invoked,
-  replied,
-  startedEvent,
-} from "../support/states/states-and-events.ts";
+import { AT, stateAfter, callPart, EVENT } from "../support/states/states-and-events.ts";
 
 type Call = readonly [tool: string, args: Json, claims: Json, outcome?: "failed"];
 
 /** Beats of one call each, whose result is what it claims; or what a person or cairn says in between. */
 function stateOf(beats: readonly (Call | string)[]) {
-  let state = stateAfter(startedEvent);
+  let state = stateAfter(EVENT.started);
   for (const [index, beat] of beats.entries()) {
     if (typeof beat === "string") {
       const nudge = {
@@ -36,14 +27,14 @@ function stateOf(beats: readonly (Call | string)[]) {
         why: "w",
         action: { kind: "nudge", text: beat },
       } as const;
-      state = foldAll(state, [beat.startsWith(CONFLICT_NOTICE) ? nudge : messageReceived(beat, String(index))]);
+      state = foldAll(state, [beat.startsWith(CONFLICT_NOTICE) ? nudge : EVENT.messageReceived(beat, String(index))]);
       continue;
     }
     const [tool, args, result, outcome = "succeeded"] = beat;
     const call = `c${state.calls + 1}`;
     const told = { outcome, value: { kind: "inline", json: result }, externalId: null, evidence: "test" } as const;
     const settled: Event = { kind: "ToolResultRecorded", at: AT, call, ...told };
-    state = foldAll(state, [replied([callPart(tool, args)]), intended(call), invoked(call), settled]);
+    state = foldAll(state, [EVENT.replied([callPart(tool, args)]), EVENT.intended(call), EVENT.invoked(call), settled]);
   }
   return state;
 }
@@ -134,7 +125,7 @@ test("the count restarts after the notice, until a user message arrives", () => 
   expect(conflictWasReported(stateOf([...told, yes, no]).messages)).toBe(true);
   expect(conflictWasReported(stateOf([...told, "believe the second one"]).messages)).toBe(false);
   // Only cairn tells it: a person who says the same has spoken.
-  expect(conflictWasReported(foldAll(stateOf([yes, no]), [messageReceived(CONFLICT_NOTICE, "9")]).messages)).toBe(
+  expect(conflictWasReported(foldAll(stateOf([yes, no]), [EVENT.messageReceived(CONFLICT_NOTICE, "9")]).messages)).toBe(
     false,
   );
 });

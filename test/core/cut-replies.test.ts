@@ -3,10 +3,10 @@ import { fold, foldAll } from "../../src/features/compose.ts";
 import { expect, test } from "vitest";
 import { textOf } from "../../src/core/message.ts";
 import { isCutTooOften } from "../../src/core/policy/cuts-in-a-row.ts";
-import { IN_PHASE, callPart, messageReceived, replied, textPart } from "../support/states/states-and-events.ts";
+import { IN_PHASE, callPart, textPart, EVENT } from "../support/states/states-and-events.ts";
 
 const cutReply = (words = "") => ({
-  ...replied(words === "" ? [] : [textPart(words)]),
+  ...EVENT.replied(words === "" ? [] : [textPart(words)]),
   cut: { limit: "max_tokens", calls: 0 },
 });
 
@@ -27,26 +27,28 @@ test("cuts are counted in a row, and a whole reply ends the count", () => {
     isCutTooOften: true,
   });
   expect(isCutTooOften({ ...five, cutReplies: 4 })).toBe(false);
-  expect(fold(five, replied([callPart("look")]))).not.toHaveProperty("cutReplies");
+  expect(fold(five, EVENT.replied([callPart("look")]))).not.toHaveProperty("cutReplies");
 });
 
 test("the text of a message begins with that of the cut replies which it goes on with, also after a person wrote", () => {
   const cut = foldAll(IN_PHASE.AwaitingLLM(), [
     cutReply("one "),
-    messageReceived("Go on."),
-    replied([textPart("two")]),
+    EVENT.messageReceived("Go on."),
+    EVENT.replied([textPart("two")]),
   ]);
   const last = cut.messages.at(-1)?.id ?? "";
   expect(textOf(cut.messages, last)).toBe("one two");
   const apart = foldAll(IN_PHASE.AwaitingLLM(), [
-    replied([textPart("one ")]),
-    messageReceived("And?"),
-    replied([textPart("two")]),
+    EVENT.replied([textPart("one ")]),
+    EVENT.messageReceived("And?"),
+    EVENT.replied([textPart("two")]),
   ]);
   expect(textOf(apart.messages, apart.messages.at(-1)?.id ?? "")).toBe("two");
   expect(textOf(apart.messages, "m99")).toBe("");
 });
 
 test("a reply that was recorded before as reaching its limit, and as whole, stays whole", () => {
-  expect(fold(IN_PHASE.AwaitingLLM(), { ...replied([textPart("all")]), finish: "length" }).phase).toBe("Reflecting");
+  expect(fold(IN_PHASE.AwaitingLLM(), { ...EVENT.replied([textPart("all")]), finish: "length" }).phase).toBe(
+    "Reflecting",
+  );
 });

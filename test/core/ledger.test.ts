@@ -2,20 +2,13 @@
 import { expect, test } from "vitest";
 import { argsOf } from "../../src/core/calls/ledger.ts";
 import { inline } from "../../src/core/message.ts";
-import {
-  stateAfter,
-  callPart,
-  replied,
-  resulted,
-  textPart,
-  startedEvent,
-} from "../support/states/states-and-events.ts";
+import { stateAfter, callPart, textPart, EVENT } from "../support/states/states-and-events.ts";
 
 const state = stateAfter(
-  startedEvent,
-  replied([textPart("I look."), callPart("search", { to: "LIS" }), callPart("compare", { by: "price" })]),
-  ...[resulted("c1", { to: "not these" }), resulted("c2")],
-  replied([callPart("book", { seat: 3 })]),
+  EVENT.started,
+  EVENT.replied([textPart("I look."), callPart("search", { to: "LIS" }), callPart("compare", { by: "price" })]),
+  ...[EVENT.resulted("c1", { to: "not these" }), EVENT.resulted("c2")],
+  EVENT.replied([callPart("book", { seat: 3 })]),
 );
 
 test.each([

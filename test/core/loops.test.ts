@@ -5,25 +5,16 @@ import { BOUNDS } from "../../src/core/limits.ts";
 import type { Event } from "../../src/core/event.ts";
 import type { Json } from "../../src/core/json.ts";
 import { type LoopRules, findLoop, sameJson, sameValue } from "../../src/core/policy/loops.ts";
-import {
-  AT,
-  stateAfter,
-  callPart,
-  messageReceived,
-  intended,
-  invoked,
-  replied,
-  startedEvent,
-} from "../support/states/states-and-events.ts";
+import { AT, stateAfter, callPart, EVENT } from "../support/states/states-and-events.ts";
 
 type Call = readonly [tool: string, args: Json, result: Json, outcome?: "failed"];
 
 /** Beats, each of one call or of several at once, or what a person says in between. */
 function stateAfterBeats(beats: readonly (Call | readonly Call[] | string)[]) {
-  let state = stateAfter(startedEvent);
+  let state = stateAfter(EVENT.started);
   for (const [index, beat] of beats.entries()) {
     if (typeof beat === "string") {
-      state = foldAll(state, [messageReceived(beat, String(index))]);
+      state = foldAll(state, [EVENT.messageReceived(beat, String(index))]);
       continue;
     }
     const made = (typeof beat[0] === "string" ? [beat] : beat) as readonly Call[];
@@ -32,9 +23,9 @@ function stateAfterBeats(beats: readonly (Call | readonly Call[] | string)[]) {
       const call = `c${first + at}`;
       const value = { kind: "inline", json: result } as const;
       const told = { outcome: outcome ?? "succeeded", value, externalId: null, evidence: "test" } as const;
-      return [intended(call), invoked(call), { kind: "ToolResultRecorded", at: AT, call, ...told }];
+      return [EVENT.intended(call), EVENT.invoked(call), { kind: "ToolResultRecorded", at: AT, call, ...told }];
     });
-    state = foldAll(state, [replied(made.map(([tool, args]) => callPart(tool, args))), ...settled]);
+    state = foldAll(state, [EVENT.replied(made.map(([tool, args]) => callPart(tool, args))), ...settled]);
   }
   return state;
 }
@@ -93,7 +84,7 @@ describe("a runaway", () => {
 
   test("does not count a call without a result", () => {
     const { messages } = stateAfterBeats([A, A]);
-    const state = foldAll(stateAfterBeats([A, A]), [replied([callPart(A[0], A[1])])]);
+    const state = foldAll(stateAfterBeats([A, A]), [EVENT.replied([callPart(A[0], A[1])])]);
     expect(state.messages.length).toBe(messages.length + 1);
     expect(findLoop(state.messages)).toBeNull();
   });

@@ -13,18 +13,7 @@ import {
 } from "../../src/core/policy/outage.ts";
 import { decideRecovery } from "../../src/core/policy/recovery.ts";
 import type { State } from "../../src/core/state.ts";
-import {
-  AT,
-  FAILURE,
-  IN_PHASE,
-  callPart,
-  decided,
-  messageReceived,
-  paused,
-  replied,
-  resumed,
-  textPart,
-} from "../support/states/states-and-events.ts";
+import { AT, FAILURE, IN_PHASE, callPart, textPart, EVENT } from "../support/states/states-and-events.ts";
 import { withDetached } from "../support/states/detached-events.ts";
 
 const MINUTE = 60_000;
@@ -103,9 +92,9 @@ describe("an outage ends", () => {
   });
 
   test.each<readonly [string, Event]>([
-    ["a reply", replied([textPart("here")])],
-    ["a call", replied([callPart("book")])],
-    ["a reply that is reported to the model", decided({ kind: "nudge", text: "try again" })],
+    ["a reply", EVENT.replied([textPart("here")])],
+    ["a call", EVENT.replied([callPart("book")])],
+    ["a reply that is reported to the model", EVENT.decided({ kind: "nudge", text: "try again" })],
   ])("with %s: the next failure starts another outage", (_, event) => {
     const waiting = outage(9).at(-1)?.state as State;
     const over = fold(waiting, event);
@@ -119,7 +108,9 @@ describe("an outage ends", () => {
 
   test("neither with a message nor with a pause and its resume: it started with its first failed call", () => {
     const waiting = outage(9).at(-1)?.state as State;
-    const [spoken, back] = [[messageReceived("hello")], [paused, resumed]].map((events) => foldAll(waiting, events));
+    const [spoken, back] = [[EVENT.messageReceived("hello")], [EVENT.paused, EVENT.resumed]].map((events) =>
+      foldAll(waiting, events),
+    );
     expect({ spoken: spoken?.outage, back: back?.outage }).toEqual({ spoken: waiting.outage, back: waiting.outage });
     expect({ spoken: spoken?.phase, back: back?.phase }).toEqual({ spoken: "RetryingLLM", back: "RetryingLLM" });
   });
@@ -209,14 +200,14 @@ describe("fallbacks", () => {
 
   test("that replied are called first for some minutes, then the agent's own model", () => {
     const { state, at } = outage(5, { models: 3 }).at(-1) as Failed & { at: number };
-    const endOutage = fold(state, replied([callPart("book")], at));
+    const endOutage = fold(state, EVENT.replied([callPart("book")], at));
     expect(endOutage).toMatchObject({ fallback: { model: 2, until: at + BOUNDS.fallbackMs }, modelRetries: 0 });
     expect(endOutage.outage).toBeUndefined();
     expect([currentModel(endOutage, at), currentModel(endOutage, at + BOUNDS.fallbackMs)]).toEqual([2, 0]);
     const between = { ...endOutage, phase: "AwaitingLLM", open: [] } as const;
-    const kept = fold(between, replied([callPart("book")], at + MINUTE));
+    const kept = fold(between, EVENT.replied([callPart("book")], at + MINUTE));
     expect(kept.fallback).toEqual(endOutage.fallback);
-    expect(fold(between, replied([callPart("book")], at + BOUNDS.fallbackMs)).fallback).toBeUndefined();
+    expect(fold(between, EVENT.replied([callPart("book")], at + BOUNDS.fallbackMs)).fallback).toBeUndefined();
   });
 
   test("leave a state without outage or fallback unchanged after a reply", () => {
@@ -247,7 +238,11 @@ describe("fallbacks", () => {
 
   test("that are unavailable have quick retries of their own", () => {
     const { state, at } = outage(4, { models: 2 }).at(-1) as Failed & { at: number };
-    const endOutage = { ...fold(state, replied([callPart("book")], at)), phase: "AwaitingLLM", open: [] } as const;
+    const endOutage = {
+      ...fold(state, EVENT.replied([callPart("book")], at)),
+      phase: "AwaitingLLM",
+      open: [],
+    } as const;
     const next = failing(endOutage, at + MINUTE, { models: 2 });
     expect(next.action).toMatchObject({ at: at + MINUTE + 1_000, outage: { model: 1, attempts: 1 } });
   });

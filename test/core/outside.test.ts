@@ -4,27 +4,16 @@ import { joinedWork, ownWork, workInWords } from "../../src/core/calls/outside.t
 import type { Event } from "../../src/core/event.ts";
 import type { OutsideWork } from "../../src/core/outside.ts";
 import type { State } from "../../src/core/state.ts";
-import { dispatched, reported } from "../support/states/child-events.ts";
-import {
-  answer,
-  callPart,
-  intended,
-  invoked,
-  outcomeLost,
-  reconciled,
-  replied,
-  resulted,
-  startedEvent,
-  stateAfter,
-} from "../support/states/states-and-events.ts";
+import { answer, callPart, stateAfter, EVENT } from "../support/states/states-and-events.ts";
 
-const failed = (call: string): Event => ({ ...resulted(call), outcome: "failed" }) as Event;
-const one = (...events: readonly Event[]): State => stateAfter(startedEvent, replied([callPart("pay")]), ...events);
-const released = [intended("c1"), invoked("c1")];
+const failed = (call: string): Event => ({ ...EVENT.resulted(call), outcome: "failed" }) as Event;
+const one = (...events: readonly Event[]): State =>
+  stateAfter(EVENT.started, EVENT.replied([callPart("pay")]), ...events);
+const released = [EVENT.intended("c1"), EVENT.invoked("c1")];
 
 /** The child of c1 ended, after that. */
 const ended = (outside: OutsideWork | undefined): Event => {
-  const report = reported("c1", "failed") as { readonly body: object };
+  const report = EVENT.reported("c1", "failed") as { readonly body: object };
   return { ...report, body: { ...report.body, ...(outside && { outside }) } } as unknown as Event;
 };
 const of = (outcome: "succeeded" | "unknown"): OutsideWork => ({
@@ -33,9 +22,9 @@ const of = (outcome: "succeeded" | "unknown"): OutsideWork => ({
 
 describe("the list of a run", () => {
   test("has what it released outside, and is absent without that", () => {
-    expect(one(intended("c1", "none"), invoked("c1"), resulted("c1")).outside).toBeUndefined();
-    expect(one(intended("c1")).outside).toBeUndefined();
-    expect(one(...released, resulted("c1")).outside).toEqual({
+    expect(one(EVENT.intended("c1", "none"), EVENT.invoked("c1"), EVENT.resulted("c1")).outside).toBeUndefined();
+    expect(one(EVENT.intended("c1")).outside).toBeUndefined();
+    expect(one(...released, EVENT.resulted("c1")).outside).toEqual({
       calls: [{ call: "c1", tool: "pay", key: "key-c1", outcome: "succeeded" }],
     });
     // It is there, since a call was released, and names none, since none happened.
@@ -43,15 +32,15 @@ describe("the list of a run", () => {
   });
 
   test("has an open call as unknown when the run ends", () => {
-    const unknown = one(...released, outcomeLost("c1"));
+    const unknown = one(...released, EVENT.outcomeLost("c1"));
     expect(ownWork(unknown)?.calls).toEqual([
       { run: unknown.run, call: "c1", tool: "pay", key: "key-c1", outcome: "unknown" },
     ]);
-    expect(ownWork(one(intended("c1", "none"), invoked("c1")))).toBeUndefined();
+    expect(ownWork(one(EVENT.intended("c1", "none"), EVENT.invoked("c1")))).toBeUndefined();
   });
 
   test("has an effect as unknown while its undo may have happened", () => {
-    const acted = one(...released, resulted("c1"));
+    const acted = one(...released, EVENT.resulted("c1"));
     expect(ownWork(acted)?.calls).toMatchObject([{ call: "c1", outcome: "succeeded" }]);
     const undoing = (change: object): State => {
       const undo = { call: "u1", undoes: "c1", status: "unknown", intent: null, reconcilableFrom: 7, ...change };
@@ -64,20 +53,20 @@ describe("the list of a run", () => {
   });
 
   test("has what its children reported, and the result of the hand-off keeps it", () => {
-    const done = one(intended("c1"), dispatched("c1"), ended(of("succeeded")), failed("c1"));
+    const done = one(EVENT.intended("c1"), EVENT.dispatched("c1"), ended(of("succeeded")), failed("c1"));
     expect(done.outside).toEqual(of("succeeded"));
     expect(done.messages.at(-1)?.parts).toMatchObject([{ outcome: "failed", outside: of("succeeded") }]);
-    expect(one(intended("c1"), dispatched("c1"), ended(undefined), failed("c1")).outside).toBeUndefined();
+    expect(one(EVENT.intended("c1"), EVENT.dispatched("c1"), ended(undefined), failed("c1")).outside).toBeUndefined();
   });
 
   test("loses what did not happen as a human says, and keeps what did", () => {
-    const asked = one(intended("c1"), dispatched("c1"), ended(of("unknown")), outcomeLost("c1"));
+    const asked = one(EVENT.intended("c1"), EVENT.dispatched("c1"), ended(of("unknown")), EVENT.outcomeLost("c1"));
     expect(asked).toMatchObject({ phase: "AwaitingReconcile", outside: of("unknown") });
     const no = stateAfter(
-      startedEvent,
-      replied([callPart("pay")]),
-      ...[intended("c1"), dispatched("c1"), ended(of("unknown")), outcomeLost("c1")],
-      reconciled("c1", answer("failed")),
+      EVENT.started,
+      EVENT.replied([callPart("pay")]),
+      ...[EVENT.intended("c1"), EVENT.dispatched("c1"), ended(of("unknown")), EVENT.outcomeLost("c1")],
+      EVENT.reconciled("c1", answer("failed")),
     );
     expect(no.outside?.calls).toEqual([]);
     expect(no.messages.at(-1)?.parts[0]).not.toHaveProperty("outside");
@@ -98,15 +87,15 @@ describe("the list of a run", () => {
 });
 
 test("a hand-off that fails after its child acted is undone as one that succeeded, if its tool can undo it", () => {
-  const undoable = { ...intended("c1"), undo: true } as Event;
-  const acted = one(undoable, dispatched("c1"), ended(of("succeeded")), failed("c1"));
+  const undoable = { ...EVENT.intended("c1"), undo: true } as Event;
+  const acted = one(undoable, EVENT.dispatched("c1"), ended(of("succeeded")), failed("c1"));
   expect(acted.undo).toMatchObject([{ call: "c1" }]);
-  expect(one(undoable, dispatched("c1"), ended(undefined), failed("c1")).undo ?? []).toEqual([]);
+  expect(one(undoable, EVENT.dispatched("c1"), ended(undefined), failed("c1")).undo ?? []).toEqual([]);
 });
 
 test("an end that is decided while a child with an unknown outcome is out leaves its call unknown", () => {
   const failure = { code: "X", message: "x" };
   const ending: Event = { kind: "RecoveryDecided", at: 1, rule: "r", why: "w", action: { kind: "abort", failure } };
-  const state = one(intended("c1"), dispatched("c1"), ending, ended(of("unknown")));
+  const state = one(EVENT.intended("c1"), EVENT.dispatched("c1"), ending, ended(of("unknown")));
   expect(state.messages.at(-1)?.parts).toMatchObject([{ kind: "result", outcome: "unknown" }]);
 });

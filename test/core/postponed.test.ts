@@ -7,31 +7,17 @@ import { isMissedTooOften, wasDebited } from "../../src/core/calls/postponed.ts"
 import { effectsThatStand } from "../../src/features/saga/core-standing.ts";
 import type { OpenCall, State } from "../../src/core/state.ts";
 import { mayHaveActed } from "../../src/core/calls/held-calls.ts";
-import {
-  AT,
-  FAILURE,
-  answer,
-  callPart,
-  decided,
-  intended,
-  invoked,
-  outcomeLost,
-  reconciled,
-  replied,
-  startedEvent,
-  stateAfter,
-  view,
-} from "../support/states/states-and-events.ts";
+import { AT, FAILURE, answer, callPart, stateAfter, view, EVENT } from "../support/states/states-and-events.ts";
 
 type Postpone = Extract<Action, { readonly kind: "postpone" }>;
 
 const postponed = (after: Postpone["after"], more: Partial<Postpone> = {}, call = "c1"): Event =>
-  decided({ kind: "postpone", call, after, ...more });
+  EVENT.decided({ kind: "postpone", call, after, ...more });
 
-const proposed = stateAfter(startedEvent, replied([callPart("a"), callPart("b")]));
-const intent = foldAll(proposed, [intended("c1", "probed"), intended("c2", "probed")]);
-const released = foldAll(intent, [invoked("c1", 1)]);
-const probing = foldAll(released, [decided({ kind: "probe", call: "c1", at: AT, tried: false })]);
+const proposed = stateAfter(EVENT.started, EVENT.replied([callPart("a"), callPart("b")]));
+const intent = foldAll(proposed, [EVENT.intended("c1", "probed"), EVENT.intended("c2", "probed")]);
+const released = foldAll(intent, [EVENT.invoked("c1", 1)]);
+const probing = foldAll(released, [EVENT.decided({ kind: "probe", call: "c1", at: AT, tried: false })]);
 const first = (state: State): OpenCall => state.open[0] as OpenCall;
 
 test.each<[Postpone["after"], State, Partial<OpenCall>]>([
@@ -60,35 +46,35 @@ test.each<[string, Postpone["after"], State]>([
 
 test("beats that could not start a call are counted until an attempt of it ends or a human permits it again", () => {
   const missed = postponed("release", { missed: true });
-  const again = [missed, invoked("c1", 2)];
+  const again = [missed, EVENT.invoked("c1", 2)];
   const twice = foldAll(released, [...again, missed]);
   expect(first(twice).postponed?.missed).toBe(2);
   expect([first(foldAll(released, [missed])), first(twice)].map(isMissedTooOften)).toEqual([false, true]);
-  const asked = foldAll(twice, [{ ...outcomeLost("c1", AT), unbegun: true } as Event]);
+  const asked = foldAll(twice, [{ ...EVENT.outcomeLost("c1", AT), unbegun: true } as Event]);
   expect(first(asked)).toMatchObject({ status: "unknown", unbegun: expect.any(String) });
   expect(asked.phase).toBe("ExecutingTools");
-  const permitted = foldAll(asked, [reconciled("c1", answer("retry"))]);
+  const permitted = foldAll(asked, [EVENT.reconciled("c1", answer("retry"))]);
   expect(first(permitted)).toMatchObject({ status: "permitted", postponed: { missed: 0, released: true } });
   expect(first(permitted).unbegun).toBeUndefined();
-  const attempt = decided({ kind: "again", call: "c1" });
+  const attempt = EVENT.decided({ kind: "again", call: "c1" });
   expect(first(foldAll(released, [...again, attempt])).postponed).toBeUndefined();
 });
 
 test("a call that could not be started did not happen, so it is neither undone nor counted as an effect", () => {
-  const marked: Event = { ...intended("c1", "keyed"), undo: true } as Event;
+  const marked: Event = { ...EVENT.intended("c1", "keyed"), undo: true } as Event;
   const asked = foldAll(proposed, [
     marked,
-    invoked("c1", 1),
+    EVENT.invoked("c1", 1),
     postponed("release"),
-    { ...outcomeLost("c1", AT), unbegun: true } as Event,
-    decided({ kind: "abort", failure: FAILURE }),
+    { ...EVENT.outcomeLost("c1", AT), unbegun: true } as Event,
+    EVENT.decided({ kind: "abort", failure: FAILURE }),
   ]);
   expect(mayHaveActed(first(asked))).toBe(false);
-  const last = { ...outcomeLost("c1", AT), unbegun: true } as Event;
+  const last = { ...EVENT.outcomeLost("c1", AT), unbegun: true } as Event;
   const without = foldAll(released, [postponed("release"), last]);
   const { standing } = effectsThatStand(without, () => ({ effect: "keyed", isUndone: false }));
   expect(standing).toEqual([]);
-  const undone = foldAll(asked, [decided({ kind: "compensate" })]);
+  const undone = foldAll(asked, [EVENT.decided({ kind: "compensate" })]);
   expect(undone.undo ?? []).toEqual([]);
   const results = undone.messages.flatMap(({ parts }) => parts.filter((part) => part.kind === "result"));
   expect(results[0]).toMatchObject({ outcome: "failed", value: { json: expect.stringMatching(/^NotStarted/) } });
@@ -96,14 +82,14 @@ test("a call that could not be started did not happen, so it is neither undone n
 
 test("a postponed call gets its room before a probe of another call takes it", () => {
   const both = foldAll(intent, [
-    invoked("c1", 1),
-    invoked("c2", 1),
-    decided({ kind: "probe", call: "c2", at: AT, tried: false }),
+    EVENT.invoked("c1", 1),
+    EVENT.invoked("c2", 1),
+    EVENT.decided({ kind: "probe", call: "c2", at: AT, tried: false }),
   ]);
   const kinds = (state: State): readonly string[] =>
     nextCommands(state, view({ now: AT + 1_000, epoch: 2 })).map(({ kind }) => kind);
   expect(kinds(foldAll(both, [postponed("release")]))).toEqual(["intend", "probe"]);
-  const again = foldAll(both, [postponed("release"), invoked("c1", 2)]);
+  const again = foldAll(both, [postponed("release"), EVENT.invoked("c1", 2)]);
   expect(kinds(again)).toEqual(["perform", "probe"]);
 });
 

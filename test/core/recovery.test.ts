@@ -6,7 +6,7 @@ import { BOUNDS } from "../../src/core/limits.ts";
 import { RECOVERY, type Trouble, decideRecovery, tooManyDeaths } from "../../src/core/policy/recovery.ts";
 import type { RetryTerms } from "../../src/core/policy/outage.ts";
 import type { State } from "../../src/core/state.ts";
-import { AT, FAILURE, IN_PHASE, compacted } from "../support/states/states-and-events.ts";
+import { AT, FAILURE, IN_PHASE, EVENT } from "../support/states/states-and-events.ts";
 
 const state = (change: Partial<State> = {}): State => ({ ...IN_PHASE.AwaitingLLM(), ...change });
 
@@ -188,7 +188,7 @@ describe("a model of summaries that failed", () => {
       nextCommands(waits, { now, epoch: 1, effectsSettleAt: 0, cancel: false, pause: false, looked: false });
     expect(owed(AT + 999)).toEqual([{ kind: "wait", until: AT + 1_000 }]);
     expect(owed(AT + 1_000)).toEqual([{ kind: "compact" }]);
-    const done = fold(waits, compacted(waits));
+    const done = fold(waits, EVENT.compacted(waits));
     expect({ failedSummaries: done.failedSummaries, retryAt: done.retryAt, phase: done.phase }).toEqual({
       failedSummaries: undefined,
       retryAt: null,

@@ -3,20 +3,10 @@ import { describe, expect, test } from "vitest";
 import type { ReplyPart } from "../../src/core/event.ts";
 import { BOUNDS } from "../../src/core/limits.ts";
 import { applyClosingReply, beginStopping } from "../../src/core/policy/stopping.ts";
-import {
-  AT,
-  FAILURE,
-  stateAfter,
-  callPart,
-  replied,
-  textPart,
-  startedEvent,
-  stopDecided,
-  withCalls,
-} from "../support/states/states-and-events.ts";
+import { AT, FAILURE, stateAfter, callPart, textPart, withCalls, EVENT } from "../support/states/states-and-events.ts";
 
-const asked = () => stateAfter(startedEvent, stopDecided);
-const closedWith = (...parts: readonly ReplyPart[]) => applyClosingReply(asked(), replied(parts));
+const asked = () => stateAfter(EVENT.started, EVENT.stopDecided);
+const closedWith = (...parts: readonly ReplyPart[]) => applyClosingReply(asked(), EVENT.replied(parts));
 const failureOf = (words: string) => {
   const { ending } = closedWith(textPart(words));
   return ending?.kind === "failed" ? ending.failure.message : null;
@@ -61,7 +51,7 @@ describe("after the closing call", () => {
   });
 
   test("no second closing call may follow, and none may happen in a run that does not stop", () => {
-    expect(() => applyClosingReply(closedWith(textPart("x")), replied([textPart("y")]))).toThrow(/once/);
-    expect(() => applyClosingReply(stateAfter(startedEvent), replied([textPart("y")]))).toThrow(/once/);
+    expect(() => applyClosingReply(closedWith(textPart("x")), EVENT.replied([textPart("y")]))).toThrow(/once/);
+    expect(() => applyClosingReply(stateAfter(EVENT.started), EVENT.replied([textPart("y")]))).toThrow(/once/);
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { InvariantViolated } from "../../src/core/ensure.ts";
 import { PHASE_NAMES, isAside, isTerminal, mayFollow } from "../../src/core/phases.ts";
 import type { Action } from "../../src/core/event.ts";
-import { AT, FAILURE, IN_PHASE, decided } from "../support/states/states-and-events.ts";
+import { AT, FAILURE, IN_PHASE, EVENT } from "../support/states/states-and-events.ts";
 
 describe.each(PHASE_NAMES)("in %s", (phase) => {
   test.each([
@@ -56,7 +56,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
       tryAgain: { kind: "tryAgain", failure: FAILURE, try: 2, tries: 3 },
       force: { kind: "force" },
     };
-    const decide = () => fold(state, decided(actions[kind])).phase;
+    const decide = () => fold(state, EVENT.decided(actions[kind])).phase;
     const hasCalls = [
       "ExecutingTools",
       "AwaitingApproval",

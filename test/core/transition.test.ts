@@ -13,28 +13,13 @@ import {
   EVENT_KINDS,
   FAILURE,
   IN_PHASE,
-  abortDecided,
   stateAfter,
   answer,
   callPart,
-  completed,
-  decided,
   eventOf,
-  messageReceived,
-  outcomeLost,
-  paused,
-  reconciled,
-  resumed,
-} from "../support/states/states-and-events.ts";
-import {
-  failed,
-  intended,
-  invoked,
+  EVENT,
   newState,
-  replied,
-  resulted,
   textPart,
-  startedEvent,
   view,
 } from "../support/states/states-and-events.ts";
 import { withChildren } from "../support/states/child-events.ts";
@@ -81,7 +66,7 @@ test("every event is accepted in some phase, and only a redrive after the end", 
 });
 
 test("transition returns the state and its outstanding commands", () => {
-  const { state, commands } = transition(newState(), startedEvent, view());
+  const { state, commands } = transition(newState(), EVENT.started, view());
   expect(state).toMatchObject({ phase: "AwaitingLLM", startedAt: AT, agentVersion: "1" });
   expect(commands).toEqual([{ kind: "askModel" }]);
 });
@@ -94,8 +79,8 @@ test("another agent version is recorded and changes nothing else", () => {
 describe("a reply", () => {
   test("joins the transcript with its own ID, time, source and tokens, its calls numbered", () => {
     const state = stateAfter(
-      startedEvent,
-      replied([textPart("I look."), callPart("search", { to: "LIS" }), callPart("compare")], AT + 5),
+      EVENT.started,
+      EVENT.replied([textPart("I look."), callPart("search", { to: "LIS" }), callPart("compare")], AT + 5),
     );
     expect(state.messages.at(-1)).toEqual({
       ...{ id: "m2", at: AT + 5, source: "model:test:m", role: "assistant", tokens: 5 },
@@ -124,10 +109,10 @@ describe("a reply", () => {
   });
 
   test("with text alone is judged; an empty one, blanks or reasoning alone are no reply", () => {
-    expect(stateAfter(startedEvent, replied([textPart("done")])).phase).toBe("Reflecting");
+    expect(stateAfter(EVENT.started, EVENT.replied([textPart("done")])).phase).toBe("Reflecting");
     const thought = { kind: "reasoning", text: "hm", provider: null } as const;
     for (const parts of [[], [textPart(" \n")], [thought]]) {
-      const state = stateAfter(startedEvent, replied(parts));
+      const state = stateAfter(EVENT.started, EVENT.replied(parts));
       expect(state.phase).toBe("AwaitingLLM");
       expect(state.messages).toHaveLength(parts.length === 0 ? 1 : 2);
     }
@@ -135,10 +120,10 @@ describe("a reply", () => {
 
   test("resets the retries; only calls reset the count of nudges", () => {
     const troubled = [
-      startedEvent,
-      decided({ kind: "nudge", text: "go on" }),
-      decided({ kind: "retry", at: AT + 9, outage: { since: AT, attempts: 1 } }),
-      decided({ kind: "retry", at: AT + 99, outage: { since: AT, attempts: 2 } }),
+      EVENT.started,
+      EVENT.decided({ kind: "nudge", text: "go on" }),
+      EVENT.decided({ kind: "retry", at: AT + 9, outage: { since: AT, attempts: 1 } }),
+      EVENT.decided({ kind: "retry", at: AT + 99, outage: { since: AT, attempts: 2 } }),
     ];
     expect(stateAfter(...troubled)).toMatchObject({
       modelRetries: 2,
@@ -146,12 +131,12 @@ describe("a reply", () => {
       retryAt: AT + 99,
       phase: "RetryingLLM",
     });
-    expect(stateAfter(...troubled, replied([textPart("ok")]))).toMatchObject({
+    expect(stateAfter(...troubled, EVENT.replied([textPart("ok")]))).toMatchObject({
       modelRetries: 0,
       nudges: 1,
       retryAt: null,
     });
-    expect(stateAfter(...troubled, replied([callPart("search")]))).toMatchObject({
+    expect(stateAfter(...troubled, EVENT.replied([callPart("search")]))).toMatchObject({
       modelRetries: 0,
       nudges: 0,
       retryAt: null,
@@ -160,11 +145,11 @@ describe("a reply", () => {
 
   test("never reuses the ID of a call", () => {
     const state = stateAfter(
-      startedEvent,
-      replied([callPart("a"), callPart("b")]),
-      resulted("c1"),
-      resulted("c2"),
-      replied([callPart("c")]),
+      EVENT.started,
+      EVENT.replied([callPart("a"), callPart("b")]),
+      EVENT.resulted("c1"),
+      EVENT.resulted("c2"),
+      EVENT.replied([callPart("c")]),
     );
     expect(state.open.map(({ call }) => call)).toEqual(["c3"]);
   });
@@ -172,8 +157,8 @@ describe("a reply", () => {
 
 describe("a nudge", () => {
   test("is a message of cairn itself to the model", () => {
-    const state = stateAfter(startedEvent, {
-      ...decided({ kind: "nudge", text: "What is missing: a ticket" }),
+    const state = stateAfter(EVENT.started, {
+      ...EVENT.decided({ kind: "nudge", text: "What is missing: a ticket" }),
       at: AT + 3,
     });
     expect(state.messages.at(-1)).toEqual({
@@ -189,7 +174,7 @@ describe("money", () => {
 
   test("is added up", () => {
     const state = stateAfter(
-      startedEvent,
+      EVENT.started,
       debit({ tokensIn: 5, microUsd: 9 }),
       debit({ tokensIn: 1, beats: 1, toolCalls: 2 }),
     );
@@ -197,23 +182,23 @@ describe("money", () => {
   });
 
   test.each(["tokensIn", "tokensOut", "microUsd", "beats", "toolCalls"])("is never refunded: %s", (meter) => {
-    expect(() => stateAfter(startedEvent, debit({ [meter]: 5 }), debit({ [meter]: -1 }))).toThrow("spent fell");
+    expect(() => stateAfter(EVENT.started, debit({ [meter]: 5 }), debit({ [meter]: -1 }))).toThrow("spent fell");
   });
 });
 
 describe("the end", () => {
   test("as completed holds the result", () => {
     expect(IN_PHASE.Completed()).toMatchObject({ phase: "Completed", result: inline("done"), failure: null });
-    expect(() => stateAfter(startedEvent, completed)).toThrow("Completed does not follow AwaitingLLM");
+    expect(() => stateAfter(EVENT.started, EVENT.completed)).toThrow("Completed does not follow AwaitingLLM");
   });
 
   test("as failed is decided first and waits, then stores the failure", () => {
-    expect(stateAfter(startedEvent, abortDecided)).toMatchObject({
+    expect(stateAfter(EVENT.started, EVENT.abortDecided)).toMatchObject({
       phase: "AwaitingLLM",
       ending: { kind: "failed", failure: FAILURE },
       failure: null,
     });
-    expect(stateAfter(startedEvent, abortDecided, failed)).toMatchObject({
+    expect(stateAfter(EVENT.started, EVENT.abortDecided, EVENT.failed)).toMatchObject({
       phase: "Failed",
       ending: null,
       failure: FAILURE,
@@ -224,28 +209,31 @@ describe("the end", () => {
 describe("a pause", () => {
   test("stores the phase to return to, and cannot be doubled or left in another way", () => {
     for (const phase of PHASE_NAMES.filter((each) => !isTerminal(each) && !isAside(each))) {
-      const state = fold(IN_PHASE[phase](), paused);
+      const state = fold(IN_PHASE[phase](), EVENT.paused);
       expect(state).toMatchObject({ phase: "Paused", pausedFrom: phase });
-      expect(fold(state, resumed)).toEqual(IN_PHASE[phase]());
-      expect(() => fold(state, paused)).toThrow("RunPaused does not happen in Paused");
+      expect(fold(state, EVENT.resumed)).toEqual(IN_PHASE[phase]());
+      expect(() => fold(state, EVENT.paused)).toThrow("RunPaused does not happen in Paused");
     }
   });
 
   test("makes a done run continue when a message arrived during it", () => {
-    const done = fold(IN_PHASE.Reflecting(), paused);
-    expect(foldAll(done, [messageReceived("one more thing"), resumed]).phase).toBe("AwaitingLLM");
-    expect(foldAll(IN_PHASE.Reflecting(), [messageReceived("one more thing")]).phase).toBe("AwaitingLLM");
+    const done = fold(IN_PHASE.Reflecting(), EVENT.paused);
+    expect(foldAll(done, [EVENT.messageReceived("one more thing"), EVENT.resumed]).phase).toBe("AwaitingLLM");
+    expect(foldAll(IN_PHASE.Reflecting(), [EVENT.messageReceived("one more thing")]).phase).toBe("AwaitingLLM");
   });
 
   test("lasts while its run ends: an outcome that stays unknown does not end it", () => {
-    expect(fold(IN_PHASE.Paused(), outcomeLost("c3"))).toMatchObject({ phase: "Paused", pausedFrom: "ExecutingTools" });
+    expect(fold(IN_PHASE.Paused(), EVENT.outcomeLost("c3"))).toMatchObject({
+      phase: "Paused",
+      pausedFrom: "ExecutingTools",
+    });
   });
 });
 
 describe("a user message", () => {
   test("follows the transcript with its own source and time, and leaves the calls unchanged", () => {
     const state = IN_PHASE.ExecutingTools();
-    const next = fold(state, { ...messageReceived("go on"), at: AT + 4 });
+    const next = fold(state, { ...EVENT.messageReceived("go on"), at: AT + 4 });
     expect(next.messages.at(-1)).toEqual({
       ...{ id: `m${state.messages.length + 1}`, at: AT + 4, source: "user:ada", role: "user", tokens: 0 },
       parts: [{ kind: "text", text: "go on" }],
@@ -255,8 +243,13 @@ describe("a user message", () => {
 });
 
 describe("a probe", () => {
-  const released = stateAfter(startedEvent, replied([callPart("pay")]), intended("c1", "probed"), invoked("c1"));
-  const due = (tried: boolean) => fold(released, decided({ kind: "probe", call: "c1", at: AT + 9, tried }));
+  const released = stateAfter(
+    EVENT.started,
+    EVENT.replied([callPart("pay")]),
+    EVENT.intended("c1", "probed"),
+    EVENT.invoked("c1"),
+  );
+  const due = (tried: boolean) => fold(released, EVENT.decided({ kind: "probe", call: "c1", at: AT + 9, tried }));
 
   test("is due at its time, and counts a try only when there was one", () => {
     expect(due(false).open).toMatchObject([{ status: "started", probeAt: AT + 9, attempts: 0 }]);
@@ -264,18 +257,18 @@ describe("a probe", () => {
   });
 
   test("that found nothing releases the call again with its key; one that cannot decide asks an operator", () => {
-    expect(fold(due(false), invoked("c1", 3)).open).toMatchObject([
+    expect(fold(due(false), EVENT.invoked("c1", 3)).open).toMatchObject([
       { status: "started", releasedBy: 3, probeAt: null, intent: { key: "key-c1" } },
     ]);
-    expect(fold(due(false), outcomeLost("c1", AT + 99))).toMatchObject({
+    expect(fold(due(false), EVENT.outcomeLost("c1", AT + 99))).toMatchObject({
       phase: "AwaitingReconcile",
       open: [{ status: "unknown", probeAt: null, timesUnknown: 1, reconcilableFrom: AT + 99 }],
     });
   });
 
   test("that found the effect settles the call; no probe settles a call without an intent", () => {
-    expect(fold(due(false), reconciled("c1", answer("succeeded", "found")))).toMatchObject({ open: [] });
-    expect(() => fold(released, reconciled("c1", answer("succeeded")))).toThrow(
+    expect(fold(due(false), EVENT.reconciled("c1", answer("succeeded", "found")))).toMatchObject({ open: [] });
+    expect(() => fold(released, EVENT.reconciled("c1", answer("succeeded")))).toThrow(
       "the outcome of call c1 is not in question",
     );
   });
@@ -288,8 +281,8 @@ test("the text of a message is all of its text parts", () => {
 });
 
 test("an event that names a call which is not open is refused", () => {
-  const state = stateAfter(startedEvent, replied([callPart("a")]));
-  for (const event of [intended("c9"), invoked("c9"), resulted("c9")]) {
+  const state = stateAfter(EVENT.started, EVENT.replied([callPart("a")]));
+  for (const event of [EVENT.intended("c9"), EVENT.invoked("c9"), EVENT.resulted("c9")]) {
     expect(() => fold(state, event)).toThrow("call c9 is not open");
   }
 });

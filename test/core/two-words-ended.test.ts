@@ -13,7 +13,7 @@ import { type Row, decideRequest, hasEnded } from "../../src/protocol/row.ts";
 import { decideRedrive } from "../../src/protocol/row-redrive.ts";
 import { decidePurge } from "../../src/protocol/row-removal.ts";
 import { withChildren } from "../support/states/child-events.ts";
-import { AT, FAILURE, IN_PHASE, redriven, row, view } from "../support/states/states-and-events.ts";
+import { AT, FAILURE, IN_PHASE, row, view, EVENT } from "../support/states/states-and-events.ts";
 import { CANCELS, PLACES, type Run, STATES, WORDS, outcomeOf, step } from "../support/walks/two-words.ts";
 
 /** What a sender hears, and the run after that; null: it is gone. */
@@ -35,7 +35,7 @@ const ENDED_WORDS: { readonly [word: string]: (run: Run) => Told } = {
     const { state, view: seen } = run;
     const code = before.status === "failed" ? redriveRefusal(state) : "NotFailed";
     if (code !== null) return { code, run };
-    const event = { ...redriven, failure: state.failure ?? FAILURE };
+    const event = { ...EVENT.redriven, failure: state.failure ?? FAILURE };
     return {
       code: redriveIn(before).kind,
       run: { state: fold(state, event), view: { ...seen, epoch: seen.epoch + 1 } },

@@ -3,15 +3,7 @@ import { foldAll } from "../../src/features/compose.ts";
 import { expect, test } from "vitest";
 import { type Message, text } from "../../src/core/message.ts";
 import { SUMMARY, messagesOfRestart, messagesOfSection, visibleMessages } from "../../src/core/policy/window.ts";
-import {
-  stateAfter,
-  compacted,
-  compactDecided,
-  messageReceived,
-  replied,
-  textPart,
-  startedEvent,
-} from "../support/states/states-and-events.ts";
+import { stateAfter, textPart, EVENT } from "../support/states/states-and-events.ts";
 
 const message = (id: string, source: string): Message => ({
   ...{ id, source, at: 0, role: "user", tokens: 0 },
@@ -32,14 +24,19 @@ test("ignores a name in the lead that matches no message", () => {
 });
 
 test("keeps the text of the summary", () => {
-  const before = stateAfter(startedEvent, messageReceived("a"), messageReceived("b", "u2"), messageReceived("c", "u3"));
-  const event = compacted(before);
-  const last = foldAll(before, [compactDecided, event]).messages.at(-1);
+  const before = stateAfter(
+    EVENT.started,
+    EVENT.messageReceived("a"),
+    EVENT.messageReceived("b", "u2"),
+    EVENT.messageReceived("c", "u3"),
+  );
+  const event = EVENT.compacted(before);
+  const last = foldAll(before, [EVENT.compactDecided, event]).messages.at(-1);
   expect(last).toMatchObject({ source: SUMMARY, parts: [{ kind: "text", text: event.summary }] });
 });
 
 test("counts only the messages of the present restart", () => {
-  const state = stateAfter(startedEvent, messageReceived("a"), replied([textPart("b")]));
+  const state = stateAfter(EVENT.started, EVENT.messageReceived("a"), EVENT.replied([textPart("b")]));
   // A copy for each question of a beat would be most of the garbage of a long run.
   expect(messagesOfRestart(state)).toBe(state.messages);
   expect(messagesOfSection(state)).toBe(state.messages);

@@ -11,12 +11,15 @@ import {
   changeRow,
   endExecution,
   executionNameOf,
+  createSupervisedHarness,
+  driveUntil,
+  sweep,
+  passTime,
 } from "../support/harness/supervised-harness.ts";
-import { createSupervisedHarness, driveUntil, sweep, passTime } from "../support/harness/supervised-harness.ts";
 import { scriptedAgent, dieInTool, reachTool, rowOf } from "../support/harness/harness.ts";
 import { nameOfCall } from "../support/harness/ports.ts";
 import { approvalAgent } from "../support/agents/approval-agent.ts";
-import { completed, startedEvent } from "../support/states/states-and-events.ts";
+import { EVENT } from "../support/states/states-and-events.ts";
 
 /** All writes of a sweep except those to its own mutex lease. */
 async function sweeperActions(harness: SupervisedHarness): Promise<readonly string[]> {
@@ -143,7 +146,7 @@ describe("an unreadable run is left unchanged, with an alarm", () => {
     ["its journal is no journal", () => ({ journal: Uint8Array.of(1, 2, 3) }), "cannot be decompressed"],
     [
       "its journal does not follow its snapshot",
-      () => ({ journal: encodeJournal([{ version: 1, epoch: 1, events: [startedEvent, completed] }]) }),
+      () => ({ journal: encodeJournal([{ version: 1, epoch: 1, events: [EVENT.started, EVENT.completed] }]) }),
       "does not follow",
     ],
   ])("%s", async (_, to, why) => {

@@ -12,7 +12,7 @@ import type { Row } from "../../src/protocol/row.ts";
 import { boss, worker } from "../support/agents/workers.ts";
 import { rowOf } from "../support/harness/harness.ts";
 import { beatOf, childrenOf, household, playAll, playOf, remove } from "../support/runs/parent-steps.ts";
-import { AT, SHA, callPart, replied } from "../support/states/states-and-events.ts";
+import { AT, SHA, callPart, EVENT } from "../support/states/states-and-events.ts";
 import { playRun, roleAgent } from "../support/runs/topology-run.ts";
 
 const at = (event: object): TimelineEntry => ({ version: 3, epoch: 2, at: AT, ...event }) as TimelineEntry;
@@ -129,7 +129,7 @@ describe("a duplicate effect", () => {
 });
 
 test("a runaway shows without a signal, too: the same call again and again, with the deaths in between", () => {
-  const asked = Array.from({ length: 5 }, () => at(replied([callPart("poll")])));
+  const asked = Array.from({ length: 5 }, () => at(EVENT.replied([callPart("poll")])));
   const intents = asked.map((_, index) =>
     at({ kind: "ToolIntended", call: `c${index + 1}`, effect: "none", key: "", argsDigest: SHA }),
   );

@@ -7,34 +7,21 @@ import type { Event } from "../../src/core/event.ts";
 import { redriveRefusal } from "../../src/features/redrive/core.ts";
 import type { State } from "../../src/core/state.ts";
 import { decideRedrive as redrivenRow } from "../../src/protocol/row-redrive.ts";
-import {
-  AT,
-  BORN,
-  IN_PHASE,
-  RUN,
-  budgetRequested,
-  decided,
-  outcomeLost,
-  redriven,
-  row,
-  modelUnavailable,
-  view,
-} from "../support/states/states-and-events.ts";
-import { failed, messageReceived, paused } from "../support/states/states-and-events.ts";
+import { AT, BORN, IN_PHASE, RUN, row, view, EVENT } from "../support/states/states-and-events.ts";
 
 const CRASHED = { code: "CrashLoop", message: "its processes died" };
-const crashed = (from: State): State => fold(from, decided({ kind: "abort", failure: CRASHED, next: "leave" }));
+const crashed = (from: State): State => fold(from, EVENT.decided({ kind: "abort", failure: CRASHED, next: "leave" }));
 
 /** It fails there as the runner has it fail. */
 function ended(from: State): State {
   const state = crashed(from);
   const stood = failedFrom(state);
   if (stood === null) throw new Error("its end has no way out");
-  const marks = stood.started.map((call) => outcomeLost(call));
+  const marks = stood.started.map((call) => EVENT.outcomeLost(call));
   return foldAll(state, [...marks, { kind: "RunEnded", at: AT, status: "failed", failure: CRASHED, from: stood }]);
 }
 
-const back: Event = { ...redriven, failure: CRASHED };
+const back: Event = { ...EVENT.redriven, failure: CRASHED };
 
 describe("a redriven run", () => {
   const phases = [
@@ -87,7 +74,7 @@ describe("a redriven run", () => {
   });
 
   test("requests budget again when a grant was not applied before the failure", () => {
-    const before = foldAll(IN_PHASE.AwaitingLLM(), [budgetRequested()]);
+    const before = foldAll(IN_PHASE.AwaitingLLM(), [EVENT.budgetRequested()]);
     const { extension } = before;
     if (extension?.gate == null) throw new Error("nothing is asked");
     const decision = { as: "approve", args: null, by: "ann", note: null, more: { beats: 2 } } as const;
@@ -99,7 +86,7 @@ describe("a redriven run", () => {
 
   test("has no outage and no retries of before, and counts its redrives", () => {
     const outage = { since: AT - 9, attempts: 40 };
-    const away = fold(IN_PHASE.RetryingLLM(), decided({ kind: "retry", at: AT, outage }));
+    const away = fold(IN_PHASE.RetryingLLM(), EVENT.decided({ kind: "retry", at: AT, outage }));
     const after = fold(ended(away), back);
     expect({ outage: after.outage, modelRetries: after.modelRetries }).toEqual({ outage: undefined, modelRetries: 0 });
     expect(after.redriven).toEqual({ times: 1, id: "r1" });
@@ -115,7 +102,10 @@ describe("an end cannot be redriven", () => {
   };
 
   test("when the run caused it", () => {
-    const state = foldAll(IN_PHASE.AwaitingLLM(), [decided({ kind: "abort", failure: failure("NotDone") }), failed]);
+    const state = foldAll(IN_PHASE.AwaitingLLM(), [
+      EVENT.decided({ kind: "abort", failure: failure("NotDone") }),
+      EVENT.failed,
+    ]);
     expect(redriveRefusal(state)).toBe("NotInfrastructure");
     expect(failedFrom({ ...state, ending: { kind: "failed", failure: failure("NotDone") } })).toBeNull();
     wrong(state);
@@ -135,8 +125,13 @@ describe("an end cannot be redriven", () => {
   test.each(["Completed", "Cancelled"] as const)("when it is %s", (phase) => wrong(IN_PHASE[phase]()));
 
   test("except by a redrive, which is the only event after such an end", () => {
-    const state = foldAll(IN_PHASE.AwaitingLLM(), modelUnavailable("AwaitingLLM"));
-    for (const event of [messageReceived("hello"), paused, decided({ kind: "cancel" }), failed]) {
+    const state = foldAll(IN_PHASE.AwaitingLLM(), EVENT.modelUnavailable("AwaitingLLM"));
+    for (const event of [
+      EVENT.messageReceived("hello"),
+      EVENT.paused,
+      EVENT.decided({ kind: "cancel" }),
+      EVENT.failed,
+    ]) {
       expect(() => fold(state, event)).toThrow(/does not happen in Failed/);
     }
   });

@@ -26,23 +26,7 @@ import { PHASE_NAMES, isTerminal } from "../../src/core/phases.ts";
 import { redriveOf } from "../support/walks/redrives.ts";
 import type { State } from "../../src/core/state.ts";
 import { type Walk, deepFreeze, walks, walksFrom } from "../support/walks/random-walks.ts";
-import {
-  EVENT_KINDS,
-  FAILURE,
-  callPart,
-  decided,
-  eventOf,
-  failed,
-  intended,
-  invoked,
-  messageReceived,
-  newState,
-  outcomeLost,
-  replied,
-  startedEvent,
-  view,
-} from "../support/states/states-and-events.ts";
-import { detachedEnded } from "../support/states/detached-events.ts";
+import { EVENT_KINDS, FAILURE, callPart, eventOf, newState, view, EVENT } from "../support/states/states-and-events.ts";
 
 /** A seed that reaches every phase, event and command in 300 runs. */
 const REACHING = 20_264;
@@ -259,11 +243,11 @@ describe("outside effects", () => {
     holds((walk) => law(eventsOf(walk)));
     // Few walks meet an unknown outcome that an operator lets them try again, so these begin with one.
     const begun = [
-      startedEvent,
-      replied([callPart("a")]),
-      intended("c1", "unsafe"),
-      invoked("c1", 1),
-      outcomeLost("c1"),
+      EVENT.started,
+      EVENT.replied([callPart("a")]),
+      EVENT.intended("c1", "unsafe"),
+      EVENT.invoked("c1", 1),
+      EVENT.outcomeLost("c1"),
     ];
     const fromUnknown = walksFrom(foldAll(newState(), begun));
     fc.assert(
@@ -333,14 +317,14 @@ describe("control", () => {
 });
 
 /** Children of a walk may not have reported. */
-const abortedAtOnce = decided({ kind: "abort", failure: FAILURE, next: "leave", forced: true });
+const abortedAtOnce = EVENT.decided({ kind: "abort", failure: FAILURE, next: "leave", forced: true });
 
 test("the end is final: only a redrive can follow it, and no action is outstanding", () => {
   holds(({ strides }) => {
     for (const { outcome } of strides.slice(-1)) {
       const { state } = outcome;
-      const dropped = isModelOut(state) ? [detachedEnded] : [];
-      const ended = isTerminal(state.phase) ? state : foldAll(state, [abortedAtOnce, ...dropped, failed]);
+      const dropped = isModelOut(state) ? [EVENT.detachedEnded] : [];
+      const ended = isTerminal(state.phase) ? state : foldAll(state, [abortedAtOnce, ...dropped, EVENT.failed]);
       expect(nextCommands(ended, view())).toEqual([]);
       for (const kind of EVENT_KINDS) {
         // A redrive is possible only for ends that recorded the phase of the run.
@@ -384,7 +368,7 @@ test("stored data stays within its limits", () => {
   let sealedMax = 0;
   const long = foldAll(
     newState(),
-    Array.from({ length: 14 }, (_, index) => messageReceived("a long word ".repeat(100), `long-${index}`)),
+    Array.from({ length: 14 }, (_, index) => EVENT.messageReceived("a long word ".repeat(100), `long-${index}`)),
   );
   const law = ({ states }: Walk): void => {
     for (const state of states) {

@@ -15,11 +15,10 @@ import {
 } from "../../src/core/calls/followed-calls.ts";
 import type { Event } from "../../src/core/event.ts";
 import type { OpenCall, State } from "../../src/core/state.ts";
-import { childEvent, dispatched, reported } from "../support/states/child-events.ts";
-import { AT, abortDecided, callPart, intended, replied, startedEvent } from "../support/states/states-and-events.ts";
+import { AT, callPart, EVENT } from "../support/states/states-and-events.ts";
 import { walks } from "../support/walks/random-walks.ts";
 
-const superseded = childEvent("ChildSuperseded");
+const superseded = EVENT.child("ChildSuperseded");
 
 const shown = ({ call, tool, status, undoes, ...open }: OpenCall) => ({
   call,
@@ -73,19 +72,24 @@ test("a reader of events settles each call with the event that settles it in the
 /** A run whose call c1 dispatches a child with `change`, and then these events. */
 function afterDispatch(change: object, ...events: readonly Event[]) {
   const calls = followedCalls();
-  const begun = [startedEvent, replied([callPart("ask")]), intended("c1"), { ...dispatched("c1"), ...change }];
+  const begun = [
+    EVENT.started,
+    EVENT.replied([callPart("ask")]),
+    EVENT.intended("c1"),
+    { ...EVENT.dispatched("c1"), ...change },
+  ];
   const settled = [...begun, ...events].flatMap((event) => followCalls(calls, event as Event));
   return { calls, settled: settled.map(({ call, outcome }) => `${call} ${outcome}`) };
 }
 
 test.each<[string, object, readonly Event[], readonly string[]]>([
-  ["a child that is left alone exists", { left: true }, [childEvent("ChildStarted")], ["c1 succeeded"]],
-  ["a child exists that is waited for", {}, [childEvent("ChildStarted")], []],
-  ["a child was never made", {}, [childEvent("ChildNeverMade")], ["c1 failed"]],
-  ["a child that was too late was never made", {}, [superseded, childEvent("ChildNeverMade")], []],
-  ["a child reports to a run that goes on", {}, [reported("c1")], []],
-  ["a child has reported when the end is decided", {}, [reported("c1"), abortDecided], ["c1 succeeded"]],
-  ["a child reports after the end is decided", {}, [abortDecided, reported("c1", "failed")], ["c1 failed"]],
+  ["a child that is left alone exists", { left: true }, [EVENT.child("ChildStarted")], ["c1 succeeded"]],
+  ["a child exists that is waited for", {}, [EVENT.child("ChildStarted")], []],
+  ["a child was never made", {}, [EVENT.child("ChildNeverMade")], ["c1 failed"]],
+  ["a child that was too late was never made", {}, [superseded, EVENT.child("ChildNeverMade")], []],
+  ["a child reports to a run that goes on", {}, [EVENT.reported("c1")], []],
+  ["a child has reported when the end is decided", {}, [EVENT.reported("c1"), EVENT.abortDecided], ["c1 succeeded"]],
+  ["a child reports after the end is decided", {}, [EVENT.abortDecided, EVENT.reported("c1", "failed")], ["c1 failed"]],
 ])("says what settles a call when %s", (_, change, events, settled) => {
   expect(afterDispatch(change, ...events).settled).toEqual(settled);
 });
@@ -102,8 +106,14 @@ test("a run waits for a human when its calls wait for the budget, or behind a ca
   });
   const waits: boolean[] = [];
   const events = [
-    ...[startedEvent, replied([callPart("pay"), callPart("book")]), intended("c1")],
-    ...[{ ...intended("c2"), alone: true } as Event, gate("c1"), decided("c1"), gate("budget"), decided("budget")],
+    ...[EVENT.started, EVENT.replied([callPart("pay"), callPart("book")]), EVENT.intended("c1")],
+    ...[
+      { ...EVENT.intended("c2"), alone: true } as Event,
+      gate("c1"),
+      decided("c1"),
+      gate("budget"),
+      decided("budget"),
+    ],
   ];
   for (const event of events) {
     followCalls(calls, event);

@@ -7,36 +7,21 @@ import type { Event } from "../../src/core/event.ts";
 import { argsOf } from "../../src/core/calls/ledger.ts";
 import { visibleMessages } from "../../src/core/policy/window.ts";
 import { type Walk, walksFrom } from "../support/walks/random-walks.ts";
-import {
-  AT,
-  abortDecided,
-  callPart,
-  messageReceived,
-  holdDecided,
-  intended,
-  invoked,
-  outcomeLost,
-  newState,
-  paused,
-  replied,
-  resulted,
-  view,
-} from "../support/states/states-and-events.ts";
-import { startedEvent } from "../support/states/states-and-events.ts";
+import { AT, callPart, newState, view, EVENT } from "../support/states/states-and-events.ts";
 
-const undoable = (call: string): Event => ({ ...intended(call), undo: true }) as Event;
+const undoable = (call: string): Event => ({ ...EVENT.intended(call), undo: true }) as Event;
 
 /** A failed run with two effects, one possible effect, and one call that never started. */
 const FAILED = foldAll(newState(), [
-  startedEvent,
-  replied([callPart("a"), callPart("b"), callPart("c"), callPart("d")]),
-  ...["c1", "c2", "c3"].flatMap((call) => [undoable(call), invoked(call)]),
+  EVENT.started,
+  EVENT.replied([callPart("a"), callPart("b"), callPart("c"), callPart("d")]),
+  ...["c1", "c2", "c3"].flatMap((call) => [undoable(call), EVENT.invoked(call)]),
   ...[
-    resulted("c2"),
-    messageReceived("not on a Friday", "1"),
-    resulted("c1"),
-    outcomeLost("c3", AT + 60),
-    abortDecided,
+    EVENT.resulted("c2"),
+    EVENT.messageReceived("not on a Friday", "1"),
+    EVENT.resulted("c1"),
+    EVENT.outcomeLost("c3", AT + 60),
+    EVENT.abortDecided,
   ],
 ]);
 
@@ -127,7 +112,7 @@ test("a call that never started is settled as such, and one that may have happen
 });
 
 test("a run that is paused before it begins to undo waits until it is resumed, because its agent may be missing", () => {
-  const aside = foldAll(FAILED, [holdDecided(null), paused]);
+  const aside = foldAll(FAILED, [EVENT.holdDecided(null), EVENT.paused]);
   expect(nextCommands(aside, view({ pause: true }))).toEqual([{ kind: "awaitAnswer" }]);
   expect(nextCommands(aside, view())).toEqual([{ kind: "resume" }]);
 });

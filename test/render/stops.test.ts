@@ -3,28 +3,18 @@ import { expect, test } from "vitest";
 import { UNTOLD } from "../../src/render/story.ts";
 import { renderEvents } from "../../src/render/timeline.ts";
 import type { TimelineEntry } from "../../src/operations/views.ts";
-import {
-  AT,
-  IN_PHASE,
-  callPart,
-  compacted,
-  decided,
-  replied,
-  textPart,
-  startedEvent,
-  stopDecided,
-} from "../support/states/states-and-events.ts";
+import { AT, IN_PHASE, callPart, textPart, EVENT } from "../support/states/states-and-events.ts";
 
 test("the timeline shows the first signal, the forced stop, and a closing call that is not a beat", () => {
   const signal = { kind: "CrackSignalled", at: AT, why: "w", times: 1, section: 0 } as const;
   const events = [
-    startedEvent,
-    replied([callPart("look")]),
+    EVENT.started,
+    EVENT.replied([callPart("look")]),
     { ...signal, crack: "runaway" },
     { ...signal, crack: "oscillation" },
     { ...signal, crack: "prematureStop" },
-    stopDecided,
-    replied([textPart("half of it is done")]),
+    EVENT.stopDecided,
+    EVENT.replied([textPart("half of it is done")]),
   ] as const;
   const entries = events.map((event, index): TimelineEntry => ({ version: index + 1, epoch: 1, ...event }));
   const page = { paint: (_: string, text: string) => text, width: 120 };
@@ -41,9 +31,9 @@ test("the timeline shows the first signal, the forced stop, and a closing call t
 
 test("the timeline shows a compaction, what the summary replaces and what it costs", () => {
   const events = [
-    startedEvent,
-    decided({ kind: "compact" }),
-    compacted(IN_PHASE.Compacting()),
+    EVENT.started,
+    EVENT.decided({ kind: "compact" }),
+    EVENT.compacted(IN_PHASE.Compacting()),
     { kind: "BudgetDebited", at: AT, debit: { microUsd: 1_200 }, for: "m" },
   ] as const;
   const entries = events.map((event, index): TimelineEntry => ({ version: index + 1, epoch: 1, ...event }));

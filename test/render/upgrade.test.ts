@@ -7,7 +7,7 @@ import { renderEvents } from "../../src/render/timeline.ts";
 import { commandLine } from "../../src/render/words.ts";
 import { inline } from "../../src/core/message.ts";
 import type { Shown, TimelineEntry } from "../../src/operations/views.ts";
-import { AT, RUN, decided, holdDecided, replied } from "../support/states/states-and-events.ts";
+import { AT, RUN, EVENT } from "../support/states/states-and-events.ts";
 
 const PAGE = { now: AT, paint: plain, width: 100 };
 const command = (...words: readonly string[]): string => commandLine(words);
@@ -116,12 +116,12 @@ test("the timeline shows what a run waits for, who lets it continue, and which c
   const body = { kind: "upgrade", question: 1, to: "2", by: "ada" } as const;
   const call = { kind: "call", tool: "book", args: inline({}), provider: null } as const;
   const events = [
-    replied([call]),
-    holdDecided(null),
-    holdDecided("2"),
+    EVENT.replied([call]),
+    EVENT.holdDecided(null),
+    EVENT.holdDecided("2"),
     { kind: "MessageAbsorbed", at: AT, stage: "taken", message: "upgrade#1", body },
     { kind: "AgentChanged", at: AT, from: "1", to: "2", by: "ada" },
-    decided({ kind: "toolBack", call: "c1" }),
+    EVENT.decided({ kind: "toolBack", call: "c1" }),
   ] as const;
   const entries = events.map((event, index): TimelineEntry => ({ version: index + 1, epoch: 1, ...event }));
   const lines = renderEvents(UNTOLD, entries, PAGE).lines.map((line) => line.slice("   +0.0s  e1   v1   ".length));

@@ -9,7 +9,7 @@ import { SegmentCache, load } from "../../src/history/load.ts";
 import { ledger, transcript } from "../../src/operations/views.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { send } from "../../src/operations/steer.ts";
-import { callPart, replied, startedEvent } from "../support/states/states-and-events.ts";
+import { callPart, EVENT } from "../support/states/states-and-events.ts";
 import { beginRun, cleanUpRemovedRuns, runnerOf } from "../support/harness/drive.ts";
 import { expireKey } from "../support/runs/leftover-objects.ts";
 import { BEAT_MS, SKEW_MS, scriptedAgent, createChainHarness, beatReply, rowOf } from "../support/harness/harness.ts";
@@ -103,7 +103,7 @@ test("schedule 21: a booking is cancelled, its run restarts, and the airline get
   const keys: string[] = [];
   for (const restart of [1, 2]) {
     const active = await claimAndLoad(harness, { payload, retry: restart, restart });
-    for (const event of [startedEvent, replied([callPart("act")])]) active.record(event);
+    for (const event of [EVENT.started, EVENT.replied([callPart("act")])]) active.record(event);
     const { agentOf } = runnerOf(harness.world, agent);
     await prepareCalls(active, { agent, agentOf, refusalOf: () => Promise.resolve(null) }, ["c1"]);
     const key = openCall(active, "c1").intent?.key ?? "";

@@ -4,15 +4,7 @@ import { expect, test } from "vitest";
 import type { EventOf } from "../../../src/core/event.ts";
 import { messagesOfSection, visibleMessages } from "../../../src/core/policy/window.ts";
 import { applyCrack } from "../../../src/core/topologies/moved.ts";
-import {
-  AT,
-  IN_PHASE,
-  callPart,
-  eventOf,
-  messageReceived,
-  replied,
-  textPart,
-} from "../../support/states/states-and-events.ts";
+import { AT, IN_PHASE, callPart, eventOf, textPart, EVENT } from "../../support/states/states-and-events.ts";
 
 const move = (change: Partial<EventOf<"TopologyMoved">> = {}): EventOf<"TopologyMoved"> => ({
   ...(eventOf("TopologyMoved", "AwaitingLLM") as EventOf<"TopologyMoved">),
@@ -23,8 +15,8 @@ const shown = (state: Parameters<typeof visibleMessages>[0]): readonly string[] 
 
 test("a section hides what came before it, apart from the task and what users said; the transcript keeps it", () => {
   const before = foldAll(IN_PHASE.AwaitingLLM(), [
-    replied([textPart("a draft")]),
-    messageReceived("in German, please"),
+    EVENT.replied([textPart("a draft")]),
+    EVENT.messageReceived("in German, please"),
   ]);
   const state = fold(before, move());
   expect(shown(state)).toEqual(["task", "user:ada", "cairn:section"]);
@@ -41,15 +33,18 @@ test("a message without a section joins what the model sees", () => {
 });
 
 test("a topology that has finished is judged, and a user who writes then opens the run again", () => {
-  const answered = foldAll(IN_PHASE.AwaitingLLM(), [move(), replied([textPart("a draft")])]);
+  const answered = foldAll(IN_PHASE.AwaitingLLM(), [move(), EVENT.replied([textPart("a draft")])]);
   const { text: _, section: _opens, ...finished } = move({ final: "m3" });
   const state = fold(answered, finished);
   expect(state).toMatchObject({ phase: "Reflecting", topology: { final: "m3" } });
-  expect(fold(state, messageReceived("shorter"))).toMatchObject({ phase: "AwaitingLLM", topology: { final: "m3" } });
+  expect(fold(state, EVENT.messageReceived("shorter"))).toMatchObject({
+    phase: "AwaitingLLM",
+    topology: { final: "m3" },
+  });
 });
 
 test("no move happens while a call is open, and no section opens without a message", () => {
-  expect(() => fold(fold(IN_PHASE.AwaitingLLM(), replied([callPart("book")])), move())).toThrow("TopologyMoved");
+  expect(() => fold(fold(IN_PHASE.AwaitingLLM(), EVENT.replied([callPart("book")])), move())).toThrow("TopologyMoved");
   const { text: _, ...silent } = move();
   expect(() => fold(IN_PHASE.AwaitingLLM(), silent)).toThrow("a message opens a section");
 });

@@ -14,13 +14,7 @@ import {
   deferredCall,
   callStatuses,
 } from "../../support/agents/parallel-calls-agent.ts";
-import {
-  stateAfter,
-  callPart as calling,
-  intended,
-  replied,
-  startedEvent,
-} from "../../support/states/states-and-events.ts";
+import { stateAfter, callPart as calling, EVENT } from "../../support/states/states-and-events.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
 import { BEAT_MS, neverSettles, advanceUntilSettled, createHarness } from "../../support/harness/harness.ts";
 import { wrapTableCall, flushPromises } from "../../support/harness/chain-steps.ts";
@@ -128,8 +122,8 @@ describe("a failed commit between two results", () => {
     const noticed = { noteUnderWay: () => {} };
     const run = { now: 0, row, noticed, commitPending } as unknown as ActiveRun;
     const { open } = stateAfter(
-      ...[startedEvent, replied(["a", "b", "c"].map((name) => calling(name)))],
-      ...["c1", "c2", "c3"].map((call) => intended(call, "unsafe")),
+      ...[EVENT.started, EVENT.replied(["a", "b", "c"].map((name) => calling(name)))],
+      ...["c1", "c2", "c3"].map((call) => EVENT.intended(call, "unsafe")),
     );
     const calls = open.map((each) => ({ open: each, ...deferredCall() }));
     const recorded: string[] = [];

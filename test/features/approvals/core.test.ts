@@ -13,47 +13,43 @@ import {
   GATE_UNTIL,
   IN_PHASE,
   stateAfter,
-  approved,
   callPart,
-  decided,
   decision,
-} from "../../support/states/states-and-events.ts";
-import {
-  decisionTaken,
-  gateOpened,
+  EVENT,
   hash,
-  intended,
-  invoked,
-  outcomeLost,
-  paused,
-  reconciled,
+  view,
 } from "../../support/states/states-and-events.ts";
-import { dispatched } from "../../support/states/child-events.ts";
-import { waitBegun } from "../../support/states/wait-events.ts";
-import { replied, resulted, resumed, startedEvent, answerTaken, view } from "../../support/states/states-and-events.ts";
 
-const waiting = (): State => stateAfter(startedEvent, replied([callPart("book")]), intended("c1"), gateOpened("c1"));
+const waiting = (): State =>
+  stateAfter(EVENT.started, EVENT.replied([callPart("book")]), EVENT.intended("c1"), EVENT.gateOpened("c1"));
 const two = (...events: readonly Event[]): State =>
-  stateAfter(startedEvent, replied([callPart("book", { to: "LIS" }), callPart("pay", { euros: 5 })]), ...events);
+  stateAfter(EVENT.started, EVENT.replied([callPart("book", { to: "LIS" }), callPart("pay", { euros: 5 })]), ...events);
 const kinds = (commands: readonly Command[]): readonly string[] => commands.map(({ kind }) => kind);
 
 describe("a gate", () => {
   test("opens beside a child run or a wait, although its call runs alone and so waits for that one", () => {
-    for (const begun of [dispatched("c1"), waitBegun("c1"), waitBegun("c1", "event")]) {
-      const state = two(intended("c1"), begun, { ...intended("c2"), alone: true } as Event, gateOpened("c2"));
+    for (const begun of [EVENT.dispatched("c1"), EVENT.waitBegun("c1"), EVENT.waitBegun("c1", "event")]) {
+      const state = two(
+        EVENT.intended("c1"),
+        begun,
+        { ...EVENT.intended("c2"), alone: true } as Event,
+        EVENT.gateOpened("c2"),
+      );
       expect(state).toMatchObject({ phase: "AwaitingApproval", open: [{ status: "started" }, { status: "gated" }] });
     }
   });
 
   test("that expires asks again only if it was opened so, and only about itself", () => {
-    const again = (gate: string) => decided({ kind: "askAgain", call: "c1", gate });
-    const asking = two(intended("c1"), { ...gateOpened("c1"), asksAgainMs: 5_000 } as Event);
+    const again = (gate: string) => EVENT.decided({ kind: "askAgain", call: "c1", gate });
+    const asking = two(EVENT.intended("c1"), { ...EVENT.gateOpened("c1"), asksAgainMs: 5_000 } as Event);
     const asked = foldAll(asking, [again("gate-c1")]);
     expect(asked.open[0]).toMatchObject({ status: "proposed", timesReopened: 1 });
     expect(asked.open[0]?.heldBy).toBeUndefined();
     expect(() => foldAll(asking, [again("gate-c2")])).toThrow("does not wait at gate gate-c2");
-    expect(() => foldAll(two(intended("c1"), gateOpened("c1")), [again("gate-c1")])).toThrow("denied when it expires");
-    expect(() => foldAll(asking, [decisionTaken("c1"), again("gate-c1")])).toThrow("does not wait at gate");
+    expect(() => foldAll(two(EVENT.intended("c1"), EVENT.gateOpened("c1")), [again("gate-c1")])).toThrow(
+      "denied when it expires",
+    );
+    expect(() => foldAll(asking, [EVENT.decisionTaken("c1"), again("gate-c1")])).toThrow("does not wait at gate");
   });
 
   test("holds its call: no action is outstanding until it expires", () => {
@@ -65,23 +61,25 @@ describe("a gate", () => {
       ...{ expiresAt: GATE_UNTIL, decision: null },
     });
     expect(nextCommands(state, view())).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
-    expect(() => foldAll(state, [invoked("c1")])).toThrow("ToolInvoked does not happen in AwaitingApproval");
-    expect(() => two(intended("c1"), gateOpened("c1"), invoked("c1"))).toThrow("call c1 waits at a gate");
+    expect(() => foldAll(state, [EVENT.invoked("c1")])).toThrow("ToolInvoked does not happen in AwaitingApproval");
+    expect(() => two(EVENT.intended("c1"), EVENT.gateOpened("c1"), EVENT.invoked("c1"))).toThrow(
+      "call c1 waits at a gate",
+    );
   });
 
   test("is opened once for each intent", () => {
-    expect(() => foldAll(two(), [gateOpened("c1")])).toThrow("call c1 is not intended");
-    const asked = foldAll(two(), [intended("c1"), gateOpened("c1")]);
-    expect(() => foldAll(asked, [gateOpened("c1")])).toThrow("call c1 is not intended");
-    const released = foldAll(two(), [intended("c1"), invoked("c1")]);
-    expect(() => foldAll(released, [gateOpened("c1")])).toThrow("call c1 is not intended");
+    expect(() => foldAll(two(), [EVENT.gateOpened("c1")])).toThrow("call c1 is not intended");
+    const asked = foldAll(two(), [EVENT.intended("c1"), EVENT.gateOpened("c1")]);
+    expect(() => foldAll(asked, [EVENT.gateOpened("c1")])).toThrow("call c1 is not intended");
+    const released = foldAll(two(), [EVENT.intended("c1"), EVENT.invoked("c1")]);
+    expect(() => foldAll(released, [EVENT.gateOpened("c1")])).toThrow("call c1 is not intended");
   });
 
   test("beside a running call lets it run, and the run stays running", () => {
-    const state = two(intended("c1"), gateOpened("c1"), intended("c2"), invoked("c2"));
+    const state = two(EVENT.intended("c1"), EVENT.gateOpened("c1"), EVENT.intended("c2"), EVENT.invoked("c2"));
     expect(state.phase).toBe("ExecutingTools");
     expect(nextCommands(state, view())).toEqual([{ kind: "perform", calls: ["c2"] }]);
-    expect(foldAll(state, [resulted("c2")]).phase).toBe("AwaitingApproval");
+    expect(foldAll(state, [EVENT.resulted("c2")]).phase).toBe("AwaitingApproval");
   });
 
   test("beside an unknown call leaves the run blocked, and waits at most until it expires", () => {
@@ -89,54 +87,56 @@ describe("a gate", () => {
     expect(nextCommands(state, view())).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
     expect(nextCommands(state, view({ now: GATE_UNTIL }))).toEqual([{ kind: "expireGate", call: "c2" }]);
     // Decided: the call is released although another one is still unknown, and then it is blocked again.
-    const permitted = foldAll(state, [approved("c2")]);
+    const permitted = foldAll(state, [EVENT.approved("c2")]);
     expect(permitted.phase).toBe("ExecutingTools");
     expect(nextCommands(permitted, view())).toEqual([{ kind: "intend", calls: ["c2"] }]);
-    expect(foldAll(state, [approved("c2", decision("deny"))]).phase).toBe("AwaitingReconcile");
-    expect(nextCommands(foldAll(state, [approved("c2", decision("deny"))]), view())).toEqual([{ kind: "awaitAnswer" }]);
+    expect(foldAll(state, [EVENT.approved("c2", decision("deny"))]).phase).toBe("AwaitingReconcile");
+    expect(nextCommands(foldAll(state, [EVENT.approved("c2", decision("deny"))]), view())).toEqual([
+      { kind: "awaitAnswer" },
+    ]);
     // Answered: what is left is a gate.
-    const answered = foldAll(state, [reconciled("c1", { as: "failed", value: null, by: "ann", note: null })]);
+    const answered = foldAll(state, [EVENT.reconciled("c1", { as: "failed", value: null, by: "ann", note: null })]);
     expect(answered.phase).toBe("AwaitingApproval");
   });
 
   test("beside an answer that must wait for effectsSettleAt waits for the earlier of the two times", () => {
-    const state = foldAll(IN_PHASE.AwaitingReconcile(), [answerTaken("c1")]);
+    const state = foldAll(IN_PHASE.AwaitingReconcile(), [EVENT.answerTaken("c1")]);
     const until = (effectsSettleAt: number) => nextCommands(state, view({ effectsSettleAt }));
     expect(until(AT + 5)).toEqual([{ kind: "wait", until: AT + 5 }]);
     expect(until(GATE_UNTIL + 5)).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
   });
 
   test("that expires first determines the wait", () => {
-    const later = { ...gateOpened("c2"), expiresAt: GATE_UNTIL + 9 } as Event;
-    const state = two(intended("c1"), gateOpened("c1"), intended("c2"), later);
+    const later = { ...EVENT.gateOpened("c2"), expiresAt: GATE_UNTIL + 9 } as Event;
+    const state = two(EVENT.intended("c1"), EVENT.gateOpened("c1"), EVENT.intended("c2"), later);
     expect(nextCommands(state, view())).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
     expect(nextCommands(state, view({ now: GATE_UNTIL - 1 }))).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
     expect(nextCommands(state, view({ now: GATE_UNTIL }))).toEqual([{ kind: "expireGate", call: "c1" }]);
-    const denied = foldAll(state, [approved("c1", decision("deny"))]);
+    const denied = foldAll(state, [EVENT.approved("c1", decision("deny"))]);
     expect(nextCommands(denied, view({ now: GATE_UNTIL }))).toEqual([{ kind: "wait", until: GATE_UNTIL + 9 }]);
   });
 
   test("of a paused run is neither expired nor decided before the resume, and no decision is lost", () => {
-    const state = foldAll(waiting(), [paused, decisionTaken("c1")]);
+    const state = foldAll(waiting(), [EVENT.paused, EVENT.decisionTaken("c1")]);
     const late = view({ now: GATE_UNTIL + 1, pause: true });
     expect(nextCommands(state, late)).toEqual([{ kind: "awaitAnswer" }]);
-    expect(() => foldAll(state, [approved("c1")])).toThrow("HumanApprovalReceived does not happen in Paused");
+    expect(() => foldAll(state, [EVENT.approved("c1")])).toThrow("HumanApprovalReceived does not happen in Paused");
     expect(nextCommands(state, { ...late, pause: false })).toEqual([{ kind: "resume" }]);
-    const back = foldAll(state, [resumed]);
+    const back = foldAll(state, [EVENT.resumed]);
     expect(back.phase).toBe("AwaitingApproval");
     expect(nextCommands(back, { ...late, pause: false })).toEqual([{ kind: "decide", call: "c1" }]);
   });
 
   test("of a run that must end delays nothing", () => {
     expect(nextCommands(waiting(), view({ cancel: true }))).toEqual([{ kind: "cancel" }]);
-    const ending = foldAll(waiting(), [decided({ kind: "abort", failure: FAILURE })]);
+    const ending = foldAll(waiting(), [EVENT.decided({ kind: "abort", failure: FAILURE })]);
     expect(nextCommands(ending, view({ now: GATE_UNTIL }))).toEqual([{ kind: "end" }]);
   });
 });
 
 describe("a decision", () => {
   test("is kept until it is applied, even if the gate expires meanwhile", () => {
-    const state = foldAll(waiting(), [decisionTaken("c1")]);
+    const state = foldAll(waiting(), [EVENT.decisionTaken("c1")]);
     expect(state).toMatchObject({ phase: "AwaitingApproval", open: [{ status: "gated" }] });
     for (const now of [AT, GATE_UNTIL, GATE_UNTIL + 1]) {
       expect(nextCommands(state, view({ now }))).toEqual([{ kind: "decide", call: "c1" }]);
@@ -144,52 +144,60 @@ describe("a decision", () => {
   });
 
   test("is applied before a gate beside it expires", () => {
-    const both = two(intended("c1"), gateOpened("c1"), intended("c2"), gateOpened("c2"), decisionTaken("c2"));
+    const both = two(
+      EVENT.intended("c1"),
+      EVENT.gateOpened("c1"),
+      EVENT.intended("c2"),
+      EVENT.gateOpened("c2"),
+      EVENT.decisionTaken("c2"),
+    );
     expect(nextCommands(both, view({ now: GATE_UNTIL }))).toEqual([{ kind: "decide", call: "c2" }]);
   });
 
   test("counts once: a second decision changes nothing", () => {
-    const again = { ...decisionTaken("c1", decision("deny")), message: "gate#again" } as Event;
-    const state = foldAll(waiting(), [decisionTaken("c1"), again]);
+    const again = { ...EVENT.decisionTaken("c1", decision("deny")), message: "gate#again" } as Event;
+    const state = foldAll(waiting(), [EVENT.decisionTaken("c1"), again]);
     expect(state.open[0]?.heldBy).toMatchObject({ by: "gate", decision: { as: "approve" } });
     expect(state.absorbed).toEqual(["gate#gate-c1", "gate#again"]);
   });
 
   test("about a gate that is not open changes nothing except that it is absorbed", () => {
     for (const state of [waiting(), two(), IN_PHASE.AwaitingLLM(), IN_PHASE.ExecutingTools()]) {
-      const next = foldAll(state, [{ ...decisionTaken("c9"), message: "m" } as Event]);
+      const next = foldAll(state, [{ ...EVENT.decisionTaken("c9"), message: "m" } as Event]);
       expect(next).toEqual({ ...state, absorbed: ["m"] });
     }
-    expect(() => foldAll(two(), [approved("c1")])).toThrow("call c1 does not wait at gate gate-c1");
-    const other = { ...approved("c1"), gate: "gate-c2" } as Event;
+    expect(() => foldAll(two(), [EVENT.approved("c1")])).toThrow("call c1 does not wait at gate gate-c1");
+    const other = { ...EVENT.approved("c1"), gate: "gate-c2" } as Event;
     expect(() => foldAll(waiting(), [other])).toThrow("call c1 does not wait at gate gate-c2");
   });
 
   test("to approve permits the call unchanged: it is judged once more, then released by that invocation", () => {
-    const state = foldAll(waiting(), [approved("c1")]);
+    const state = foldAll(waiting(), [EVENT.approved("c1")]);
     expect(state).toMatchObject({ phase: "ExecutingTools" });
     expect(state.open).toMatchObject([{ status: "permitted", edited: null, releasedBy: null }]);
     expect(state.open[0]?.heldBy).toBeUndefined();
     expect(nextCommands(state, view({ epoch: 7 }))).toEqual([{ kind: "intend", calls: ["c1"] }]);
-    const released = foldAll(state, [invoked("c1", 7)]);
+    const released = foldAll(state, [EVENT.invoked("c1", 7)]);
     expect(nextCommands(released, view({ epoch: 7 }))).toEqual([{ kind: "perform", calls: ["c1"] }]);
     expect(nextCommands(released, view({ epoch: 8 }))).toEqual([{ kind: "recover", calls: ["c1"] }]);
   });
 
   test("to edit makes a new intent with a new key, and its arguments replace those of the call", () => {
-    const state = foldAll(waiting(), [approved("c1", decision("edit", { euros: 3 }))]);
+    const state = foldAll(waiting(), [EVENT.approved("c1", decision("edit", { euros: 3 }))]);
     expect(argsOf(state, "c1")).toEqual(inline({ euros: 3 }));
-    const again = foldAll(state, [{ ...intended("c1"), key: "another key", argsDigest: "1".repeat(64) } as Event]);
+    const again = foldAll(state, [
+      { ...EVENT.intended("c1"), key: "another key", argsDigest: "1".repeat(64) } as Event,
+    ]);
     expect(again.open).toMatchObject([
       { status: "permitted", intent: { key: "another key", argsDigest: "1".repeat(64) }, edited: inline({ euros: 3 }) },
     ]);
-    const settled = foldAll(again, [invoked("c1"), resulted("c1")]);
+    const settled = foldAll(again, [EVENT.invoked("c1"), EVENT.resulted("c1")]);
     expect(settled.messages.at(-1)?.parts).toMatchObject([{ kind: "result", edited: inline({ euros: 3 }) }]);
   });
 
   test("to deny settles the call with who and why, and closes the batch when it was the last call", () => {
     const denied = (note: string | null) =>
-      foldAll(waiting(), [approved("c1", { as: "deny", args: null, by: "ann", note })]);
+      foldAll(waiting(), [EVENT.approved("c1", { as: "deny", args: null, by: "ann", note })]);
     expect(denied(null)).toMatchObject({ phase: "AwaitingLLM", open: [] });
     expect(denied(null).messages.at(-1)).toMatchObject({
       role: "tool",
@@ -197,26 +205,32 @@ describe("a decision", () => {
     });
     expect(denied("too much").messages.at(-1)?.parts).toMatchObject([{ value: inline("denied by ann: too much") }]);
     expect(
-      two(intended("c1"), gateOpened("c1"), intended("c2"), gateOpened("c2"), approved("c2", decision("deny"))).phase,
+      two(
+        EVENT.intended("c1"),
+        EVENT.gateOpened("c1"),
+        EVENT.intended("c2"),
+        EVENT.gateOpened("c2"),
+        EVENT.approved("c2", decision("deny")),
+      ).phase,
     ).toBe("AwaitingApproval");
   });
 
   test("is opened again for a permitted call whose arguments are another value now", () => {
-    const again = { ...gateOpened("c1"), gate: "again-c1", timesReopened: 1 } as Event;
-    const state = foldAll(waiting(), [approved("c1"), intended("c1"), again]);
+    const again = { ...EVENT.gateOpened("c1"), gate: "again-c1", timesReopened: 1 } as Event;
+    const state = foldAll(waiting(), [EVENT.approved("c1"), EVENT.intended("c1"), again]);
     expect(state.open[0]).toMatchObject({ status: "gated", timesReopened: 1, heldBy: { gate: "again-c1" } });
-    expect(() => foldAll(waiting(), [approved("c1"), gateOpened("c1")])).toThrow("call c1 is not intended");
+    expect(() => foldAll(waiting(), [EVENT.approved("c1"), EVENT.gateOpened("c1")])).toThrow("call c1 is not intended");
   });
 
   test("is kept: a call that became unknown and may be retried opens no second gate", () => {
     const state = foldAll(waiting(), [
-      ...[approved("c1"), intended("c1", "unsafe"), invoked("c1"), outcomeLost("c1")],
-      ...[answerTaken("c1"), reconciled("c1")],
+      ...[EVENT.approved("c1"), EVENT.intended("c1", "unsafe"), EVENT.invoked("c1"), EVENT.outcomeLost("c1")],
+      ...[EVENT.answerTaken("c1"), EVENT.reconciled("c1")],
     ]);
     expect(state.open).toMatchObject([{ status: "permitted" }]);
     expect(state.open[0]?.heldBy).toBeUndefined();
     expect(kinds(nextCommands(state, view()))).toEqual(["intend"]);
-    expect(() => foldAll(state, [gateOpened("c1")])).toThrow("call c1 is not intended");
+    expect(() => foldAll(state, [EVENT.gateOpened("c1")])).toThrow("call c1 is not intended");
   });
 });
 

@@ -9,7 +9,7 @@ import { assertSafety } from "../../support/gate/safety.ts";
 import { Desk, ONE, booking, goOn, undoBy } from "../../support/runs/booking-run.ts";
 import { playRun } from "../../support/runs/topology-run.ts";
 import { rowIn } from "../../support/runs/run-to-fork.ts";
-import { startedEvent, stateAfter } from "../../support/states/states-and-events.ts";
+import { stateAfter, EVENT } from "../../support/states/states-and-events.ts";
 
 test("no fork begins between two undos of a roll-back, and the answer says that calls are under way", async () => {
   const desk = new Desk();
@@ -24,7 +24,7 @@ test("no fork begins between two undos of a roll-back, and the answer says that 
 });
 
 test("no fork begins where no call is open and an undo is still owed", () => {
-  const state = stateAfter(startedEvent);
+  const state = stateAfter(EVENT.started);
   expect(forkRefusal(state)).toBeNull();
   expect(forkRefusal({ ...state, repeats: { ...repeatsOf(state), due: ["c1"] } })).toBe("CallsOpen");
 });

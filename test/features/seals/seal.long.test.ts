@@ -8,7 +8,7 @@ import { CommitCache } from "../../../src/history/commits.ts";
 import { ledger, timeline } from "../../../src/operations/views.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { verify } from "../../../src/features/seals/verify.ts";
-import { messageReceived } from "../../support/states/states-and-events.ts";
+import { EVENT } from "../../support/states/states-and-events.ts";
 import { attemptBeat, beginRun, drive, killableWorld, runnerOf } from "../../support/harness/drive.ts";
 import { runBeats, longRunAgent, recordObjectCalls } from "../../support/runs/long-runs.ts";
 import {
@@ -226,7 +226,7 @@ test("a warm process caches a bounded number of the newest commits", () => {
   const cache = new CommitCache();
   const link = (text: string) => ({
     previous: null,
-    commits: [{ version: 1, epoch: 1, events: [messageReceived(text)] }],
+    commits: [{ version: 1, epoch: 1, events: [EVENT.messageReceived(text)] }],
   });
   for (let count = 0; count < 40; count += 1) cache.add(`s${count}`, link("x".repeat(1024 * 1024)));
   const kept = Array.from({ length: 40 }, (_, count) => cache.get(`s${count}`)).map((each) => each !== undefined);

@@ -12,7 +12,7 @@ import type { Row } from "../../../src/protocol/row.ts";
 import { transcript } from "../../../src/operations/views.ts";
 import { verify } from "../../../src/features/seals/verify.ts";
 import type { Event } from "../../../src/core/event.ts";
-import { SHA, resulted, startedEvent } from "../../support/states/states-and-events.ts";
+import { SHA, EVENT } from "../../support/states/states-and-events.ts";
 import { BEATS, DamagedCopy, type StoredRun, createLongRun } from "../../support/runs/damaged-copies.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
 import { createHarness } from "../../support/harness/harness.ts";
@@ -127,7 +127,7 @@ describe("an object", () => {
     expect(await damaged.findings()).toContainEqual(`snapshot ${version}: blob ${SHA} is missing`);
     const other = copy();
     const journal = decodeJournal(other.row.journal);
-    const result = { ...resulted("c67"), value: blob } as Event;
+    const result = { ...EVENT.resulted("c67"), value: blob } as Event;
     other.change({ journal: encodeJournal([...journal, { version: version + 2, epoch: 99, events: [result] }]) });
     expect(await other.findings()).toContainEqual(`the journal: blob ${SHA} is missing`);
   });
@@ -152,7 +152,7 @@ describe("a snapshot", () => {
     expect(edited).toEqual([`${at()}: its state is not what its commits make of the state before it`]);
     const unfolded = await forged((document) => ({
       ...document,
-      commits: document.commits.map((commit) => ({ ...commit, events: [...commit.events, startedEvent] })),
+      commits: document.commits.map((commit) => ({ ...commit, events: [...commit.events, EVENT.started] })),
     }));
     expect(unfolded).toEqual([`${at()}: RunStarted does not happen in ExecutingTools`]);
   });
@@ -246,7 +246,7 @@ describe("a journal", () => {
     ]);
     const strange = copy();
     const version = strange.row.version;
-    strange.change({ journal: encodeJournal([{ version, epoch: 67, events: [resulted("c99")] }]) });
+    strange.change({ journal: encodeJournal([{ version, epoch: 67, events: [EVENT.resulted("c99")] }]) });
     expect(await strange.findings()).toEqual([expect.stringMatching(/^the journal: .+/)]);
   });
 

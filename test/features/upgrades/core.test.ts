@@ -4,7 +4,7 @@ import { applyAgentChange, holdForAgent, holdForOperator, upgradesOf } from "../
 import { expect, test } from "vitest";
 import { acceptUpgradeIn } from "../../../src/features/upgrades/core.ts";
 import { withChangedIntrinsic } from "../../../src/core/policy/changed-intrinsics.ts";
-import { IN_PHASE, startedEvent } from "../../support/states/states-and-events.ts";
+import { IN_PHASE, EVENT } from "../../support/states/states-and-events.ts";
 
 const asking = () => holdForAgent(IN_PHASE.AwaitingLLM(), { kind: "upgrade", to: "2" });
 const answer = (question: number) => ({ kind: "upgrade", question, to: "2", by: "ana" }) as const;
@@ -47,9 +47,12 @@ test("forgets with each new version what an older one changed of the language, a
   const running = withChangedIntrinsic(IN_PHASE.ExecutingTools(), changed);
   expect(applyAgentChange(running, { to: "2" }).changedIntrinsics).toBeUndefined();
   const idle = withChangedIntrinsic(IN_PHASE.Preparing(), changed);
-  expect(fold(idle, { ...startedEvent, agentVersion: idle.agentVersion }).changedIntrinsics).toEqual([changed]);
-  expect(fold(idle, { ...startedEvent, agentVersion: "2" })).toMatchObject({ agentVersion: "2", phase: "AwaitingLLM" });
-  expect(fold(idle, { ...startedEvent, agentVersion: "2" }).changedIntrinsics).toBeUndefined();
+  expect(fold(idle, { ...EVENT.started, agentVersion: idle.agentVersion }).changedIntrinsics).toEqual([changed]);
+  expect(fold(idle, { ...EVENT.started, agentVersion: "2" })).toMatchObject({
+    agentVersion: "2",
+    phase: "AwaitingLLM",
+  });
+  expect(fold(idle, { ...EVENT.started, agentVersion: "2" }).changedIntrinsics).toBeUndefined();
 });
 
 test("keeps an outage of its model while its code is to mend, and none once its model answers", () => {

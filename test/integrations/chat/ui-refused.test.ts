@@ -3,18 +3,10 @@ import { expect, test } from "vitest";
 import { addEntries, uiFold } from "../../../src/integrations/chat/ui-messages.ts";
 import type { Event } from "../../../src/core/event.ts";
 import type { TimelineEntry } from "../../../src/operations/views.ts";
-import {
-  AT,
-  completed,
-  decided,
-  replied,
-  resumed,
-  startedEvent,
-  textPart,
-} from "../../support/states/states-and-events.ts";
+import { AT, textPart, EVENT } from "../../support/states/states-and-events.ts";
 
 const failure = { code: "ModelRefused", message: "HTTP 401: no" };
-const REFUSED = decided({ kind: "block", mends: "request", failure });
+const REFUSED = EVENT.decided({ kind: "block", mends: "request", failure });
 
 const entry = (event: Event, version: number): TimelineEntry => ({ ...event, version, epoch: 1 });
 
@@ -33,7 +25,7 @@ function chunksOf(...events: readonly Event[]) {
 }
 
 test("ends its stream with the words of the provider", () => {
-  const [segment] = chunksOf(startedEvent, REFUSED);
+  const [segment] = chunksOf(EVENT.started, REFUSED);
   expect(segment).toMatchObject({ isDone: true, types: ["start", "error", "finish"] });
   expect(segment?.chunks.slice(1)).toMatchObject([
     { errorText: "ModelRefused: HTTP 401: no" },
@@ -43,8 +35,8 @@ test("ends its stream with the words of the provider", () => {
 
 test("is one turn with what follows after a resume or another version", () => {
   const upgraded: Event = { kind: "AgentChanged", at: AT, from: "1", to: "2" };
-  for (const way of [resumed, upgraded]) {
-    const segments = chunksOf(startedEvent, REFUSED, way, replied([textPart("Hello")]), completed);
+  for (const way of [EVENT.resumed, upgraded]) {
+    const segments = chunksOf(EVENT.started, REFUSED, way, EVENT.replied([textPart("Hello")]), EVENT.completed);
     expect(segments.map(({ turn, isDone }) => ({ turn, isDone }))).toEqual([
       { turn: 1, isDone: true },
       { turn: 1, isDone: true },
@@ -58,5 +50,5 @@ test("is one turn with what follows after a resume or another version", () => {
 });
 
 test("is not told of a run that waits for its agent", () => {
-  expect(chunksOf(startedEvent, decided({ kind: "hold", to: null }))[0]).toMatchObject({ isDone: false });
+  expect(chunksOf(EVENT.started, EVENT.decided({ kind: "hold", to: null }))[0]).toMatchObject({ isDone: false });
 });

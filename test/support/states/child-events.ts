@@ -10,24 +10,24 @@ const SHA = "0".repeat(64);
 
 const childOf = (call: string): string => `local-child-${call}`;
 
-export const dispatched = (call: string, number = 1): EventOf<"ChildDispatched"> => ({
+const dispatched = (call: string, number = 1): EventOf<"ChildDispatched"> => ({
   ...{ kind: "ChildDispatched", at: AT, child: number === 1 ? childOf(call) : `${childOf(call)}-${number}`, call },
   ...{ try: number, agent: "worker", grant: { beats: 2, tokens: 90 }, deadline: AT + 900, epoch: 1 },
 });
 
-export const childEvent = (
+const childEvent = (
   kind: "ChildStarted" | "ChildSuperseded" | "ChildResumed" | "ChildAskedToStop" | "ChildNeverMade",
   call = "c1",
 ): Event => ({ kind, at: AT, child: childOf(call), call, why: "it gave no answer" }) as Event;
 
 /** The decision that the child of that call goes on in another process. */
-export const continued = (call: string, dispatch = 2): EventOf<"ChildContinued"> => ({
+const continued = (call: string, dispatch = 2): EventOf<"ChildContinued"> => ({
   ...{ kind: "ChildContinued", at: AT, child: childOf(call), call, dispatch, deadline: AT + 1_800, messages: 3 },
   ...{ settlesAt: AT + 1_200, why: "it gave no answer" },
 });
 
 /** The report of the child of that call. */
-export const reported = (
+const reported = (
   call: string,
   status: "completed" | "failed" = "completed",
   spent: Spent = { ...NOTHING_SPENT, beats: 2, tokensIn: 40 },
@@ -53,3 +53,5 @@ export function withChildren(state: State): State {
     children: [...state.children, { id: childOf("c1"), ...entry, superseded: !hasCalls }],
   };
 }
+
+export const CHILD_EVENTS = { dispatched, child: childEvent, continued, reported };

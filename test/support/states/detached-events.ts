@@ -11,20 +11,22 @@ const BEGUN = {
   request: { instructions: "0123", tools: [], messages: "4567" },
 };
 
-export const detachedBegun = (change: Partial<DetachedCall> = {}): EventOf<"DetachedCallBegun"> => ({
+const detachedBegun = (change: Partial<DetachedCall> = {}): EventOf<"DetachedCallBegun"> => ({
   ...{ kind: "DetachedCallBegun", at: AT },
   ...BEGUN,
   ...change,
 });
 
-export const detachedSubmitted: EventOf<"DetachedCallSubmitted"> = {
+const detachedSubmitted: EventOf<"DetachedCallSubmitted"> = {
   ...{ kind: "DetachedCallSubmitted", at: AT, key: KEY, reference: "batch_1" },
 };
 
-export const detachedEnded: Event = { kind: "DetachedCallEnded", at: AT, key: KEY, how: "failed", why: "it expired" };
+const detachedEnded: Event = { kind: "DetachedCallEnded", at: AT, key: KEY, how: "failed", why: "it expired" };
 
 /** The same state while a job is out. */
 export const withDetached = (state: State, change: Partial<DetachedCall> = {}): State => ({
   ...state,
   modelOut: { by: "modelJob", detached: { at: AT, ...BEGUN, ...change }, held: [{ text: "Hurry.", by: "ada" }] },
 });
+
+export const DETACHED_EVENTS = { detachedBegun, detachedSubmitted, detachedEnded };

@@ -13,12 +13,12 @@ import { type Row, newRow } from "../../../src/protocol/row.ts";
 import type { OpenCall, State } from "../../../src/core/state.ts";
 import { initialState } from "../../../src/engine/context/new-run.ts";
 import { KERNEL } from "../../../src/features/compose.ts";
-import { childEvent, continued, dispatched } from "../states/child-events.ts";
-import { detachedBegun, detachedEnded, detachedSubmitted } from "../states/detached-events.ts";
-import { chose, leftOut } from "../states/choice-events.ts";
-import { learned, recalled } from "../states/memory-events.ts";
-import { summarised } from "./result-summaries.ts";
-import { inputIgnored, inputRefused, waitBegun } from "../states/wait-events.ts";
+import { RESULT_SUMMARIES_EVENTS } from "./result-summaries.ts";
+import { CHILD_EVENTS } from "./child-events.ts";
+import { DETACHED_EVENTS } from "./detached-events.ts";
+import { CHOICE_EVENTS } from "./choice-events.ts";
+import { MEMORY_EVENTS } from "./memory-events.ts";
+import { WAIT_EVENTS } from "./wait-events.ts";
 
 export const AT = 1_700_000_000_000;
 export const RUN = `local-${"a".repeat(26)}`;
@@ -42,9 +42,9 @@ export const newState = (task: Json = { to: "Lisbon" }): State =>
 
 export const stateAfter = (...events: readonly Event[]): State => foldAll(newState(), events);
 
-export const startedEvent: EventOf<"RunStarted"> = { kind: "RunStarted", at: AT, agentVersion: "1" };
+const startedEvent: EventOf<"RunStarted"> = { kind: "RunStarted", at: AT, agentVersion: "1" };
 
-export function replied(parts: readonly ReplyPart[], at = AT): EventOf<"ModelCallCompleted"> {
+function replied(parts: readonly ReplyPart[], at = AT): EventOf<"ModelCallCompleted"> {
   return {
     kind: "ModelCallCompleted",
     at,
@@ -68,7 +68,7 @@ export const callPart = (tool: string, args: Json = {}): ReplyPart => ({
 
 type Effect = NonNullable<OpenCall["intent"]>["effect"];
 
-export const intended = (call: string, effect: Effect = "keyed"): Event => ({
+const intended = (call: string, effect: Effect = "keyed"): Event => ({
   kind: "ToolIntended",
   at: AT,
   call,
@@ -77,9 +77,9 @@ export const intended = (call: string, effect: Effect = "keyed"): Event => ({
   argsDigest: SHA,
 });
 
-export const invoked = (call: string, epoch = 1): Event => ({ kind: "ToolInvoked", at: AT, call, epoch });
+const invoked = (call: string, epoch = 1): Event => ({ kind: "ToolInvoked", at: AT, call, epoch });
 
-export const resulted = (call: string, json: Json = "fine", at = AT): Event => ({
+const resulted = (call: string, json: Json = "fine", at = AT): Event => ({
   kind: "ToolResultRecorded",
   at,
   call,
@@ -89,7 +89,7 @@ export const resulted = (call: string, json: Json = "fine", at = AT): Event => (
   evidence: "the tool returned",
 });
 
-export const outcomeLost = (call: string, reconcilableFrom: number | null = AT): Event => ({
+const outcomeLost = (call: string, reconcilableFrom: number | null = AT): Event => ({
   kind: "ToolOutcomeUnknown",
   at: AT,
   call,
@@ -104,7 +104,7 @@ export const answer = (as: Answer["as"], json: Json = null) => ({
   note: null,
 });
 
-export const answerTaken = (call: string, asked = 1, given = answer("retry")): Event => ({
+const answerTaken = (call: string, asked = 1, given = answer("retry")): Event => ({
   kind: "MessageAbsorbed",
   at: AT,
   stage: "taken",
@@ -112,7 +112,7 @@ export const answerTaken = (call: string, asked = 1, given = answer("retry")): E
   body: { kind: "reconcile", call, question: asked, answer: given },
 });
 
-export const messageReceived = (words: string, id = "u1"): Event => ({
+const messageReceived = (words: string, id = "u1"): Event => ({
   kind: "MessageAbsorbed",
   at: AT,
   stage: "taken",
@@ -120,39 +120,39 @@ export const messageReceived = (words: string, id = "u1"): Event => ({
   body: { kind: "user", text: words, by: "ada" },
 });
 
-export const paused: Event = { kind: "RunPaused", at: AT };
-export const resumed: Event = { kind: "RunResumed", at: AT };
+const paused: Event = { kind: "RunPaused", at: AT };
+const resumed: Event = { kind: "RunResumed", at: AT };
 
-export const reconciled = (call: string, given = answer("retry")): Event => ({
+const reconciled = (call: string, given = answer("retry")): Event => ({
   kind: "ToolResultReconciled",
   at: AT,
   call,
   answer: given,
 });
 
-export const decided = (action: Action): Event => ({ kind: "RecoveryDecided", at: AT, rule: "r", why: "w", action });
+const decided = (action: Action): Event => ({ kind: "RecoveryDecided", at: AT, rule: "r", why: "w", action });
 
 /** A run that waits for that version to be accepted, or for its agent. */
-export const holdDecided = (to: string | null): Event => decided({ kind: "hold", to });
+const holdDecided = (to: string | null): Event => decided({ kind: "hold", to });
 
 export const FAILURE = { code: "Broken", message: "it broke" };
-export const abortDecided = decided({ kind: "abort", failure: FAILURE });
-export const stopDecided = decided({ kind: "stop", failure: FAILURE, text: "You have to stop now." });
-export const compactDecided = decided({ kind: "compact" });
+const abortDecided = decided({ kind: "abort", failure: FAILURE });
+const stopDecided = decided({ kind: "stop", failure: FAILURE, text: "You have to stop now." });
+const compactDecided = decided({ kind: "compact" });
 
 /** A compaction of the first reply and its result, after `state`. */
-export const compacted = ({ messages }: State, from = 3): EventOf<"Compacted"> => ({
+const compacted = ({ messages }: State, from = 3): EventOf<"Compacted"> => ({
   ...{ kind: "Compacted", at: AT, summary: "It is booked.", tokens: 4, why: "it was too long" },
   window: { from, lead: [`m${messages.length + 1}`] },
   replaced: { from: "m2", to: `m${from}`, messages: from - 1, digest: SHA },
 });
 
-export const cancelled: Event = { kind: "RunEnded", at: AT, status: "cancelled" };
-export const completed: Event = { kind: "RunEnded", at: AT, status: "completed", result: inline("done") };
-export const failed: Event = { kind: "RunEnded", at: AT, status: "failed", failure: FAILURE };
+const cancelled: Event = { kind: "RunEnded", at: AT, status: "cancelled" };
+const completed: Event = { kind: "RunEnded", at: AT, status: "completed", result: inline("done") };
+const failed: Event = { kind: "RunEnded", at: AT, status: "failed", failure: FAILURE };
 
 /** The end of a run that may be redriven, from that phase. */
-export const modelUnavailable = (phase: Phase, started: readonly string[] = []): readonly Event[] => {
+const modelUnavailable = (phase: Phase, started: readonly string[] = []): readonly Event[] => {
   const failure = { code: "ModelUnavailable", message: "no model answered" };
   return [
     decided({ kind: "abort", failure }),
@@ -160,20 +160,20 @@ export const modelUnavailable = (phase: Phase, started: readonly string[] = []):
   ];
 };
 
-export const redriven: EventOf<"RunRedriven"> = {
+const redriven: EventOf<"RunRedriven"> = {
   ...{ kind: "RunRedriven", at: AT, id: "r1", by: "ada", why: "it is back" },
   failure: { code: "ModelUnavailable", message: "no model answered" },
 };
 
 export const GATE_UNTIL = AT + 5_000;
 
-export const gateOpened = (call: string): Event => ({
+const gateOpened = (call: string): Event => ({
   ...{ kind: "ApprovalRequested", at: AT, gate: `gate-${call}`, call, planHash: SHA, argsHash: SHA },
   ...{ reason: "it costs money", expiresAt: GATE_UNTIL },
 });
 
 /** The budget is exhausted, and an operator is asked for more. */
-export const budgetRequested = (change: Partial<EventOf<"ApprovalRequested">> = {}): EventOf<"ApprovalRequested"> => ({
+const budgetRequested = (change: Partial<EventOf<"ApprovalRequested">> = {}): EventOf<"ApprovalRequested"> => ({
   ...{ kind: "ApprovalRequested", at: AT, gate: "budget-1", call: "budget", planHash: SHA, argsHash: SHA },
   ...{ reason: "2 of 2 beats are used", expiresAt: GATE_UNTIL },
   budget: { limits: { beats: 2, microUsd: null, tokens: null, wallMs: null, toolCalls: null }, calls: 0 },
@@ -187,7 +187,7 @@ export const decision = (as: HumanDecision["as"], json: Json = null): HumanDecis
   note: null,
 });
 
-export const approved = (call: string, given = decision("approve")): Event => ({
+const approved = (call: string, given = decision("approve")): Event => ({
   kind: "HumanApprovalReceived",
   at: AT,
   gate: `gate-${call}`,
@@ -196,13 +196,49 @@ export const approved = (call: string, given = decision("approve")): Event => ({
 });
 
 /** A decision arrived and is not applied yet. */
-export const decisionTaken = (call: string, given = decision("approve")): Event => ({
+const decisionTaken = (call: string, given = decision("approve")): Event => ({
   kind: "MessageAbsorbed",
   at: AT,
   stage: "taken",
   message: `gate#gate-${call}`,
   body: { kind: "decision", gate: `gate-${call}`, decision: given },
 });
+
+/** Builders of events, one for each thing that a run may record. */
+export const EVENT = {
+  started: startedEvent,
+  replied,
+  intended,
+  invoked,
+  resulted,
+  outcomeLost,
+  answerTaken,
+  messageReceived,
+  paused,
+  resumed,
+  reconciled,
+  decided,
+  holdDecided,
+  abortDecided,
+  stopDecided,
+  compactDecided,
+  compacted,
+  cancelled,
+  completed,
+  failed,
+  modelUnavailable,
+  redriven,
+  gateOpened,
+  budgetRequested,
+  approved,
+  decisionTaken,
+  ...CHILD_EVENTS,
+  ...DETACHED_EVENTS,
+  ...CHOICE_EVENTS,
+  ...MEMORY_EVENTS,
+  ...RESULT_SUMMARIES_EVENTS,
+  ...WAIT_EVENTS,
+};
 
 /** One call of each status: c1 proposed, c2 intended, c3 started by epoch 1, c4 unknown, c5 gated. */
 export const withCalls = (): State =>
@@ -231,7 +267,7 @@ const approving = (): State =>
 const dispatching = (): State =>
   stateAfter(
     ...[startedEvent, replied([callPart("ask"), callPart("ask")]), intended("c1"), intended("c2")],
-    ...[dispatched("c1"), dispatched("c2"), childEvent("ChildStarted")],
+    ...[EVENT.dispatched("c1"), EVENT.dispatched("c2"), EVENT.child("ChildStarted")],
   );
 
 /** A state of each phase, reached by events. */
@@ -270,9 +306,9 @@ export function eventOf(kind: EventKind, phase: Phase): Event {
     ModelCallCompleted: replied([textPart("hello"), callPart("book")]),
     ModelCallLost: { kind: "ModelCallLost", at: AT, calls: 1, why: "its process ended" },
     BudgetDebited: { kind: "BudgetDebited", at: AT, debit: { microUsd: 3 }, for: "test" },
-    DetachedCallBegun: detachedBegun(),
-    DetachedCallSubmitted: detachedSubmitted,
-    DetachedCallEnded: detachedEnded,
+    DetachedCallBegun: EVENT.detachedBegun(),
+    DetachedCallSubmitted: EVENT.detachedSubmitted,
+    DetachedCallEnded: EVENT.detachedEnded,
     Compacted: compacted(IN_PHASE.Compacting()),
     ToolIntended: intended("c1"),
     ApprovalRequested: phase === "ExecutingTools" ? gateOpened("c2") : budgetRequested(),
@@ -290,24 +326,24 @@ export function eventOf(kind: EventKind, phase: Phase): Event {
     ToolOutcomeUnknown: outcomeLost(isMany ? "c3" : phase === "AwaitingApproval" ? "c2" : "c1"),
     ToolResultReconciled: reconciled(unknown),
     MessageAbsorbed: answerTaken(unknown),
-    WaitBegun: waitBegun("c2"),
-    InputRefused: inputRefused("c8"),
-    InputIgnored: inputIgnored,
-    ChildDispatched: dispatched("c2"),
-    ChildStarted: childEvent("ChildStarted"),
-    ChildSuperseded: childEvent("ChildSuperseded"),
-    ChildContinued: continued("c1"),
-    ChildResumed: childEvent("ChildResumed"),
-    ChildAskedToStop: childEvent("ChildAskedToStop"),
-    ChildNeverMade: childEvent("ChildNeverMade"),
+    WaitBegun: EVENT.waitBegun("c2"),
+    InputRefused: EVENT.inputRefused("c8"),
+    InputIgnored: EVENT.inputIgnored,
+    ChildDispatched: EVENT.dispatched("c2"),
+    ChildStarted: EVENT.child("ChildStarted"),
+    ChildSuperseded: EVENT.child("ChildSuperseded"),
+    ChildContinued: EVENT.continued("c1"),
+    ChildResumed: EVENT.child("ChildResumed"),
+    ChildAskedToStop: EVENT.child("ChildAskedToStop"),
+    ChildNeverMade: EVENT.child("ChildNeverMade"),
     RunPaused: paused,
     RunResumed: resumed,
     CheckFailed: { kind: "CheckFailed", at: AT, check: "has-ticket", why: "none" },
-    ResultSummarised: summarised,
-    Recalled: recalled,
-    RequestChosen: chose,
-    ToolsLeftOut: leftOut,
-    Learned: learned,
+    ResultSummarised: EVENT.summarised,
+    Recalled: EVENT.recalled,
+    RequestChosen: EVENT.chose,
+    ToolsLeftOut: EVENT.leftOut,
+    Learned: EVENT.learned,
     CrackSignalled: {
       ...{ kind: "CrackSignalled", at: AT, crack: "runaway", why: "it goes in circles", times: 1, section: 0 },
     },

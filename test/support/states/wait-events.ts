@@ -19,30 +19,26 @@ const TERMS: { readonly [K in WaitKind]: WaitTerms } = {
 
 const termsOf = (kind: WaitKind): WaitTerms => TERMS[kind];
 
-export const waitBegun = (
-  call: string,
-  kind: WaitKind = "answer",
-  change: Partial<WaitTerms> = {},
-): EventOf<"WaitBegun"> => ({
+const waitBegun = (call: string, kind: WaitKind = "answer", change: Partial<WaitTerms> = {}): EventOf<"WaitBegun"> => ({
   ...{ kind: "WaitBegun", at: AT, call, epoch: 1 },
   wait: { ...termsOf(kind), ...change },
 });
 
-export const answerCame = (call: string, json: Json = { yes: true }, asked = 1, by = "ada"): Event => ({
+const answerCame = (call: string, json: Json = { yes: true }, asked = 1, by = "ada"): Event => ({
   ...{ kind: "MessageAbsorbed", at: AT, stage: "taken", message: `answer#${call}#${asked}#${by}` },
   body: { kind: "answer", call, question: asked, value: inline(json), by },
 });
 
-export const eventCame = (id: string, json: Json = null, event = "paid"): Event => ({
+const eventCame = (id: string, json: Json = null, event = "paid"): Event => ({
   ...{ kind: "MessageAbsorbed", at: AT, stage: "taken", message: `signal#${id}` },
   body: { kind: "signal", event, value: inline(json), by: "shop" },
 });
 
-export const inputRefused = (call: string, asked = 1): EventOf<"InputRefused"> => ({
+const inputRefused = (call: string, asked = 1): EventOf<"InputRefused"> => ({
   ...{ kind: "InputRefused", at: AT, call, question: asked, by: "ada", why: "yes: expected boolean" },
 });
 
-export const inputIgnored: EventOf<"InputIgnored"> = {
+const inputIgnored: EventOf<"InputIgnored"> = {
   ...{ kind: "InputIgnored", at: AT, for: "answer", name: "c8", by: "ada", why: "its question was closed" },
 };
 
@@ -63,3 +59,5 @@ export function withWait(state: State): State {
   };
   return { ...state, open: [...state.open, waiting] };
 }
+
+export const WAIT_EVENTS = { waitBegun, answerCame, eventCame, inputRefused, inputIgnored };

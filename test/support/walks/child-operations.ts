@@ -6,7 +6,7 @@ import { NOTHING_SPENT } from "../../../src/core/policy/budget.ts";
 import type { View } from "../../../src/core/outstanding.ts";
 import { inline } from "../../../src/core/message.ts";
 import type { State } from "../../../src/core/state.ts";
-import { AT, resulted } from "../states/states-and-events.ts";
+import { AT, EVENT } from "../states/states-and-events.ts";
 import type { WalkOperation } from "./operation.ts";
 
 export const isOfChildren = (command: Command): command is ChildCommand =>
@@ -25,7 +25,7 @@ const started = (child: string): Event => ({ kind: "ChildStarted", at: AT, child
 function nextOf(call: string, state: State, view: View): readonly (readonly Event[])[] {
   const open = state.open.find((each) => each.call === call);
   const number = (open && childIn(open)?.try) ?? 0;
-  const failed = { ...resulted(call, "gone"), outcome: "failed" } as Event;
+  const failed = { ...EVENT.resulted(call, "gone"), outcome: "failed" } as Event;
   return number < 3 ? [[dispatchOf(call, number + 1, state, view)], [failed]] : [[failed]];
 }
 
@@ -37,7 +37,7 @@ export function childMoves(command: ChildCommand, state: State, view: View): rea
     case "takeReports":
       return command.calls.flatMap((call) => [
         ...nextOf(call, state, view).map((events) => plain(...events)),
-        plain(resulted(call, "a memo")),
+        plain(EVENT.resulted(call, "a memo")),
       ]);
     case "childTooLate": {
       const { call = "" } = state.children.find(({ id }) => id === command.child) ?? {};

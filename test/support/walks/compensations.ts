@@ -4,7 +4,7 @@ import type { Event } from "../../../src/core/event.ts";
 import { inline } from "../../../src/core/message.ts";
 import type { View } from "../../../src/core/outstanding.ts";
 import type { State } from "../../../src/core/state.ts";
-import { AT, FAILURE, decided, outcomeLost } from "../states/states-and-events.ts";
+import { AT, FAILURE, EVENT } from "../states/states-and-events.ts";
 import type { WalkOperation } from "./operation.ts";
 
 export type SagaCommand = Extract<Command, { readonly kind: "compensate" | "undo" | "conclude" | "startOver" }>;
@@ -12,21 +12,25 @@ export type SagaCommand = Extract<Command, { readonly kind: "compensate" | "undo
 export const isOfSaga = (command: Command): command is SagaCommand =>
   ["compensate", "undo", "conclude", "startOver"].includes(command.kind);
 
-const left = decided({ kind: "abort", failure: FAILURE, next: "leave" });
+const left = EVENT.decided({ kind: "abort", failure: FAILURE, next: "leave" });
 
 export function undoEvents(command: SagaCommand, state: State, view: View): readonly (readonly Event[])[] {
   switch (command.kind) {
     case "compensate": {
       const running = state.open.filter(({ status, undoes }) => status === "started" && undoes === undefined);
-      const unknown = running.map(({ call }) => outcomeLost(call, Math.max(view.now, view.effectsSettleAt) + 30));
-      return [[...unknown, decided({ kind: "compensate" })], [...unknown, decided({ kind: "compensate" })], [left]];
+      const unknown = running.map(({ call }) => EVENT.outcomeLost(call, Math.max(view.now, view.effectsSettleAt) + 30));
+      return [
+        [...unknown, EVENT.decided({ kind: "compensate" })],
+        [...unknown, EVENT.decided({ kind: "compensate" })],
+        [left],
+      ];
     }
     case "undo":
-      return [[decided({ kind: "undo", call: command.call })]];
+      return [[EVENT.decided({ kind: "undo", call: command.call })]];
     case "conclude":
-      return state.restart > 2 ? [[left]] : [[left], [decided({ kind: "restart", text: "Begin again." })]];
+      return state.restart > 2 ? [[left]] : [[left], [EVENT.decided({ kind: "restart", text: "Begin again." })]];
     case "startOver":
-      return [[decided({ kind: "abort", failure: FAILURE, restarts: true })]];
+      return [[EVENT.decided({ kind: "abort", failure: FAILURE, restarts: true })]];
   }
 }
 
@@ -39,8 +43,8 @@ export function undoOutcomes(
   call: string,
   of: { isUnsafe: boolean; again: Event; view: View },
 ): readonly WalkOperation[] {
-  const asks = of.isUnsafe ? outcomeLost(call, of.view.now + 30) : of.again;
-  return [undone(call), undone(call), undone(call), asks, outcomeLost(call, of.view.now)].map((event) => ({
+  const asks = of.isUnsafe ? EVENT.outcomeLost(call, of.view.now + 30) : of.again;
+  return [undone(call), undone(call), undone(call), asks, EVENT.outcomeLost(call, of.view.now)].map((event) => ({
     performs: true,
     events: () => [event],
   }));

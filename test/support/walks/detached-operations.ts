@@ -4,8 +4,7 @@ import type { Event } from "../../../src/core/event.ts";
 import type { View } from "../../../src/core/outstanding.ts";
 import { isModelOut } from "../../../src/core/policy/model-out.ts";
 import type { State } from "../../../src/core/state.ts";
-import { detachedBegun, detachedEnded, detachedSubmitted } from "../states/detached-events.ts";
-import { callPart, replied, textPart } from "../states/states-and-events.ts";
+import { callPart, textPart, EVENT } from "../states/states-and-events.ts";
 import { type WalkOperation, operation } from "./operation.ts";
 
 export type DetachedCallCommand = Extract<Command, { readonly kind: "pollModel" | "dropDetachedCall" }>;
@@ -15,13 +14,22 @@ export const isOfDetachedCalls = (command: Command): command is DetachedCallComm
 
 export const detachedMoves = ({ kind }: DetachedCallCommand): readonly WalkOperation[] =>
   kind === "dropDetachedCall"
-    ? [operation(DEBITED, detachedEnded)]
-    : [operation(replied([textPart("done")])), operation(replied([callPart("book")])), operation(detachedEnded)];
+    ? [operation(DEBITED, EVENT.detachedEnded)]
+    : [
+        operation(EVENT.replied([textPart("done")])),
+        operation(EVENT.replied([callPart("book")])),
+        operation(EVENT.detachedEnded),
+      ];
 
 /** A job is begun, or the request of one that is begun is sent. */
 export const submissions = (state: State, { epoch, now }: View): readonly WalkOperation[] =>
   isModelOut(state)
-    ? [operation(detachedSubmitted), operation(detachedEnded)]
-    : [operation({ ...detachedBegun({ epoch }), at: now })];
+    ? [operation(EVENT.detachedSubmitted), operation(EVENT.detachedEnded)]
+    : [operation({ ...EVENT.detachedBegun({ epoch }), at: now })];
 
-const DEBITED: Event = { kind: "BudgetDebited", at: detachedBegun().at, debit: { tokensIn: 9 }, for: "a model job" };
+const DEBITED: Event = {
+  kind: "BudgetDebited",
+  at: EVENT.detachedBegun().at,
+  debit: { tokensIn: 9 },
+  for: "a model job",
+};

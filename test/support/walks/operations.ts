@@ -13,30 +13,7 @@ import { waitsForEarlierCall } from "../../../src/core/calls/open-calls.ts";
 import { decideExpiry } from "../../../src/features/deadlines/core.ts";
 import { type WalkOperation, operation } from "./operation.ts";
 import { compactionEvent } from "../states/compactions.ts";
-import { chose, leftOut, stopped } from "../states/choice-events.ts";
-import { learned, recalled } from "../states/memory-events.ts";
-import { resultedLarge, summarised, unsummarisable } from "../states/result-summaries.ts";
-import {
-  AT,
-  FAILURE,
-  answer,
-  cancelled,
-  decided,
-  paused,
-  resumed,
-  stopDecided,
-  callPart,
-  gateOpened,
-  intended,
-  invoked,
-  outcomeLost,
-  reconciled,
-  replied,
-  resulted,
-  textPart,
-  startedEvent,
-  eventOf,
-} from "../states/states-and-events.ts";
+import { AT, FAILURE, answer, callPart, textPart, eventOf, EVENT } from "../states/states-and-events.ts";
 
 import { failureIn } from "./redrives.ts";
 import { multibyteText } from "../values/multibyte-text.ts";
@@ -66,7 +43,7 @@ function failedEnd(state: State, failure: Failure): readonly Event[] {
   const from = failedFrom(state);
   if (from === null) return [{ kind: "RunEnded", at: AT, status: "failed", failure }];
   return [
-    ...from.started.map((call) => outcomeLost(call)),
+    ...from.started.map((call) => EVENT.outcomeLost(call)),
     { kind: "RunEnded", at: AT, status: "failed", failure, from },
   ];
 }
@@ -77,9 +54,9 @@ function retryOf({ outage }: State, { now }: View, pick: number): readonly Event
   const bare = { since: outage?.since ?? now, attempts };
   const known = { ...bare, notBefore: now + 2_000 };
   const ways = [
-    decided({ kind: "retry", at: now + 1_000, outage: bare }),
-    decided({ kind: "retry", at: now + 1_000, outage: known }),
-    decided({ kind: "retry", at: now, outage: { ...known, model: 1, alarmed: true } }),
+    EVENT.decided({ kind: "retry", at: now + 1_000, outage: bare }),
+    EVENT.decided({ kind: "retry", at: now + 1_000, outage: known }),
+    EVENT.decided({ kind: "retry", at: now, outage: { ...known, model: 1, alarmed: true } }),
   ];
   return ways.slice(pick % ways.length).slice(0, 1);
 }
@@ -89,8 +66,8 @@ const summariesIn = (state: State): readonly EventOf<"ResultSummarised">[] =>
   unsummarised(state)
     .slice(0, 1)
     .flatMap(({ call }) => [
-      { ...summarised, call },
-      { ...unsummarisable, call },
+      { ...EVENT.summarised, call },
+      { ...EVENT.unsummarisable, call },
     ]);
 
 const canCompact = (state: State): boolean => compactionRangeOf(state) !== null;
@@ -109,16 +86,16 @@ export function operationsFor(command: Command, state: State, view: View): reado
 }
 
 const beginnings = (state: State, { now }: View): readonly WalkOperation[] => [
-  operation(startedEvent),
-  operation(startedEvent, recalled),
-  operation({ ...startedEvent, deadline: { at: now + 900, endBy: now + 1_200, onExpiry: "undo" } }),
-  operation(decided({ kind: "abort", failure: failureIn(state) })),
+  operation(EVENT.started),
+  operation(EVENT.started, EVENT.recalled),
+  operation({ ...EVENT.started, deadline: { at: now + 900, endBy: now + 1_200, onExpiry: "undo" } }),
+  operation(EVENT.decided({ kind: "abort", failure: failureIn(state) })),
 ];
 
 const closingOperations = (state: State): readonly WalkOperation[] => [
-  { events: (size, pick) => [replied([textPart(`Open is ${multibyteText(size, pick)}`)]), debit(pick % 100)] },
-  operation(replied([callPart("late")])),
-  operation(...LOST, decided({ kind: "abort", failure: failureIn(state) })),
+  { events: (size, pick) => [EVENT.replied([textPart(`Open is ${multibyteText(size, pick)}`)]), debit(pick % 100)] },
+  operation(EVENT.replied([callPart("late")])),
+  operation(...LOST, EVENT.decided({ kind: "abort", failure: failureIn(state) })),
 ];
 
 /** Schedule 254: a part may follow while a child is out that is not waited for, and the end may not. */
@@ -127,22 +104,25 @@ const verdictOperations = (state: State): readonly WalkOperation[] => [
     ? []
     : [
         operation({ kind: "RunEnded", at: AT, status: "completed", result: inline("done") }),
-        operation(learned, { kind: "RunEnded", at: AT, status: "completed", result: inline("done") }),
+        operation(EVENT.learned, { kind: "RunEnded", at: AT, status: "completed", result: inline("done") }),
       ]),
-  operation({ kind: "CheckFailed", at: AT, check: "c", why: "not yet" }, decided({ kind: "nudge", text: "go on" })),
-  operation(decided({ kind: "nudge", text: "go on" })),
+  operation(
+    { kind: "CheckFailed", at: AT, check: "c", why: "not yet" },
+    EVENT.decided({ kind: "nudge", text: "go on" }),
+  ),
+  operation(EVENT.decided({ kind: "nudge", text: "go on" })),
   ...sections(state),
   ...(state.messages.length % 3 === 0 ? [finished(state)] : []),
 ];
 
 const probeOperations = (call: string, view: View): readonly WalkOperation[] => [
-  operation(reconciled(call, answer("succeeded"))),
+  operation(EVENT.reconciled(call, answer("succeeded"))),
   {
     events: (_, pick) => [
-      pick % 5 === 0 ? decided({ kind: "postpone", call, after: "probe" }) : invoked(call, view.epoch),
+      pick % 5 === 0 ? EVENT.decided({ kind: "postpone", call, after: "probe" }) : EVENT.invoked(call, view.epoch),
     ],
   },
-  operation(outcomeLost(call, view.now + 30)),
+  operation(EVENT.outcomeLost(call, view.now + 30)),
 ];
 
 function runnerOperations(
@@ -156,13 +136,13 @@ function runnerOperations(
     case "end":
       return state.ending?.kind === "failed"
         ? [operation(...failedEnd(state, state.ending.failure))]
-        : [operation(cancelled)];
+        : [operation(EVENT.cancelled)];
     case "cancel":
-      return [operation(...neverBegan(state, view), decided({ kind: "cancel" }))];
+      return [operation(...neverBegan(state, view), EVENT.decided({ kind: "cancel" }))];
     case "pause":
-      return [operation(paused)];
+      return [operation(EVENT.paused)];
     case "resume":
-      return [operation(resumed)];
+      return [operation(EVENT.resumed)];
     case "lookAgain":
       return [{ events: () => [], looks: true }, ...found(state)];
     case "probe":
@@ -176,11 +156,11 @@ function runnerOperations(
         { events: (_, pick) => retryOf(state, view, pick) },
         ...stops(state),
         ...sections(state),
-        operation(chose),
-        operation(leftOut),
-        ...(state.messages.some(({ role }) => role === "assistant") ? [operation(stopped)] : []),
+        operation(EVENT.chose),
+        operation(EVENT.leftOut),
+        ...(state.messages.some(({ role }) => role === "assistant") ? [operation(EVENT.stopped)] : []),
         ...(canCompact(state)
-          ? [operation(decided({ kind: "compact" })), operation(decided({ kind: "compact" }))]
+          ? [operation(EVENT.decided({ kind: "compact" })), operation(EVENT.decided({ kind: "compact" }))]
           : []),
       ];
     case "compact":
@@ -197,8 +177,8 @@ function runnerOperations(
       return [{ events: () => [], waitsUntil: command.until }];
     case "reconcile": {
       const given = state.open.find(({ call }) => call === command.call)?.answer;
-      if (given?.as === "compensate") return [operation(decided({ kind: "abort", failure: FAILURE }))];
-      return given ? [operation(reconciled(command.call, given as ReturnType<typeof answer>))] : [];
+      if (given?.as === "compensate") return [operation(EVENT.decided({ kind: "abort", failure: FAILURE }))];
+      return given ? [operation(EVENT.reconciled(command.call, given as ReturnType<typeof answer>))] : [];
     }
     case "decide":
     case "expireGate":
@@ -225,9 +205,9 @@ function decisionsOn(
 ): readonly WalkOperation[] {
   const open = state.open.find((each) => each.call === call);
   if (kind === "giveUp") {
-    if (open?.onUnknown === "tell") return [operation(decided({ kind: "tell", call }))];
+    if (open?.onUnknown === "tell") return [operation(EVENT.decided({ kind: "tell", call }))];
     const next = open?.onUnknown === "fail" ? ({ next: "end" } as const) : {};
-    return [operation(decided({ kind: "abort", failure: FAILURE, ...next }))];
+    return [operation(EVENT.decided({ kind: "abort", failure: FAILURE, ...next }))];
   }
   const gate = open === undefined ? null : gateIn(open);
   if (gate === null) return [];
@@ -241,15 +221,15 @@ function decisionsOn(
 /** The code that the run waits for is deployed. */
 function found(state: State): readonly WalkOperation[] {
   if (state.phase !== "AwaitingAgent") {
-    const back = state.open.filter(lacksTool).map(({ call }) => decided({ kind: "toolBack", call }));
+    const back = state.open.filter(lacksTool).map(({ call }) => EVENT.decided({ kind: "toolBack", call }));
     return [{ ...operation(...back), looks: true }];
   }
   const { lack } = upgradesOf(state);
   const to = lack?.kind === "upgrade" ? lack.to : `${state.agentVersion}.1`;
   return [
-    { ...operation(resumed), looks: true },
+    { ...operation(EVENT.resumed), looks: true },
     { ...operation({ kind: "AgentChanged", at: AT, from: state.agentVersion, to, by: "ada" }), looks: true },
-    { ...operation(decided({ kind: "hold", to: `${to}.1` })), looks: true },
+    { ...operation(EVENT.decided({ kind: "hold", to: `${to}.1` })), looks: true },
   ];
 }
 
@@ -265,7 +245,7 @@ const neverBegan = (state: State, { epoch }: View): readonly Event[] =>
         !probeAt &&
         !attempts,
     )
-    .map(({ call }) => ({ ...resulted(call, "NotStarted"), outcome: "failed" }) as Event);
+    .map(({ call }) => ({ ...EVENT.resulted(call, "NotStarted"), outcome: "failed" }) as Event);
 
 const debit = (tokensIn: number, toolCalls = 0): Event => ({
   kind: "BudgetDebited",
@@ -281,7 +261,7 @@ const LOST: readonly Event[] = [
 
 function replies(): readonly WalkOperation[] {
   const reply = (parts: (size: number, pick: number) => readonly ReplyPart[]): WalkOperation => ({
-    events: (size, pick) => [replied(parts(size, pick)), debit(pick % 100)],
+    events: (size, pick) => [EVENT.replied(parts(size, pick)), debit(pick % 100)],
   });
   const many = (size: number, pick: number): ReplyPart[] =>
     ["a", "b", "c", "d"].slice(0, 1 + (pick % 4)).map((tool) => callPart(tool, multibyteText(size, pick)));
@@ -300,7 +280,12 @@ function replies(): readonly WalkOperation[] {
 /** Only a run with completed calls can be in a loop. */
 const stops = ({ messages }: State): readonly WalkOperation[] =>
   messages.length % 7 === 5
-    ? [operation({ kind: "CrackSignalled", at: AT, crack: "runaway", why: "again", times: 1, section: 0 }, stopDecided)]
+    ? [
+        operation(
+          { kind: "CrackSignalled", at: AT, crack: "runaway", why: "again", times: 1, section: 0 },
+          EVENT.stopDecided,
+        ),
+      ]
     : [];
 
 const EFFECTS = ["none", "keyed", "probed", "unsafe"] as const;
@@ -314,56 +299,60 @@ function intentsOf(call: string, state: State, view: View): readonly WalkOperati
   const open = state.open.find((each) => each.call === call);
   const isNew = open?.intent === null || (open?.edited ?? null) !== null;
   const released = (effect: (typeof EFFECTS)[number], marks: object = {}): WalkOperation => {
-    const intent = isNew ? [{ ...intended(call, effect), ...marks } as Event] : [];
+    const intent = isNew ? [{ ...EVENT.intended(call, effect), ...marks } as Event] : [];
     const after = foldAll(state, intent).open;
     const waits = after.some((each) => each.call === call && waitsForEarlierCall(after, each));
-    return operation(...intent, ...(waits ? [] : [invoked(call, view.epoch), debit(0, 1)]));
+    return operation(...intent, ...(waits ? [] : [EVENT.invoked(call, view.epoch), debit(0, 1)]));
   };
   const isJudged = open?.intent !== null;
   if (open?.undoes !== undefined) {
     return EFFECTS.filter((effect) => !isJudged || effect === open.intent?.effect).map((effect) => released(effect));
   }
   // Calls are judged in the order of the reply; here a call may be too late to ask for approval.
-  const mayGate = !isJudged && accepts(foldAll(state, [intended(call, "unsafe")]).phase, "ApprovalRequested");
+  const mayGate = !isJudged && accepts(foldAll(state, [EVENT.intended(call, "unsafe")]).phase, "ApprovalRequested");
   return [
     // Other arguments make another intent; the tool and its effect class stay.
     ...EFFECTS.filter((effect) => !isJudged || effect === open?.intent?.effect).map((effect) => released(effect)),
     ...(isJudged ? [] : [released("keyed", { alone: true, business: true }), released("keyed", MARKS)]),
     ...(isJudged ? [] : [released("unsafe", { undo: true })]),
-    ...(mayGate ? [operation(intended(call, "unsafe"), gatedUntil(call, view.now + 40))] : []),
+    ...(mayGate ? [operation(EVENT.intended(call, "unsafe"), gatedUntil(call, view.now + 40))] : []),
     ...(isJudged || waitsFirst(call, state)
       ? []
       : [
-          operation(intended(call, "keyed"), dispatchOf(call, 1, state, view), debit(0, 1)),
-          { events: (_: number, pick: number) => [intended(call, "none"), waitOf(call, view, pick), debit(0, 1)] },
+          operation(EVENT.intended(call, "keyed"), dispatchOf(call, 1, state, view), debit(0, 1)),
+          {
+            events: (_: number, pick: number) => [EVENT.intended(call, "none"), waitOf(call, view, pick), debit(0, 1)],
+          },
         ]),
-    ...(isNew ? [operation({ ...resulted(call, "refused"), outcome: "failed" } as Event)] : []),
+    ...(isNew ? [operation({ ...EVENT.resulted(call, "refused"), outcome: "failed" } as Event)] : []),
   ];
 }
 
 /** The call may not be released before another one. */
 const waitsFirst = (call: string, state: State): boolean => {
-  const after = foldAll(state, [intended(call, "keyed")]).open;
+  const after = foldAll(state, [EVENT.intended(call, "keyed")]).open;
   return after.some((each) => each.call === call && waitsForEarlierCall(after, each));
 };
 
 function endsOf(call: string, state: State, view: View): readonly WalkOperation[] {
   const effect = effectOf(call, state);
   const isUnsafe = effect === "unsafe";
-  const probed = decided({ kind: "probe", call, at: view.now + 30, tried: true });
-  const again = effect === "probed" ? probed : decided({ kind: "again", call });
+  const probed = EVENT.decided({ kind: "probe", call, at: view.now + 30, tried: true });
+  const again = effect === "probed" ? probed : EVENT.decided({ kind: "again", call });
   if (call.startsWith("undo-")) return undoOutcomes(call, { isUnsafe, again, view });
   const otherwise = (["ask", "tell", "fail", "compensate"] as const)[state.messages.length % 4];
-  const silent = isUnsafe ? ({ ...outcomeLost(call, view.now + 30), onUnknown: otherwise } as Event) : again;
-  const exists = { ...reconciled(call, answer("succeeded")), evidence: "it exists", externalId: "x" } as Event;
+  const silent = isUnsafe ? ({ ...EVENT.outcomeLost(call, view.now + 30), onUnknown: otherwise } as Event) : again;
+  const exists = { ...EVENT.reconciled(call, answer("succeeded")), evidence: "it exists", externalId: "x" } as Event;
   return [
     {
       performs: true,
       // Some results are too long to show, and get a summary before the next reply.
-      events: (size, pick) => [pick % 3 === 0 ? resultedLarge(call) : resulted(call, multibyteText(size, pick))],
+      events: (size, pick) => [
+        pick % 3 === 0 ? EVENT.resultedLarge(call) : EVENT.resulted(call, multibyteText(size, pick)),
+      ],
     },
     { performs: true, events: () => [silent] },
-    ...(isUnsafe ? [] : [{ performs: true, events: () => [outcomeLost(call, null)] }]),
+    ...(isUnsafe ? [] : [{ performs: true, events: () => [EVENT.outcomeLost(call, null)] }]),
     ...(isUnsafe ? [] : [{ performs: true, events: () => [exists] }]),
     ...(state.messages.length % 4 === 3 ? [postponement(call, state)] : []),
   ];
@@ -371,17 +360,18 @@ function endsOf(call: string, state: State, view: View): readonly WalkOperation[
 
 /** No time is left for the call. Now and then that was so for long, and an operator is asked. */
 function postponement(call: string, state: State): WalkOperation {
-  const missed = decided({ kind: "postpone", call, after: "release", missed: true });
+  const missed = EVENT.decided({ kind: "postpone", call, after: "release", missed: true });
   const isLast = (state.open.find((open) => open.call === call)?.postponed?.missed ?? 0) >= 2;
-  return operation(missed, ...(isLast ? [{ ...outcomeLost(call, AT), unbegun: true } as Event] : []));
+  return operation(missed, ...(isLast ? [{ ...EVENT.outcomeLost(call, AT), unbegun: true } as Event] : []));
 }
 
 function recoveryOf(call: string, state: State, view: View): WalkOperation {
   const effect = effectOf(call, state);
   const at = view.effectsSettleAt + 30;
-  if (call === "c3" && effect !== "unsafe") return operation({ ...outcomeLost(call, at), toolGone: true } as Event);
-  if (effect === "probed") return operation(decided({ kind: "probe", call, at, tried: false }));
-  return operation(effect === "unsafe" ? outcomeLost(call, at) : invoked(call, view.epoch));
+  if (call === "c3" && effect !== "unsafe")
+    return operation({ ...EVENT.outcomeLost(call, at), toolGone: true } as Event);
+  if (effect === "probed") return operation(EVENT.decided({ kind: "probe", call, at, tried: false }));
+  return operation(effect === "unsafe" ? EVENT.outcomeLost(call, at) : EVENT.invoked(call, view.epoch));
 }
 
-const gatedUntil = (call: string, expiresAt: number): Event => ({ ...gateOpened(call), expiresAt }) as Event;
+const gatedUntil = (call: string, expiresAt: number): Event => ({ ...EVENT.gateOpened(call), expiresAt }) as Event;

@@ -10,7 +10,7 @@ import { type View } from "../../../src/core/outstanding.ts";
 import { isTerminal } from "../../../src/core/phases.ts";
 import type { State } from "../../../src/core/state.ts";
 import { type Step as Outcome } from "../../../src/core/transition.ts";
-import { AT, newState, decided, messageReceived, decision, answer } from "../states/states-and-events.ts";
+import { AT, newState, decision, answer, EVENT } from "../states/states-and-events.ts";
 
 import { operationsFor } from "./operations.ts";
 import { redriveOf, failureIn } from "./redrives.ts";
@@ -45,7 +45,7 @@ function operatorOperations(state: State, { pause }: View): readonly WalkOperati
   const undecided = state.open.map(gateIn).flatMap((gate) => (gate?.decision === null ? [gate.gate] : []));
   return [
     operation({ kind: "AgentChanged", at: AT, from: state.agentVersion, to: `${state.agentVersion}.1` }),
-    operation(decided({ kind: "takeover", from: "somebody", takeovers: 1 })),
+    operation(EVENT.decided({ kind: "takeover", from: "somebody", takeovers: 1 })),
     ...(accepts(state.phase, "RunPaused") && upgradesOf(state).questions < 2 && state.messages.length % 8 === 3
       ? [holdForAgent]
       : []),
@@ -54,7 +54,7 @@ function operatorOperations(state: State, { pause }: View): readonly WalkOperati
     ...unanswered.map(({ call }): WalkOperation => ({ events: (_, pick) => [answered(call, state, pick)] })),
     {
       events: (size, pick) => [
-        messageReceived(
+        EVENT.messageReceived(
           multibyteText(size, pick),
           `${state.messages.length}-${state.absorbed.length}-${heldTexts(state).length}`,
         ),
@@ -68,7 +68,10 @@ function operatorOperations(state: State, { pause }: View): readonly WalkOperati
     ...(pause ? [{ events: () => [], asks: { pause: false } }] : []),
     ...state.absorbed.map((message) => operation({ kind: "MessageAbsorbed", at: AT, stage: "cleared", message })),
     ...(state.ending === null && state.messages.length > 8
-      ? [operation(decided({ kind: "abort", failure: failureIn(state) })), { events: () => [], asks: { cancel: true } }]
+      ? [
+          operation(EVENT.decided({ kind: "abort", failure: failureIn(state) })),
+          { events: () => [], asks: { cancel: true } },
+        ]
       : []),
   ];
 }
@@ -78,7 +81,7 @@ function operatorOperations(state: State, { pause }: View): readonly WalkOperati
  * belong to a lost invocation from here on.
  */
 const holdForAgent: WalkOperation = {
-  events: (_, pick) => [decided(HOLDS[pick % HOLDS.length] as (typeof HOLDS)[number])],
+  events: (_, pick) => [EVENT.decided(HOLDS[pick % HOLDS.length] as (typeof HOLDS)[number])],
   releases: true,
 };
 

@@ -2,7 +2,7 @@
 import type { Event, Failure } from "../../../src/core/event.ts";
 import { redriveRefusal } from "../../../src/features/redrive/core.ts";
 import type { State } from "../../../src/core/state.ts";
-import { FAILURE, redriven } from "../states/states-and-events.ts";
+import { FAILURE, EVENT } from "../states/states-and-events.ts";
 
 /** Half of the runs fail for such a reason, including runs without any message. */
 export const failureIn = ({ messages }: State): Failure =>
@@ -10,4 +10,4 @@ export const failureIn = ({ messages }: State): Failure =>
 
 /** An operator redrives it; null if that is refused. */
 export const redriveOf = (state: State): Event | null =>
-  redriveRefusal(state) === null ? { ...redriven, failure: state.failure ?? FAILURE } : null;
+  redriveRefusal(state) === null ? { ...EVENT.redriven, failure: state.failure ?? FAILURE } : null;

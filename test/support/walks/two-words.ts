@@ -12,16 +12,7 @@ import { inline } from "../../../src/core/message.ts";
 import { NOTHING_SPENT } from "../../../src/core/policy/budget.ts";
 import type { State } from "../../../src/core/state.ts";
 import { withChildren } from "../states/child-events.ts";
-import {
-  AT,
-  IN_PHASE,
-  answer,
-  budgetRequested,
-  decision,
-  holdDecided,
-  stateAfter,
-  startedEvent,
-} from "../states/states-and-events.ts";
+import { AT, IN_PHASE, answer, decision, stateAfter, EVENT } from "../states/states-and-events.ts";
 import { operationsFor } from "./operations.ts";
 
 /** A run, and what the row says of requests. */
@@ -108,8 +99,8 @@ export const STATES: { readonly [where: string]: () => State } = {
         : [[`${phase}, children are out`, () => withChildren(IN_PHASE[phase]())] as const]),
     ]),
   ),
-  "a gate of the budget": () => stateAfter(startedEvent, budgetRequested()),
-  "a version to accept": () => foldAll(IN_PHASE.ExecutingTools(), [holdDecided("2")]),
+  "a gate of the budget": () => stateAfter(EVENT.started, EVENT.budgetRequested()),
+  "a version to accept": () => foldAll(IN_PHASE.ExecutingTools(), [EVENT.holdDecided("2")]),
 };
 
 /** The run does its own work next. Neither word decides about that. */

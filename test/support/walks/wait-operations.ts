@@ -7,7 +7,7 @@ import { inline } from "../../../src/core/message.ts";
 import type { View } from "../../../src/core/outstanding.ts";
 import type { State } from "../../../src/core/state.ts";
 import type { AtLimit, Wait, WaitTerms } from "../../../src/core/wait.ts";
-import { AT, FAILURE, decided, resulted } from "../states/states-and-events.ts";
+import { AT, FAILURE, EVENT } from "../states/states-and-events.ts";
 import { type WalkOperation, operation } from "./operation.ts";
 
 export const isOfWaits = (command: Command): command is WaitCommand =>
@@ -34,7 +34,7 @@ export function waitMoves(command: WaitCommand, state: State): readonly WalkOper
     if (wait?.given === undefined) return [];
     const { question, given } = wait;
     return [
-      { events: (size) => [resulted(call, "x".repeat(size))] },
+      { events: (size) => [EVENT.resulted(call, "x".repeat(size))] },
       operation({ kind: "InputRefused", at: AT, call, question, by: given.by, why: "it does not fit" }),
     ];
   });
@@ -47,9 +47,9 @@ function waitAt(call: string, { open }: State): Wait | undefined {
 
 function limitOf(call: string, state: State): readonly Event[] {
   const atLimit: AtLimit["kind"] = waitAt(call, state)?.atLimit.kind ?? "tell";
-  const failed = { ...resulted(call, "nothing came"), outcome: "failed" } as Event;
-  if (atLimit === "fail") return [failed, decided({ kind: "abort", failure: FAILURE })];
-  return [atLimit === "take" ? resulted(call, "no") : failed];
+  const failed = { ...EVENT.resulted(call, "nothing came"), outcome: "failed" } as Event;
+  if (atLimit === "fail") return [failed, EVENT.decided({ kind: "abort", failure: FAILURE })];
+  return [atLimit === "take" ? EVENT.resulted(call, "no") : failed];
 }
 
 /** Answers and events come in any order, at any time, also late ones and those that nothing waits for. */
