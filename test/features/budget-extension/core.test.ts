@@ -9,6 +9,7 @@ import {
   AT,
   EVENT,
   GATE_UNTIL,
+  IN_PHASE,
   decision,
   stateAfter,
   view,
