@@ -83,11 +83,6 @@ export const TABLE: readonly Row[] = [
 
   // HTTP.
   { name: "API", paths: ["src/api/"], steps: ["contract", "browser", "localstack"] },
-  {
-    name: "decisions of schedules",
-    paths: ["src/operations/schedule"],
-    steps: ["crash", "contract", "browser", "processes"],
-  },
   { name: "operations", paths: ["src/operations/"], steps: ["contract", "browser", "processes"] },
   { name: "console", paths: ["src/console/", "scripts/console.ts"], steps: ["browser"] },
   { name: "client", paths: ["src/client/"], steps: ["browser", "package"] },
