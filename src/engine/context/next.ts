@@ -74,8 +74,8 @@ const CHANGES: { readonly [S in Saw]: (seen: SeenSoFar) => Partial<SeenSoFar> } 
 
 /** What the invocation has seen after this step. */
 export function seenAfter(before: SeenSoFar, next: Next): SeenSoFar {
-  let seen = before;
-  for (const each of typeof next === "string" ? [] : next.saw) seen = { ...seen, ...CHANGES[each](seen) };
+  const seen = { ...before };
+  for (const each of typeof next === "string" ? [] : next.saw) Object.assign(seen, CHANGES[each](seen));
   return seen;
 }
 

@@ -36,7 +36,9 @@ export async function checkCompletion(run: ActiveRun, agent: Agent): Promise<Nex
   for (const { check, why } of missing) run.record({ kind: "CheckFailed", at: run.now, check, why });
   if (missing.length > 0) return notDone(run, agent, { missing, isFinal: message !== null });
   // C5: the end waits. It is judged again when the last child has reported.
-  if (waitsForChildren(run.state)) return goesOn("judged");
+  if (waitsForChildren(run.state)) {
+    return goesOn("judged");
+  }
   const made = resultOf(agent, view);
   if (made.failure !== null) {
     const say = `Your answer cannot be used: ${made.failure.message}. Give your whole answer anew.`;
