@@ -18,6 +18,8 @@ export type Checkpoint = Awaited<ReturnType<typeof storeSnapshot>>;
 
 /** The committed row, state and journal of a claimed run. */
 export class CommittedRun {
+  /** The row as this invocation claimed it. Its own commits move the deadline of the wait, for one. */
+  readonly claimed: Row;
   readonly #world: World;
   #row: Row;
   #state: State;
@@ -27,7 +29,6 @@ export class CommittedRun {
   /** That snapshot, and its state. */
   #known: KnownState;
   readonly #caches: ObjectCaches;
-  readonly #versionAtClaim: number;
   #puts = 0;
 
   constructor(
@@ -48,7 +49,7 @@ export class CommittedRun {
     this.#seal = { sealed: snapshot.sealed, unsealed: snapshot.unsealed };
     this.#caches = { stored: new Set(stored), segments, commits };
     commits.add(row.snapshot.digest, snapshot);
-    this.#versionAtClaim = row.version;
+    this.claimed = row;
   }
 
   get row(): Row {
@@ -61,7 +62,12 @@ export class CommittedRun {
 
   /** Whether this invocation has committed at least once. */
   get hasAdvanced(): boolean {
-    return this.#row.version > this.#versionAtClaim;
+    return this.#row.version > this.claimed.version;
+  }
+
+  /** A message or a resume had come when this invocation claimed the run. */
+  get wasWoken(): boolean {
+    return this.claimed.wakeCount !== this.claimed.wakeCountSeen;
   }
 
   /** The journal with these events appended as the next commit. */

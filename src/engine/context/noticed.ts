@@ -10,11 +10,6 @@ import type { Row } from "../../protocol/row.ts";
 
 /** The counters and flags of one invocation. */
 export class Noticed {
-  /**
-   * The deadline of the wait as the claim found it, in epoch milliseconds. This invocation's own commits move the row's
-   * deadline.
-   */
-  readonly waitsUntil: number;
   #mustCommitFirst = false;
   #isHeldOn = false;
   #outlived: "no" | "code" | "tool" = "no";
@@ -22,15 +17,12 @@ export class Noticed {
   #checkpoint: CheckpointEvery | null = null;
   #countsTime = false;
   #reportsWhileWaiting = 0;
-  #warning: { readonly expiresAt: number | null } | null = null;
   #price: Price | null = null;
   #budget: BudgetLimits | null = null;
   #summaryCharacters = 0;
   #routed: Routed | null = null;
   #hasModelShare = false;
   #wakeCountRead: number;
-  /** A message or a resume had come when this invocation claimed the run. */
-  readonly isWoken: boolean;
   readonly #unanswered = new Set<string>();
   readonly #repeated = new Set<string>();
   readonly #begun = new Set<string>();
@@ -40,9 +32,7 @@ export class Noticed {
   #underWay = 0;
 
   constructor(row: Row) {
-    this.waitsUntil = row.deadline;
     this.#wakeCountRead = row.wakeCountSeen;
-    this.isWoken = row.wakeCount !== row.wakeCountSeen;
   }
 
   /**
@@ -199,18 +189,6 @@ export class Noticed {
 
   hasPostponed(call: string): boolean {
     return this.#postponed.has(call);
-  }
-
-  /**
-   * The end that this invocation warned of, epoch milliseconds; null there: the run goes on waiting. Null: it warned of
-   * nothing. Nothing else happened in an invocation that warned.
-   */
-  get warning(): { readonly expiresAt: number | null } | null {
-    return this.#warning;
-  }
-
-  noteWarning(expiresAt: number | null): void {
-    this.#warning = { expiresAt };
   }
 
   /** A report of a child that came after the run had begun to wait for its children. */

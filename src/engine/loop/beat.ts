@@ -36,7 +36,7 @@ import { noteClaim } from "../context/telemetry-events.ts";
 import { traceOf } from "../context/trace.ts";
 import { openInbox } from "../context/inbox.ts";
 import { StoreTime } from "../context/store-time.ts";
-import { type Answered, type LetGo, answer, nextLook, payloadOf, routeUntil } from "./next-look.ts";
+import { type Answered, type LetGo, answer, nextLook, payloadOf, routeAfter } from "./next-look.ts";
 import { releaseRun, releaseUnloaded } from "./release.ts";
 import { loadVouched } from "../../history/vouch.ts";
 import { retryIsSooner } from "../model/provider-outage.ts";
@@ -216,7 +216,7 @@ async function drive(
   }
   if (changed !== null) await noteChangedIntrinsic(run, changed);
   // Whether a message or a resume has come since the last beat. Read before any commit, because a commit clears it.
-  let { isWoken } = run.noticed;
+  let isWoken = run.committed.wasWoken;
   await openInbox(run);
   for (;;) {
     reopenGates(run);
@@ -233,7 +233,8 @@ async function drive(
       continue;
     }
     if (command.kind === "awaitAnswer") {
-      if (warnIfDue(run) || !isTooLate(run)) return release(run, { ...command, kind: "park" });
+      const warning = warnIfDue(run);
+      if (warning !== null || !isTooLate(run)) return release(run, { ...command, kind: "park", warning });
       if ((await expire(run)) === "woken") return release(run, { kind: "beat" });
       continue;
     }
@@ -269,34 +270,31 @@ async function guarded<T>(run: ActiveRun, work: () => Promise<T>): Promise<T | "
 async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
   postponeUnbegun(run, "the beat ended before it was started");
   const mustLook = waitsForCode(run.state) || run.seen.cannotAskChild;
-  const { row, state, noticed, now } = run;
+  const { row, state, now } = run;
   const { limits } = run.world;
-  const { deadline, until, wakeAt } = nextLook({
+  const { deadline, until, wakeAt, nextChain } = nextLook({
     how,
     now,
     mustLook,
     hasNews: hasNews(run),
     statusSince: row.status === statusOf(state) ? row.statusSince : null,
-    waitsUntil: noticed.waitsUntil,
-    warning: noticed.warning,
+    waitsUntil: run.committed.claimed.deadline,
     warnedOf: state.warnedOf ?? null,
+    chainClaims: row.chainClaims,
     limits,
   });
-  const nextChain = row.chainClaims >= limits.chainClaimsMax;
   const outcome = await guarded(run, () => run.commit({ release: true, wakeAt, deadline, nextChain }));
   if (outcome === "continue") await run.commit({ release: true, nextChain });
-  const payload = payloadOf(run.row);
-  if (nextChain) return mayEnd(run, answer(payload, "renew"));
-  if (how.kind === "beat" || outcome === "continue") return mayEnd(run, answer(payload, "beat"));
-  const { kind, seconds } = routeUntil({
-    how: how.kind,
+  const { kind, seconds } = routeAfter({
+    how: outcome === "continue" ? "beat" : how.kind,
+    nextChain,
     now: run.now,
     until,
     canBeWoken: mustLook || waitsForChildren(run.state) || wakesFromOutside(run.state),
     openParkMs: limits.openParkMs,
   });
-  if (kind === "end") return mayEnd(run, answer(payload, await endExecution(run.world, run.row)));
-  return mayEnd(run, answer(payload, kind, seconds));
+  const route = kind === "end" ? await endExecution(run.world, run.row) : kind;
+  return mayEnd(run, answer(payloadOf(run.row), route, seconds));
 }
 
 /** Ends the process if a promise outlived its timeout: it must not continue in a later invocation (schedule 28). */

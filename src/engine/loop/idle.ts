@@ -3,7 +3,7 @@ import { type Trouble, decideRecovery, forceEnd } from "../../core/policy/recove
 import type { Event } from "../../core/event.ts";
 import { alarm } from "../../history/alarm.ts";
 import type { ActiveRun } from "../context/active-run.ts";
-import { noticeMs } from "./next-look.ts";
+import { type Warning, noticeMs } from "./next-look.ts";
 import { commitDecided } from "./terminal-commit.ts";
 
 const EXPIRED: Trouble = {
@@ -19,31 +19,30 @@ export const hasNews = (run: ActiveRun): boolean => run.moved || !run.pending.ev
 
 /**
  * Tells operators that the run will end, or that it goes on waiting, as its agent declares. A run that did anything in
- * this invocation is not warned: its wait begins anew. Returns whether it warned.
+ * this invocation is not warned: its wait begins anew. Returns null if it did not warn.
  *
  * Schedule 229: no process ran for a month, on a laptop or behind a disabled schedule. The deadline is over before anyone
  * was told, so the run waits for as long as after any warning.
  */
-export function warnIfDue(run: ActiveRun): boolean {
-  const { state, noticed, now, world } = run;
-  const { waitsUntil } = noticed;
+export function warnIfDue(run: ActiveRun): Warning | null {
+  const { state, now, world } = run;
+  const waitsUntil = run.committed.claimed.deadline;
   const notice = noticeMs(world.limits);
   const { clock, limits } = world;
   const isDue = clock.earliest() + limits.skewMs >= waitsUntil - notice && state.warnedOf !== waitsUntil;
-  if (!isDue || hasNews(run)) return false;
+  if (!isDue || hasNews(run)) return null;
   const goesOn = state.onIdle === "wait" && state.ending === null;
   const expiresAt = goesOn ? null : isTooLate(run) ? now + notice : waitsUntil;
   const why = "no answer, resume or message has reached this run for long";
   run.record({ kind: "RecoveryDecided", at: now, rule: "nobody answers", why, action: { kind: "warn", expiresAt } });
-  noticed.noteWarning(expiresAt);
   const next = expiresAt === null ? "it goes on waiting" : `it ends at ${new Date(expiresAt).toISOString()}`;
   alarm(world, state.run, { what: "Expiring", why: `${why}: ${next}` });
-  return true;
+  return { expiresAt };
 }
 
 /** Whether the wait is over. The chain's clock may be ahead, so a wake-up may come early by the margin of clocks. */
 export const isTooLate = (run: ActiveRun): boolean =>
-  run.world.clock.earliest() + run.world.limits.skewMs >= run.noticed.waitsUntil;
+  run.world.clock.earliest() + run.world.limits.skewMs >= run.committed.claimed.deadline;
 
 /**
  * Ends a run that has waited too long. As with the expiry of a gate (schedule 13), a message, a reconciliation or a

@@ -1,6 +1,6 @@
 /**
- * When a run that a beat releases is looked at next, and what the beat answers to its chain: where the execution goes,
- * and after how many seconds. Pure.
+ * When a run that a beat releases is looked at next, whether it moves to the next execution, and what the beat answers to
+ * its chain: where the execution goes, and after how many seconds. Pure.
  */
 import { BOUNDS } from "../../core/limits.ts";
 import type { Payload, Reply, Route, TaskResult } from "../../protocol/chain.ts";
@@ -24,7 +24,12 @@ export type LetGo =
   | { readonly kind: "beat" }
   | { readonly kind: "wait"; readonly until: number }
   /** Park until a wake-up comes, or as long as a run may wait, at most `until`. */
-  | { readonly kind: "park"; readonly until?: number };
+  | { readonly kind: "park"; readonly until?: number; readonly warning: Warning | null };
+
+/** This beat warned of the end of the run, and did nothing else. `expiresAt` null: it said that the run goes on waiting. */
+export interface Warning {
+  readonly expiresAt: number | null;
+}
 
 /** What decides when a released run is looked at next. All of it is read at one moment, `now`. */
 export interface Released {
@@ -38,11 +43,11 @@ export interface Released {
   readonly statusSince: number | null;
   /** The end of the wait, as the beat found it in the row. */
   readonly waitsUntil: number;
-  /** This beat warned of an end. `expiresAt` null: it said that the run goes on waiting. */
-  readonly warning: { readonly expiresAt: number | null } | null;
   /** The end of which was warned before. */
   readonly warnedOf: number | null;
-  readonly limits: Pick<Limits, "skewMs" | "idleRunMs">;
+  /** How many claims the execution has made. */
+  readonly chainClaims: number;
+  readonly limits: Pick<Limits, "skewMs" | "idleRunMs" | "chainClaimsMax">;
 }
 
 export interface NextLook {
@@ -52,6 +57,8 @@ export interface NextLook {
   readonly until: number;
   /** The same for the row; null: the next beat follows at once. */
   readonly wakeAt: number | null;
+  /** The run moves to the next execution of its chain: this one has made all the claims that it may make. */
+  readonly nextChain: boolean;
 }
 
 /**
@@ -63,7 +70,8 @@ export interface NextLook {
  * of parking.
  */
 export function nextLook(released: Released): NextLook {
-  const { how, now, mustLook, waitsUntil, warning, limits } = released;
+  const { how, now, mustLook, waitsUntil, limits } = released;
+  const warning = how.kind === "park" ? how.warning : null;
   const isIdle = (mustLook || how.kind === "park") && !released.hasNews;
   const isDoubted = how.kind === "park" && warning === null && now + limits.skewMs >= waitsUntil;
   const deadline = warning?.expiresAt ?? (isIdle ? waitsUntil : now + limits.idleRunMs);
@@ -71,7 +79,8 @@ export function nextLook(released: Released): NextLook {
   const park = how.kind === "park" ? Math.min(how.until ?? Infinity, parkedUntil) : parkedUntil;
   const asked = how.kind === "wait" ? how.until : park;
   const until = mustLook ? Math.min(asked, now + lookMs(released)) : asked;
-  return { deadline, until, wakeAt: how.kind === "beat" ? null : until };
+  const nextChain = released.chainClaims >= limits.chainClaimsMax;
+  return { deadline, until, wakeAt: how.kind === "beat" ? null : until, nextChain };
 }
 
 /**
@@ -92,25 +101,32 @@ function nextWarning({ now, warnedOf, limits }: Released, deadline: number): num
 /** Operators have this time between the warning and the end: three days, where a run may wait for thirty. */
 export const noticeMs = ({ idleRunMs }: Pick<Limits, "idleRunMs">): number => Math.floor(idleRunMs / 10);
 
-/** Where the execution of a run goes that waits until `until`. `end`: it ends, and a wake-up starts the next one. */
-export type WaitingRoute =
-  | { readonly kind: "wait" | "park"; readonly seconds: number }
-  | { readonly kind: "end"; readonly seconds: null };
+/** Where the execution of a released run goes. */
+export interface ReleasedRoute {
+  /** `end`: the execution ends, and a wake-up starts the next one. */
+  readonly kind: "renew" | "beat" | "wait" | "park" | "end";
+  /** How long it waits or parks; 1 where it does neither. */
+  readonly seconds: number;
+}
+
+/** What decides about it, read after the commit that released the run. */
+export interface AfterRelease extends Pick<NextLook, "until" | "nextChain"> {
+  /** `beat` also for a run whose decisions grew too large to be kept. */
+  readonly how: LetGo["kind"];
+  readonly now: number;
+  readonly canBeWoken: boolean;
+  readonly openParkMs: number;
+}
 
 /**
  * An execution that waits cannot be woken. A run that a wake-up may reach (`canBeWoken`) parks, as does a long wait. A
  * park of `openParkMs` or more costs less as an execution that ends.
  */
-export function routeUntil(waiting: {
-  readonly how: Exclude<LetGo["kind"], "beat">;
-  readonly now: number;
-  readonly until: number;
-  readonly canBeWoken: boolean;
-  readonly openParkMs: number;
-}): WaitingRoute {
-  const { how, now, until, canBeWoken, openParkMs } = waiting;
+export function routeAfter({ how, nextChain, now, until, canBeWoken, openParkMs }: AfterRelease): ReleasedRoute {
+  if (nextChain) return { kind: "renew", seconds: 1 };
+  if (how === "beat") return { kind: "beat", seconds: 1 };
   const seconds = Math.max(1, Math.ceil((until - now) / 1_000));
   if (how === "wait" && !canBeWoken && seconds <= TIMES.waitSecondsMax) return { kind: "wait", seconds };
-  if (until - now >= openParkMs) return { kind: "end", seconds: null };
+  if (until - now >= openParkMs) return { kind: "end", seconds: 1 };
   return { kind: "park", seconds: Math.min(seconds, TIMES.parkSecondsMax) };
 }

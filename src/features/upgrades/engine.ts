@@ -54,12 +54,12 @@ function holdBy(state: State, found: LoadedAgent | AgentAbsent): Hold | null {
  * The run waits for an operator to mend what fails. A poll alone tries nothing again: only a resume or a message does, or
  * another version of the agent.
  */
-const holdByOperator = ({ state, noticed }: ActiveRun, found: LoadedAgent | AgentAbsent): "operator" | null =>
+const holdByOperator = ({ state, committed }: ActiveRun, found: LoadedAgent | AgentAbsent): "operator" | null =>
   state.phase === "AwaitingAgent" &&
   upgradesOf(state).lack?.kind === "operator" &&
   found.kind === "agent" &&
   found.agent.version === state.agentVersion &&
-  !noticed.isWoken
+  !committed.wasWoken
     ? "operator"
     : null;
 

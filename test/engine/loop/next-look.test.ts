@@ -1,24 +1,24 @@
 /** When a released run is looked at next, and where its execution goes: a decision without clock and store. */
 import { describe, expect, test } from "vitest";
 import { BOUNDS } from "../../../src/core/limits.ts";
-import { type Released, nextLook, noticeMs, routeUntil } from "../../../src/engine/loop/next-look.ts";
+import { type Released, nextLook, noticeMs, routeAfter } from "../../../src/engine/loop/next-look.ts";
 import { TIMES } from "../../../src/protocol/limits.ts";
 
 const NOW = 1_000_000_000_000;
 const HOUR = 3_600_000;
-const limits = { skewMs: 2_000, idleRunMs: 30 * 24 * HOUR };
+const limits = { skewMs: 2_000, idleRunMs: 30 * 24 * HOUR, chainClaimsMax: 3 };
 /** Ten days before the end, so before the time of its warning. */
 const waitsUntil = NOW + 10 * 24 * HOUR;
 
 const parked: Released = {
-  how: { kind: "park" },
+  how: { kind: "park", warning: null },
   now: NOW,
   mustLook: false,
   hasNews: false,
   statusSince: NOW - HOUR,
   waitsUntil,
-  warning: null,
   warnedOf: null,
+  chainClaims: 1,
   limits,
 };
 
@@ -28,8 +28,12 @@ describe("the end of a wait", () => {
     ["is a month away after news", { hasNews: true }, NOW + limits.idleRunMs],
     ["stays while a run looks for its code", { how: { kind: "wait", until: NOW + 5_000 }, mustLook: true }, waitsUntil],
     ["is a month away after a beat that is followed by another", { how: { kind: "beat" } }, NOW + limits.idleRunMs],
-    ["is the one of which this beat warned", { warning: { expiresAt: NOW + HOUR } }, NOW + HOUR],
-    ["stays if the warning said that it goes on waiting", { warning: { expiresAt: null } }, waitsUntil],
+    ["is the one of which this beat warned", { how: { kind: "park", warning: { expiresAt: NOW + HOUR } } }, NOW + HOUR],
+    [
+      "stays if the warning said that it goes on waiting",
+      { how: { kind: "park", warning: { expiresAt: null } } },
+      waitsUntil,
+    ],
   ])("%s", (_, change, deadline) => {
     expect(nextLook({ ...parked, ...change }).deadline).toBe(deadline);
   });
@@ -40,7 +44,7 @@ describe("the next look", () => {
   test.each<[string, Partial<Released>, number]>([
     ["of a park is its warning", {}, warningAt],
     ["of a park that was warned is its end", { warnedOf: waitsUntil }, waitsUntil],
-    ["of a park is no later than asked", { how: { kind: "park", until: NOW + HOUR } }, NOW + HOUR],
+    ["of a park is no later than asked", { how: { kind: "park", until: NOW + HOUR, warning: null } }, NOW + HOUR],
     ["of a wait is as asked", { how: { kind: "wait", until: NOW + 5_000 } }, NOW + 5_000],
     ["of a run that looks for its code doubles its wait", { mustLook: true, statusSince: NOW - 60_000 }, NOW + 60_000],
     ["of a run that begins to look is soon", { mustLook: true, statusSince: null }, NOW + TIMES.lookMsMin],
@@ -60,10 +64,26 @@ describe("the next look", () => {
   });
 });
 
+test.each([
+  [2, false],
+  [3, true],
+  [4, true],
+])("after %d claims of three the run moves to the next execution: %s", (chainClaims, nextChain) => {
+  expect(nextLook({ ...parked, chainClaims }).nextChain).toBe(nextChain);
+  expect(nextLook({ ...parked, how: { kind: "beat" }, chainClaims }).nextChain).toBe(nextChain);
+});
+
 describe("the execution", () => {
-  const waiting = { how: "wait", now: NOW, until: NOW + 5_000, canBeWoken: false, openParkMs: HOUR } as const;
-  type Waiting = Parameters<typeof routeUntil>[0];
-  test.each<[string, Partial<Waiting>, ReturnType<typeof routeUntil>]>([
+  const waiting = {
+    how: "wait",
+    nextChain: false,
+    now: NOW,
+    until: NOW + 5_000,
+    canBeWoken: false,
+    openParkMs: HOUR,
+  } as const;
+  type Waiting = Parameters<typeof routeAfter>[0];
+  test.each<[string, Partial<Waiting>, ReturnType<typeof routeAfter>]>([
     ["waits for what is near", {}, { kind: "wait", seconds: 5 }],
     ["waits for a second at least", { until: NOW - 1 }, { kind: "wait", seconds: 1 }],
     ["parks if a wake-up may reach its run", { canBeWoken: true }, { kind: "park", seconds: 5 }],
@@ -74,13 +94,16 @@ describe("the execution", () => {
     ],
     ["parks as asked", { how: "park" }, { kind: "park", seconds: 5 }],
     ["parks a moment before it would end", { how: "park", until: NOW + HOUR - 1 }, { kind: "park", seconds: 3_600 }],
-    ["ends where a park would be long", { how: "park", until: NOW + HOUR }, { kind: "end", seconds: null }],
+    ["ends where a park would be long", { how: "park", until: NOW + HOUR }, { kind: "end", seconds: 1 }],
     [
       "parks as long as one park may last",
       { how: "park", until: NOW + 400 * 24 * HOUR, openParkMs: Infinity },
       { kind: "park", seconds: TIMES.parkSecondsMax },
     ],
+    ["goes on with the next beat at once", { how: "beat" }, { kind: "beat", seconds: 1 }],
+    ["is renewed whatever its run waits for", { nextChain: true }, { kind: "renew", seconds: 1 }],
+    ["is renewed before the next beat", { how: "beat", nextChain: true }, { kind: "renew", seconds: 1 }],
   ])("%s", (_, change, route) => {
-    expect(routeUntil({ ...waiting, ...change })).toEqual(route);
+    expect(routeAfter({ ...waiting, ...change })).toEqual(route);
   });
 });
