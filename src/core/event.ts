@@ -3,11 +3,11 @@
  * changes the state.
  */
 import type { ChangedIntrinsic } from "./changed-intrinsic.ts";
-import type { CutMark } from "./cut.ts";
 import type { FailedSummaries } from "./failed-summaries.ts";
 import type { ChildEvents, ChildReport } from "./child.ts";
 import type { ForkedFrom } from "./forked-from.ts";
-import type { Grant, BudgetLimits, Spent } from "./policy/budget.ts";
+import type { ApprovalEvents, HumanDecision } from "./approval.ts";
+import type { Spent } from "./policy/budget.ts";
 import type { FileRef, WithFiles } from "./file.ts";
 import type { Json } from "./json.ts";
 import type { ChoiceEvents } from "./choice.ts";
@@ -35,6 +35,14 @@ export type ReplyPart =
   | { readonly kind: "reasoning"; readonly text: string; readonly provider: Json }
   | { readonly kind: "call"; readonly tool: string; readonly args: Value; readonly provider: Json };
 
+/** A reply that a limit cut, as its event says. */
+export interface CutMark {
+  /** The limit, in the word of the provider. */
+  readonly limit: string;
+  /** How many calls it proposed, whole or not. None of them runs. */
+  readonly calls: number;
+}
+
 /**
  * How a human reconciles a call whose outcome is unknown. `failed`: the call did not happen. `compensate`: everything
  * that the run did is compensated, including this call.
@@ -52,17 +60,6 @@ export interface Answer extends WithFiles {
  * the outcome is unknown. `fail`: the run fails. `compensate`: the run compensates, and restarts if it may.
  */
 export type OnUnknown = "ask" | "tell" | "fail" | "compensate";
-
-/** A human's decision about a gate. */
-export interface HumanDecision {
-  readonly as: "approve" | "deny" | "edit";
-  /** What the run may spend beyond its budget. Only on the gate that asks for more budget. */
-  readonly more?: Grant;
-  /** The arguments that replace the model's if the call is edited; null otherwise. */
-  readonly args: Value | null;
-  readonly by: string;
-  readonly note: string | null;
-}
 
 /** The content of an inbox message. */
 export type MessageBody =
@@ -104,36 +101,6 @@ export interface Failure {
 export interface ToMend {
   readonly mends: Mends;
   readonly failure: Failure;
-}
-
-/** The bodies of the events about gates. */
-export interface ApprovalEvents {
-  /** A gate: nothing starts until a human approves exactly this plan and these arguments, frozen by their hashes. */
-  ApprovalRequested: {
-    readonly gate: string;
-    readonly call: string;
-    readonly planHash: string;
-    readonly argsHash: string;
-    readonly reason: string;
-    /** Epoch milliseconds. Without a decision by then the gate is denied, unless `asksAgainMs` is there. */
-    readonly expiresAt: number;
-    /** Without a decision a human is asked again, for so many milliseconds. */
-    readonly asksAgainMs?: number;
-    /** How often the gate of this call was opened again, since the edited arguments did not fit its tool. */
-    readonly timesReopened?: number;
-    /** The restore of its run since which it is open; absent: none, or an operator said that the services were checked. */
-    readonly restored?: number;
-    /** The gate asks for more budget, and `call` is `budget`. Its limits so far, and how many calls wait. */
-    readonly budget?: { readonly limits: BudgetLimits; readonly calls: number };
-  };
-  HumanApprovalReceived: { readonly gate: string; readonly call: string; readonly decision: HumanDecision };
-  /** A decision was delivered but has no effect, since its gate closed before the run could apply it. */
-  DecisionIgnored: {
-    readonly gate: string;
-    readonly as: HumanDecision["as"];
-    readonly by: string;
-    readonly why: string;
-  };
 }
 
 /** The bodies of the events about redrives. */

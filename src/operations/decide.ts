@@ -9,7 +9,7 @@ import { NO_PROTO, protoIn } from "../core/dropped-names.ts";
 import type { Agent } from "../ports/agent.ts";
 import { bounded } from "../codec/value.ts";
 import type { Grant } from "../core/policy/budget.ts";
-import type { HumanDecision } from "../core/event.ts";
+import type { HumanDecision } from "../core/approval.ts";
 import { decisionId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";

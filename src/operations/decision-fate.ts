@@ -6,9 +6,9 @@
 import { gateIn } from "../core/calls/held-calls.ts";
 import { openGatesIn } from "../core/policy/extension.ts";
 import { Unreadable } from "../codec/canonical.ts";
-import type { HumanDecision, Event } from "../core/event.ts";
+import type { Gate, HumanDecision } from "../core/approval.ts";
+import type { Event } from "../core/event.ts";
 import { callOf, whyGateClosed, endBeforeDecision } from "../features/approvals/core-ignored-decisions.ts";
-import type { Gate } from "../core/held-by.ts";
 import type { State } from "../core/state.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";

@@ -3,7 +3,8 @@
  */
 import { gateIn } from "../../src/core/calls/held-calls.ts";
 import { expect, test } from "vitest";
-import type { Answer, HumanDecision } from "../../src/core/event.ts";
+import type { HumanDecision } from "../../src/core/approval.ts";
+import type { Answer } from "../../src/core/event.ts";
 import { gateId } from "../../src/protocol/ids.ts";
 import { decide } from "../../src/operations/decide.ts";
 import { SegmentCache, load } from "../../src/history/load.ts";

@@ -2,7 +2,7 @@
  * Persons who decide about calls that wait at a gate. They make up their mind once and send the same decision until it
  * is acknowledged; two of them may decide otherwise, and some come when the gate has expired.
  */
-import type { HumanDecision } from "../../src/core/event.ts";
+import type { HumanDecision } from "../../src/core/approval.ts";
 import type { Json } from "../../src/core/json.ts";
 import { argsOf } from "../../src/core/calls/ledger.ts";
 import { hasEnded } from "../../src/protocol/row.ts";

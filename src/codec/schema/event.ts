@@ -5,11 +5,11 @@ import { EFFECT_NAMES } from "../../core/calls/effects.ts";
 import type { ChangedIntrinsic } from "../../core/changed-intrinsic.ts";
 import { CRACK_NAMES } from "../../core/crack.ts";
 import type { FailedSummaries } from "../../core/failed-summaries.ts";
+import type { HumanDecision } from "../../core/approval.ts";
 import type {
   Action,
   Answer,
   CommitRecord,
-  HumanDecision,
   Event,
   EventKind,
   EventOf,

@@ -2,7 +2,8 @@
  * Calls that something holds: the one table of what a gate, a child run and a wait mean for the run. The rest of the core
  * asks whether a call is held and whether its hold is due, and not by what it is held.
  */
-import type { HeldAs, HeldBy, Gate } from "../held-by.ts";
+import type { Gate } from "../approval.ts";
+import type { HeldAs, HeldBy } from "../held-by.ts";
 import type { Phase } from "../phases.ts";
 import type { OpenCall, State } from "../state.ts";
 import type { Wait } from "../wait.ts";

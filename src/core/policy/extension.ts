@@ -1,6 +1,6 @@
 /** The budget that operators extended, as the rules read it. What opens and closes its gate is a feature. */
 import { gateIn } from "../calls/held-calls.ts";
-import type { Gate } from "../held-by.ts";
+import type { Gate } from "../approval.ts";
 import type { Extension, State } from "../state.ts";
 import { type BudgetLimits, atMost } from "./budget.ts";
 import { withGrants } from "./spending.ts";

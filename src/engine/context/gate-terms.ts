@@ -1,6 +1,6 @@
 /** When a gate expires, and whether a human is asked again then. */
 import type { Agent, Tool } from "../../ports/agent.ts";
-import type { Gate } from "../../core/held-by.ts";
+import type { Gate } from "../../core/approval.ts";
 import { APPROVAL_MS_MAX, approvalMs } from "../../protocol/limits.ts";
 import type { ActiveRun } from "./active-run.ts";
 

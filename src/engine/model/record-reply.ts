@@ -1,7 +1,7 @@
 /** Records a reply of a model, whole or cut, and its cost. */
 import type { Agent } from "../../ports/agent.ts";
 import type { Model } from "../../ports/model.ts";
-import type { CutMark } from "../../core/cut.ts";
+import type { CutMark } from "../../core/event.ts";
 import type { ReplyPart } from "../../core/event.ts";
 import type { TokenCounts } from "../../core/policy/price.ts";
 import { visibleMessages } from "../../core/policy/window.ts";

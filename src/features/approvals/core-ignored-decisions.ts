@@ -5,7 +5,7 @@
  */
 import { wantsRestart } from "../../core/policy/ending.ts";
 import { BUDGET, openGatesIn } from "../../core/policy/extension.ts";
-import type { HumanDecision } from "../../core/event.ts";
+import type { HumanDecision } from "../../core/approval.ts";
 import type { State } from "../../core/state.ts";
 
 /** Decisions that the run absorbed and has not applied. */

@@ -4,11 +4,11 @@
  */
 import { withOpen, afterCalls, settleCall, updateCall } from "../../core/calls/open-calls.ts";
 import type { EventRows } from "../../core/features.ts";
-import type { ApprovalEvents, MessageBody, EventOf } from "../../core/event.ts";
+import type { ApprovalEvents, Gate } from "../../core/approval.ts";
+import type { MessageBody, EventOf } from "../../core/event.ts";
 import type { GateCommand } from "../../core/commands.ts";
 import { BUDGET, extensionOf } from "../../core/policy/extension.ts";
 import { ensure } from "../../core/ensure.ts";
-import type { Gate } from "../../core/held-by.ts";
 import { inline } from "../../core/message.ts";
 import { applyBudgetDecision, openBudgetGate } from "../budget-extension/core.ts";
 import type { State } from "../../core/state.ts";

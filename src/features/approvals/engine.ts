@@ -3,10 +3,9 @@
  * decision counts. A gate that expires is a denial, or asks again where its agent says so.
  */
 import { BUDGET, extensionOf } from "../../core/policy/extension.ts";
-import type { HumanDecision } from "../../core/event.ts";
+import type { Gate, HumanDecision } from "../../core/approval.ts";
 import { gateNamed } from "./core.ts";
 import { ensure } from "../../core/ensure.ts";
-import type { Gate } from "../../core/held-by.ts";
 import type { ActiveRun } from "../../engine/context/active-run.ts";
 import { endOverBudget, question } from "../../engine/context/budget-gate.ts";
 import { absorbInbox } from "../../engine/context/inbox.ts";

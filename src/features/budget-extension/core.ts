@@ -4,7 +4,8 @@
  */
 import { extensionOf } from "../../core/policy/extension.ts";
 import { addGrant } from "../../core/policy/budget.ts";
-import type { HumanDecision, EventOf } from "../../core/event.ts";
+import type { HumanDecision } from "../../core/approval.ts";
+import type { EventOf } from "../../core/event.ts";
 import { ensure } from "../../core/ensure.ts";
 import { afterCalls } from "../../core/calls/open-calls.ts";
 import type { State } from "../../core/state.ts";

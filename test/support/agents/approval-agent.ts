@@ -3,7 +3,7 @@ import { gateIn } from "../../../src/core/calls/held-calls.ts";
 import { z } from "zod";
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import type { Json } from "../../../src/core/json.ts";
-import type { Gate } from "../../../src/core/held-by.ts";
+import type { Gate } from "../../../src/core/approval.ts";
 import type { State } from "../../../src/core/state.ts";
 import { type Conversation, type ScriptedReply, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
 import type { World } from "../../../src/ports/world.ts";

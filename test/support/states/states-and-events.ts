@@ -3,7 +3,8 @@
  */
 import { foldAll } from "../../../src/features/compose.ts";
 import { createHash } from "node:crypto";
-import type { Answer, HumanDecision, Event, EventKind, EventOf, ReplyPart, Action } from "../../../src/core/event.ts";
+import type { HumanDecision } from "../../../src/core/approval.ts";
+import type { Answer, Event, EventKind, EventOf, ReplyPart, Action } from "../../../src/core/event.ts";
 import type { Hash } from "../../../src/core/ids.ts";
 import type { Json } from "../../../src/core/json.ts";
 import { inline } from "../../../src/core/message.ts";
