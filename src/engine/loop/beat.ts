@@ -1,6 +1,7 @@
 /**
- * One beat: claim the run, load its committed state, run the due commands, commit, release, and tell the chain what to
- * do next. An invocation that finds a run in the middle of a beat takes the same steps: there is no recovery mode.
+ * One invocation: claim the run, load its committed state, run the due commands of one beat or more, commit, release, and
+ * answer the chain with what is next. One that finds a run in the middle of a beat takes the same steps: there is no
+ * recovery mode.
  */
 import { waitsForChildren } from "../../core/policy/ending.ts";
 import type { Command } from "../../core/commands.ts";
@@ -48,11 +49,12 @@ import { postponeUnbegun } from "../tools/postpone.ts";
 import { takeMessage } from "../../features/waits/engine.ts";
 import { step } from "./step.ts";
 
-/** The reply of a beat. `exit`: its process has to end after the reply. */
+/** The reply of an invocation. `exit`: its process has to end after the reply. */
 export type BeatResult = Extract<TaskResult, { readonly kind: "beat" | "exit" }>;
 
 /**
- * Runs one beat of the run that the payload names. Unexpected errors are thrown, so that the chain retries the entry.
+ * Runs one invocation for the run that the payload names. Unexpected errors are thrown, so that the chain retries the
+ * entry.
  */
 export async function beat(
   runner: Runner,
@@ -124,8 +126,8 @@ const heldBy = (invocation: Invocation, time: StoreTime): Invocation =>
       };
 
 /**
- * Loads agents within the time of the beat. A module that is still loading then is left to this process, which ends: the
- * next one finds its file as it is by then (schedule 243).
+ * Loads agents within the time of the invocation. A module that is still loading then is left to this process, which
+ * ends: the next one finds its file as it is by then (schedule 243).
  */
 function inTime(run: ActiveRun, agentOf: Runner["agentOf"]): Runner["agentOf"] {
   return async (name) => {
@@ -215,7 +217,7 @@ async function drive(
     if (forced?.action.kind === "tryAgain") await run.commitPending();
   }
   if (changed !== null) await noteChangedIntrinsic(run, changed);
-  // Whether a message or a resume has come since the last beat. Read before any commit, because a commit clears it.
+  // Whether a message or a resume has come since the last invocation. Read before any commit, because a commit clears it.
   let isWoken = run.committed.wasWoken;
   await openInbox(run);
   for (;;) {
