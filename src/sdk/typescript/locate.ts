@@ -2,7 +2,7 @@
  * Finds the file that an import names in the way that TypeScript and bundlers do: without an ending, `./lib.js` for
  * `lib.ts`, a folder for its index, an alias of `paths`, and packages whose entry point is TypeScript.
  */
-import { readFileSync, statSync } from "node:fs";
+import { lstatSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, extname, join, resolve, sep } from "node:path";
 import { tsconfigFor } from "./tsconfig.ts";
@@ -109,6 +109,9 @@ function mainOf(folder: string): string | null {
 
 const leadsToFile = (path: string): boolean =>
   isFile(path) || ENDINGS.some((ending) => isFile(path + ending)) || isFolder(path);
+
+/** Whether a file is there itself, and no link to one. */
+export const isPlainFile = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;

@@ -150,7 +150,7 @@ const isAccessor = ([before, , after]: readonly Token[]): boolean =>
   after?.kind === "name" && ["{", ";", "}", "static", ")"].includes(before?.text ?? "");
 
 /** `type` of the nearest package; null if it has none. */
-function typeOf(file: string): string | null {
+export function typeOf(file: string): string | null {
   for (let at = dirname(file); ; at = dirname(at)) {
     try {
       const read: unknown = JSON.parse(readFileSync(join(at, "package.json"), "utf8"));
