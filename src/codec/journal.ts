@@ -86,28 +86,34 @@ const journalDigest = ({ run, born, snapshot }: JournalOf, digest: string, befor
     ),
   );
 
-export const decodeJournal = (bytes: Uint8Array | null): readonly CommitRecord[] =>
-  bytes === null ? [] : partsOf(bytes).flatMap(({ part }) => commitsIn(part));
+/** `isChecked`: the schema holds, because a process with the same schemas wrote the row that has the journal. */
+export const decodeJournal = (bytes: Uint8Array | null, isChecked = false): readonly CommitRecord[] =>
+  bytes === null ? [] : partsOf(bytes).flatMap(({ part }) => commitsIn(part, isChecked));
 
-/** Parts decoded lately, by digest: many readers of a run, one after the other, decode the same ones. */
+/** Parts decoded lately, by digest and by `isChecked`: many readers of a run, one after the other, decode the same ones. */
 const decoded = new BytesMap<readonly CommitRecord[]>(8 * 1024 * 1024);
 
-function commitsIn(part: Uint8Array): readonly CommitRecord[] {
-  const digest = sha256(part);
-  const known = decoded.get(digest);
+function commitsIn(part: Uint8Array, isChecked: boolean): readonly CommitRecord[] {
+  const key = `${sha256(part)} ${isChecked}`;
+  const known = decoded.get(key);
   if (known !== undefined) return known;
   const text = textIn(part);
-  const commits = commitsOf(text);
-  decoded.set(digest, commits, text.length);
+  const raw = parsed(text);
+  const commits = isChecked ? sealedOrBare(raw as Sealed | readonly CommitRecord[]) : checkedCommits(raw);
+  decoded.set(key, commits, text.length);
   return commits;
 }
 
-function commitsOf(text: string): readonly CommitRecord[] {
-  const raw = parsed(text);
+function checkedCommits(raw: unknown): readonly CommitRecord[] {
   const found = Array.isArray(raw) ? commitRecords.safeParse(raw) : sealedJournal.safeParse(raw);
   if (!found.success) throw new Unreadable(`the journal: ${z.prettifyError(found.error)}`);
-  return "commits" in found.data ? found.data.commits : found.data;
+  return sealedOrBare(found.data);
 }
+
+type Sealed = z.infer<typeof sealedJournal>;
+
+const sealedOrBare = (journal: Sealed | readonly CommitRecord[]): readonly CommitRecord[] =>
+  "commits" in journal ? journal.commits : journal;
 
 /** The keyed seal of a row's journal, or null if it has none. Throws `Unreadable`. */
 export function sealOfJournal(row: JournalOf & { readonly journal: Uint8Array }): SealedBy | null {

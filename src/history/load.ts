@@ -4,6 +4,7 @@
  */
 import { BytesMap } from "../codec/bytes-map.ts";
 import { Unreadable } from "../codec/canonical.ts";
+import { hasOwnForms } from "../codec/checksum.ts";
 import { assertKnown } from "../codec/row.ts";
 import type { SegmentRef } from "../codec/schema/state.ts";
 import type { SealedRef } from "../codec/schema/sealed.ts";
@@ -69,7 +70,7 @@ export async function load(
   assertKnown(row, level);
   assertFormat(row.format, `run ${row.run}`);
   const { snapshot, state: base } = cache.states.get(row) ?? (await readKnown({ objects, row, cache }));
-  const { commits: journal, state } = cache.states.head(row) ?? replayed(kernel, base, decodeJournal(row.journal));
+  const { commits: journal, state } = cache.states.head(row) ?? replayed(kernel, base, journalOf(row));
   const stored = new Set(snapshot.state.manifest.map(({ sha256 }) => sha256));
   return { row, state, snapshot, base, journal, stored };
 }
@@ -78,6 +79,13 @@ async function readKnown(from: Source & { readonly cache: SegmentCache }): Promi
   const snapshot = await readSnapshot(from, from.row.snapshot, "unlessOwn");
   return { snapshot, state: await readState(from, snapshot, snapshot.authorLevel === LEVEL) };
 }
+
+/**
+ * Whoever decoded the row has compared its journal with its checksum. Where that also names the stored forms of this code,
+ * the journal is what a process with the same schemas wrote, and no process writes what it has not made or checked.
+ */
+const journalOf = (row: Row): readonly CommitRecord[] =>
+  decodeJournal(row.journal, row.checksum !== undefined && hasOwnForms(row));
 
 /** Events that do not follow from the snapshot are as unreadable as damaged bytes. */
 function replayed({ foldAll }: Kernel, base: State, commits: readonly CommitRecord[]): Pick<Head, "commits" | "state"> {

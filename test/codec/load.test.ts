@@ -8,10 +8,12 @@ import { withKernel } from "../../src/features/compose.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import { FEW_BYTES } from "../../src/ports/stored-sizes.ts";
+import { checksumOf } from "../../src/codec/checksum.ts";
 import { encodeJournal } from "../../src/codec/journal.ts";
 import { NOTHING_SEALED, encodeSnapshot } from "../../src/codec/snapshot.ts";
 import { encodeSegment } from "../../src/codec/transcript.ts";
 import type { Event } from "../../src/core/event.ts";
+import { FINGERPRINT } from "../../src/protocol/fingerprint.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import type { State } from "../../src/core/state.ts";
@@ -113,6 +115,19 @@ describe("a load is refused for", () => {
       name: "Unreadable",
       message: expect.stringContaining("does not follow its snapshot"),
     });
+  });
+
+  test("a journal that the schema refuses, unless the row names the stored forms of this code", async () => {
+    const { row: committed, objects } = stored(long);
+    const commits = [{ version: 5, epoch: 1, events: [{ ...replied([textPart("done")]), tookMs: -1 }] }];
+    const strange = { ...committed, journal: encodeJournal(commits) };
+    const loaded = (checksum?: string) =>
+      load(store(objects), checksum === undefined ? strange : { ...strange, checksum }, new SegmentCache());
+    const own = checksumOf(strange);
+    expect((await loaded(own)).journal).toEqual(commits);
+    const refusal = { name: "Unreadable", message: expect.stringContaining("the journal: ") };
+    await expect(loaded(own.replace(FINGERPRINT, "00000000"))).rejects.toMatchObject(refusal);
+    await expect(loaded()).rejects.toMatchObject(refusal);
   });
 });
 
