@@ -22,7 +22,7 @@ import { show } from "../../../src/operations/views.ts";
 import { withKernel } from "../../../src/features/compose.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
-import { assertSafety, requireEvent } from "../../support/gate/safety.ts";
+import { assertSafety, requireEvent, waitUntil } from "../../support/gate/safety.ts";
 import { runCli } from "../../support/processes/cli-in-process.ts";
 import { parseJsonLines } from "../../support/processes/cli-process.ts";
 import { externalServiceOf, startEffectsRun } from "../../support/processes/effects-runs.ts";
@@ -110,7 +110,7 @@ describe("a store under load", () => {
     }
     const runs = started.map(({ run }) => run);
     const original = startSupervisorProcess(at);
-    await expect.poll(() => service.effects().length, { interval: 10 }).toBeGreaterThan(RUNS / 2);
+    await waitUntil(() => expect(service.effects().length).toBeGreaterThan(RUNS / 2), LIMITS.eventMs);
     const place = temporary();
     const file = join(place, "store.backup");
     const before = service.effects().length;
@@ -118,7 +118,7 @@ describe("a store under load", () => {
     const { exit, out } = await runCli(at.dir, "backup", file);
     expect({ exit, out }).toEqual({ exit: 0, out: expect.stringContaining("checked") });
     // The original went on meanwhile, and goes on.
-    await expect.poll(() => service.effects().length, { interval: 10 }).toBeGreaterThan(before + RUNS / 5);
+    await waitUntil(() => expect(service.effects().length).toBeGreaterThan(before + RUNS / 5), LIMITS.eventMs);
     expect(readdirSync(place)).toEqual(["store.backup"]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     await original.kill("SIGKILL");
@@ -141,7 +141,7 @@ describe("a store under load", () => {
       await answerBy(there, has);
       return (await there.world.table.alive({ limit: 100, after: null, now: Date.now() })).rows.length;
     };
-    await expect.poll(open, { interval: 200, timeout: LIMITS.sceneMs }).toBe(0);
+    await waitUntil(async () => expect(await open()).toBe(0), LIMITS.sceneMs);
     await allComplete(there, runs);
     const effects = service.effects();
     const steps = new Map<string, Set<string>>();
@@ -169,7 +169,7 @@ describe("a store under load", () => {
   it("has no backup under its name when the backup is killed, and the next one removes what was left", async () => {
     const at = createProcessHarness();
     at.store.rows.exec(
-      "CREATE TEMP TABLE numbers AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT 300) SELECT i FROM n",
+      "CREATE TEMP TABLE numbers AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT 20) SELECT i FROM n",
     );
     at.store.rows.exec("INSERT INTO objects SELECT 'filler/' || i, randomblob(1000000), 0 FROM numbers");
     const place = temporary();
@@ -178,7 +178,7 @@ describe("a store under load", () => {
       stdio: "ignore",
     });
     const isWriting = (): boolean => readdirSync(place).some((name) => statSync(join(place, name)).size > 0);
-    await expect.poll(isWriting, { interval: 1 }).toBe(true);
+    await waitUntil(() => expect(isWriting()).toBe(true), LIMITS.eventMs);
     const exit = once(child, "exit");
     child.kill("SIGKILL");
     await exit;
