@@ -5,6 +5,7 @@ import { decodeSealed } from "../../../src/codec/sealed.ts";
 import { decodeSnapshot } from "../../../src/codec/snapshot.ts";
 import { decodeSegment } from "../../../src/codec/transcript.ts";
 import { fromBlob } from "../../../src/codec/value.ts";
+import { STRIDE } from "../../support/gate/stride.ts";
 import { DamagedCopy, createLongRun } from "../../support/runs/damaged-copies.ts";
 
 let of: DamagedCopy;
@@ -13,7 +14,7 @@ beforeAll(async () => {
   of = new DamagedCopy(await createLongRun());
 });
 
-const FLIPS_MAX = 20_000;
+const FLIPS_MAX = Math.floor(20_000 / STRIDE);
 
 /** Flips each bit in turn, or of a large object some between its first bit and its last; which share was found out. */
 function detectedFlips(bytes: Uint8Array, decode: (bytes: Uint8Array) => unknown): number {

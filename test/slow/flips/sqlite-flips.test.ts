@@ -1,7 +1,7 @@
 /** Bits of the file of an embedded store that flip while it is closed: each is harmless or named, and nothing goes on silently wrong. */
 import { expect, test } from "vitest";
 import { temporaryDir } from "../../process/fixtures/store.ts";
-import { STRIDE } from "../../support/gate/stride.ts";
+import { sampled } from "../../support/gate/stride.ts";
 import { numberFrom, seedFor } from "../../support/gate/draws.ts";
 import { type Observation, createFlipScenario, observe } from "../../support/faults/sqlite-flips.ts";
 
@@ -29,11 +29,11 @@ async function flips(count: number, check?: "none") {
   return { whole, seen };
 }
 
-/** So many flips are sampled at night, and one in `STRIDE` of them in the gate. */
-const FLIPS = 2_000;
+const FLIPS = sampled(120, 2_000);
+const UNCHECKED = sampled(30, 500);
 
 test("each sampled flip is harmless or reported as damage when the file is checked at open", async () => {
-  const { whole, seen } = await flips(FLIPS / STRIDE);
+  const { whole, seen } = await flips(FLIPS);
   const named = seen.filter((each) => each.seen.named.length > 0);
   const silent = seen.filter(
     ({ seen: { named: words, told, rows } }) =>
@@ -42,13 +42,12 @@ test("each sampled flip is harmless or reported as damage when the file is check
   );
   expect(silent.map(({ bit }) => bit)).toEqual([]);
   // The rest are bits of pages that hold nothing.
-  expect(named.length).toBeGreaterThan(FLIPS / STRIDE / 10);
-  expect(named.filter((each) => each.seen.named.includes("open: StoreDamaged")).length).toBeGreaterThan(
-    (FLIPS / STRIDE) * 0.03,
-  );
+  expect(named.length).toBeGreaterThan(FLIPS / 10);
+  const atOpen = named.filter((each) => each.seen.named.includes("open: StoreDamaged"));
+  expect(atOpen.length).toBeGreaterThan(FLIPS * 0.03);
 });
 
 test("no sampled flip leads to an error without a code when the file is too large for the check at open", async () => {
-  const { seen } = await flips(500 / STRIDE, "none");
-  expect(seen.filter((each) => each.seen.named.length > 0).length).toBeGreaterThan(30 / STRIDE);
+  const { seen } = await flips(UNCHECKED, "none");
+  expect(seen.filter((each) => each.seen.named.length > 0).length).toBeGreaterThan(UNCHECKED * 0.06);
 });
