@@ -182,7 +182,10 @@ const nameOf = (file: string): string => file.replace(/^(?:\.\/)?(?:src\/)?(.+)\
  */
 function writeTypes(sources: readonly string[], installed: ReadonlySet<string>): void {
   const tsc = join(ROOT, "node_modules", ".bin", "tsc");
-  execFileSync(tsc, ["-p", "tsconfig.package.json", "--outDir", TYPES], { cwd: ROOT, stdio: "inherit" });
+  execFileSync(tsc, ["-p", "tsconfig.package.json", "--outDir", TYPES, "--checkers", "1"], {
+    cwd: ROOT,
+    stdio: "inherit",
+  });
   const reached = new Set(sources.map((file) => join(TYPES, file.replace(/\.ts$/, ".d.ts"))));
   for (const file of reached) {
     // What wraps zod for the API is bundled; its declarations are those of zod.

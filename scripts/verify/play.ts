@@ -150,6 +150,13 @@ const describe = ({ kind, test, said }: Failure): string => {
 
 const meter = cpuMeter();
 
+/**
+ * The compiler, the linter and esbuild are programs in Go, and each lives for seconds. With this variable their garbage
+ * collector lets the heap grow to five times what is in use before it begins, and not to twice; a quarter of their work
+ * was collecting. The largest, the compiler, takes 2 GB then.
+ */
+const FEW_COLLECTIONS = { GOGC: "400" };
+
 /** Runs a command whose output goes to a log. */
 async function run(
   words: readonly string[],
@@ -161,7 +168,7 @@ async function run(
   const log = createWriteStream(place.log);
   const child = spawn(name, rest, {
     cwd: ROOT,
-    env: { ...process.env, ...place.env, PATH: path, NO_COLOR: "1" },
+    env: { ...FEW_COLLECTIONS, ...process.env, ...place.env, PATH: path, NO_COLOR: "1" },
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });

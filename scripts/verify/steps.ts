@@ -27,14 +27,18 @@ const PLATFORM = download("platform of SST", "scripts/platform.ts");
 /** What users install, once for all steps that need it. */
 const PACKAGES = script("packages built", "scripts/built.ts");
 
+/** One checker: several of them check in parallel and each works out for itself what the others know of a type. */
+const types = (name: string, ...words: readonly string[]): Step =>
+  command(name, "tsc", "--noEmit", "--checkers", "1", ...words);
+
 const ALWAYS: readonly Step[] = [
   command("format", "oxfmt", "--check"),
   script("diagram", "scripts/diagram.ts", "--check", "docs/protocol.md"),
   script("picture", "scripts/picture.ts", "--check", "audit", "killed", "declined"),
-  command("types", "tsc", "--noEmit"),
-  command("types of infra", "tsc", "--noEmit", "-p", "tsconfig.infra.json"),
-  command("types of the console", "tsc", "--noEmit", "-p", "src/console/tsconfig.json"),
-  command("types of the template's page", "tsc", "-p", "templates/chat/page"),
+  types("types"),
+  types("types of infra", "-p", "tsconfig.infra.json"),
+  types("types of the console", "-p", "src/console/tsconfig.json"),
+  types("types of the template's page", "-p", "templates/chat/page"),
   command("lint", "oxlint", "--type-aware"),
   command("dead code", "knip"),
   script("rules of the house", "scripts/tidy.ts"),
