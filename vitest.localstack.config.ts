@@ -15,5 +15,7 @@ export default defineConfig({
     hookTimeout: LIMITS.sceneMs,
     // One emulator on a small machine: what waits for it in parallel only waits longer.
     maxWorkers: 1,
+    // Each test has clients of its own, so the files share one process and its modules.
+    isolate: false,
   },
 });
