@@ -18,7 +18,8 @@ import { agentSecretsOf } from "../infra/secrets.ts";
 import { isolatedOf, loadConfig } from "../src/sdk/config.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const TIMES = 4;
+/** Each function is imported twice, and twice more while one seems to be too slow. */
+const ROUNDS = { min: 2, max: 4 } as const;
 const KILOBYTES_MAX = 1_215;
 const RATIO_MAX = 3.5;
 
@@ -46,17 +47,18 @@ try {
   const isolated = isolatedOf(deploy, agents).map(({ agent }) => agent);
   const bundles = await bundleFunctions({ folder, agentFiles, prices, isolated, eventStreams: true });
   const [names, plan] = [namesOf("measured", PLACE), planOf(config ?? {}, bundles, { agents })];
+  const measured = bundles.map(({ name, startBytes, files, folder: own }) => ({
+    ...{ name, files, kilobytes: startBytes / 1_024, ms: Infinity, file: join(own, "index.mjs") },
+    env: environmentOf(name, { names, plan }),
+  }));
+  const quickest = (): number => Math.min(...measured.map(({ ms }) => ms));
+  const isSlow = ({ ms }: { readonly ms: number }): boolean => ms > RATIO_MAX * quickest();
   // In rounds, since a machine may be slower for some seconds: all functions meet that alike.
-  const rounds = Array.from({ length: TIMES }, () =>
-    bundles.map(({ name, folder: own }) => importMs(join(own, "index.mjs"), environmentOf(name, { names, plan }))),
-  );
-  const measured = bundles.map(({ name, startBytes, files }, index) => {
-    const times = rounds.map((round) => round[index] ?? Infinity);
-    return { name, files, kilobytes: startBytes / 1_024, ms: Math.min(...times) };
-  });
-  const quickest = Math.min(...measured.map(({ ms }) => ms));
+  for (let round = 0; round < ROUNDS.min || (round < ROUNDS.max && measured.some(isSlow)); round += 1) {
+    for (const each of measured) each.ms = Math.min(each.ms, importMs(each.file, each.env));
+  }
   for (const { name, files, kilobytes, ms } of measured) {
-    const tooMuch = kilobytes > KILOBYTES_MAX || ms > RATIO_MAX * quickest;
+    const tooMuch = kilobytes > KILOBYTES_MAX || isSlow({ ms });
     if (tooMuch) process.exitCode = 1;
     const more = files.length > 1 ? `, ${files.length} files` : "";
     console.log(
