@@ -119,7 +119,7 @@ describe("a load is refused for", () => {
 
   test("a journal that the schema refuses, unless the row names the stored forms of this code", async () => {
     const { row: committed, objects } = stored(long);
-    const commits = [{ version: 5, epoch: 1, events: [{ ...replied([textPart("done")]), tookMs: -1 }] }];
+    const commits = [{ version: 5, epoch: 1, events: [{ ...EVENT.replied([textPart("done")]), tookMs: -1 }] }];
     const strange = { ...committed, journal: encodeJournal(commits) };
     const loaded = (checksum?: string) =>
       load(store(objects), checksum === undefined ? strange : { ...strange, checksum }, new SegmentCache());
