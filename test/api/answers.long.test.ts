@@ -15,7 +15,6 @@ import { openCallback } from "../../src/features/waits/callbacks.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { callsOnce, waitingAgent } from "../support/agents/waiting-agent.ts";
 import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
-import { rowOf } from "../support/harness/harness.ts";
 import { routesOf } from "../../src/api/routes.ts";
 
 /** Every response that the document allows. */
@@ -125,7 +124,7 @@ async function walked(): Promise<Walk> {
     return String(body["run"]);
   };
   const [run, ended] = [await begin("kept"), await begin("ended")];
-  const { born } = rowOf(harness, ended);
+  const { born } = harness.row(ended);
   await drive(runnerOf(harness.world, harness.agent), {
     run: ended,
     born,
@@ -289,12 +288,12 @@ describe("an error inside the API", () => {
     const harness = createApiHarness();
     const { body } = await harness.ask({ path: "/runs", json: { agent: "actor" } });
     const run = String(body["run"]);
-    const before = rowOf(harness, run);
+    const before = harness.row(run);
     for (const key of harness.world.store.objects.keys()) harness.world.store.objects.set(key, Uint8Array.of(1, 2, 3));
     const answered = await harness.ask({ path: `/runs/${run}` });
     expect({ status: answered.status, code: answered.body["code"] }).toEqual({ status: 500, code: "Unreadable" });
     expect(answered.text).not.toContain("snapshots/");
-    expect(rowOf(harness, run)).toEqual(before);
+    expect(harness.row(run)).toEqual(before);
     expect(harness.records).toMatchObject([{ run, what: "Unreadable" }]);
   });
 });

@@ -9,7 +9,6 @@ import type { Agent } from "../../src/ports/agent.ts";
 import type { TenantLimits } from "../../src/sdk/access.ts";
 import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 import { type ApiHarness, createApiHarness } from "../support/harness/api-harness.ts";
-import { rowOf } from "../support/harness/harness.ts";
 import { rewriteRow } from "../support/runs/rewrite-row.ts";
 
 const NOBODY = { caller: null };
@@ -70,7 +69,7 @@ async function waiting({ limits = {}, hasCode = false, ...part }: WaitingOptions
   const harness = createApiHarness({}, undefined, ROWS, { limits, coded: hasCode ? [agent] : [] });
   const payload = await beginRun(harness.world, agent, {});
   const reply = await drive(runnerOf(harness.world, agent), payload);
-  expect({ route: reply.route, owner: rowOf(harness, payload.run).owner }).toEqual({ route: "park", owner: null });
+  expect({ route: reply.route, owner: harness.row(payload.run).owner }).toEqual({ route: "park", owner: null });
   return { harness, agent, payload: reply, path: orders[0]?.callback ?? "", run: payload.run };
 }
 
@@ -83,7 +82,7 @@ test("a report ends the wait, counts once, and the same one again is no error", 
   expect(await report(harness, path, { pages: 12 })).toMatchObject({ status: 200 });
   expect(await report(harness, path, { pages: 13 })).toMatchObject({ status: 409, body: { code: "SignalConflict" } });
   await drive(runnerOf(harness.world, agent), payload);
-  expect(rowOf(harness, run).status).toBe("completed");
+  expect(harness.row(run).status).toBe("completed");
   const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
   const results = events
     .filter((event) => event.kind === "ToolResultRecorded")
@@ -132,7 +131,7 @@ test("it counts as a request of its run's tenant, unless its token is wrong", as
 
 test("it reports nothing to another run under the same key", async () => {
   const { harness, path, run } = await waiting();
-  harness.world.store.rows.set(run, rewriteRow(rowOf(harness, run), { born: "another" }));
+  harness.world.store.rows.set(run, rewriteRow(harness.row(run), { born: "another" }));
   expect(await report(harness, path, { pages: 1 })).toMatchObject({ status: 404, body: { code: "CallbackUnknown" } });
 });
 
@@ -154,7 +153,7 @@ async function beat({ harness, agent, payload, run }: Awaited<ReturnType<typeof 
   const reply = await drive(runnerOf(harness.world, agent), payload);
   const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
   const results = events.flatMap((event) => (event.kind === "ToolResultRecorded" ? [JSON.stringify(event.value)] : []));
-  return { payload: reply, status: rowOf(harness, run).status, last: results.at(-1) };
+  return { payload: reply, status: harness.row(run).status, last: results.at(-1) };
 }
 
 test("a report that does not fit is refused with what is wrong, and the right one still ends the wait", async () => {

@@ -8,7 +8,7 @@ import { SIZES } from "../../src/codec/limits.ts";
 import { transcript } from "../../src/operations/views.ts";
 import { drive, runnerOf } from "../support/harness/drive.ts";
 import { type Recorded, gatewayEvent } from "../support/aws/gateway-event.ts";
-import { FINAL_REPLY, scriptedAgent, rowOf, createHarness } from "../support/harness/harness.ts";
+import { FINAL_REPLY, scriptedAgent, createHarness } from "../support/harness/harness.ts";
 
 function gateway() {
   const harness = createHarness();
@@ -63,7 +63,7 @@ describe("an event of API Gateway", () => {
     const said = { method: "POST", path: `/runs/${run}/messages`, isBase64Encoded: true };
     expect((await harness.ask({ ...said, body: base64(JSON.stringify({ text, id: "w1" })) })).status).toBe(202);
     expect((await harness.ask({ ...said, body: base64('"\u0000') })).status).toBe(400);
-    const { born } = rowOf(harness, run);
+    const { born } = harness.row(run);
     await drive(runnerOf(harness.world, harness.agent), { run, born, chain: 1, epoch: 0, agent: harness.agent.name });
     const heard = ((await transcript(harness.world, run)) ?? []).find(({ source }) => source.startsWith("user:"));
     expect(heard).toMatchObject({ source: "user:arn:aws:iam::123456789012:user/ann", parts: [{ text }] });

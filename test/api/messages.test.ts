@@ -4,7 +4,6 @@ import { SIZES } from "../../src/codec/limits.ts";
 import { transcript } from "../../src/operations/views.ts";
 import { type ApiHarness, createApiHarness } from "../support/harness/api-harness.ts";
 import { attemptBeat, drive, runnerOf } from "../support/harness/drive.ts";
-import { rowOf } from "../support/harness/harness.ts";
 import { rewriteRow } from "../support/runs/rewrite-row.ts";
 
 async function begun(harness: ApiHarness): Promise<{ readonly run: string; readonly token: string }> {
@@ -13,7 +12,7 @@ async function begun(harness: ApiHarness): Promise<{ readonly run: string; reado
 }
 
 const payloadOf = (harness: ApiHarness, run: string) => {
-  const { born, chain, epoch, agent } = rowOf(harness, run);
+  const { born, chain, epoch, agent } = harness.row(run);
   return { run, born, chain, epoch, agent };
 };
 
@@ -55,7 +54,7 @@ describe("a message", () => {
       run,
     });
     expect(String(other.body["detail"])).toContain("another id");
-    expect(rowOf(harness, run).wakeCount).toBe(1);
+    expect(harness.row(run).wakeCount).toBe(1);
     await drive(runnerOf(harness.world, harness.agent), payloadOf(harness, run));
     // Also where the first one was taken in, and its item is gone.
     expect((await say(harness, run, { text: "take the plane", id: "w1" })).status).toBe(409);
@@ -70,7 +69,7 @@ describe("a message", () => {
     expect((await say(harness, run, { text: "a", id: "w1" }, headers)).status).toBe(200);
     const both = await say(harness, run, { text: "a", id: "w2" }, headers);
     expect({ status: both.status, code: both.body["code"] }).toMatchObject({ status: 409, code: "KeysDiffer" });
-    expect(rowOf(harness, run).wakeCount).toBe(1);
+    expect(harness.row(run).wakeCount).toBe(1);
   });
 
   test("without an ID gets a fresh ID each time, which the response contains", async () => {
@@ -80,7 +79,7 @@ describe("a message", () => {
       ({ body }) => body["message"],
     );
     expect(new Set(ids).size).toBe(2);
-    expect(rowOf(harness, run).wakeCount).toBe(2);
+    expect(harness.row(run).wakeCount).toBe(2);
   });
 
   test("is limited in bytes", async () => {
@@ -98,10 +97,10 @@ describe("a message", () => {
   test("is refused with a code when a newer version of cairn drives the run, and nothing is written", async () => {
     const harness = createApiHarness();
     const { run } = await begun(harness);
-    harness.world.store.rows.set(run, rewriteRow(rowOf(harness, run), { format: 99 }));
+    harness.world.store.rows.set(run, rewriteRow(harness.row(run), { format: 99 }));
     const { status, body } = await say(harness, run, { text: "a" });
     expect({ status, code: body["code"] }).toEqual({ status: 503, code: "RowNewer" });
-    expect(rowOf(harness, run).wakeCount).toBe(0);
+    expect(harness.row(run).wakeCount).toBe(0);
   });
 });
 
@@ -121,12 +120,12 @@ describe("a resume token", () => {
     const harness = createApiHarness({ effect: "unsafe", approval: "always" });
     const { run, token } = await begun(harness);
     await attemptBeat(runnerOf(harness.world, harness.agent), payloadOf(harness, run));
-    const before = rowOf(harness, run);
+    const before = harness.row(run);
     const { status, body, headers } = await say(harness, run, { text: "a", id: "w1" }, { "If-Match": `"${token}"` });
     expect(status).toBe(412);
     expect(body).toMatchObject({ code: "Stale", run, epoch: before.epoch, resumeToken: expect.any(String) });
     expect(headers.get("etag")).toBe(`"${String(body["resumeToken"])}"`);
-    expect(rowOf(harness, run)).toEqual(before);
+    expect(harness.row(run)).toEqual(before);
     const now = { "If-Match": String(body["resumeToken"]) };
     expect((await say(harness, run, { text: "a", id: "w1" }, now)).status).toBe(202);
     // What lies in the inbox moves the tag, and not the epoch.
@@ -137,7 +136,7 @@ describe("a resume token", () => {
     const harness = createApiHarness();
     const { run, token } = await begun(harness);
     const other = await begun(harness);
-    const { born } = rowOf(harness, run);
+    const { born } = harness.row(run);
     const made = (...told: readonly unknown[]) => Buffer.from(JSON.stringify(told)).toString("base64url");
     const forged = [made(run, "bbbbbbbbbb", 0), made([run], born, 0), made(run, born, "0"), made({}), "~", "a,,b"];
     const deep = Buffer.from("[".repeat(5_000)).toString("base64url");

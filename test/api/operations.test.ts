@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import type { AnyOperation } from "../../src/operations/operation.ts";
 import { OPERATIONS, ROWS } from "../../src/operations/table.ts";
 import { ANN, createApiHarness } from "../support/harness/api-harness.ts";
-import { rowOf } from "../support/harness/harness.ts";
 
 const begun = async () => {
   const harness = createApiHarness();
@@ -16,7 +15,7 @@ describe("an operation with a route", () => {
     const { harness, run } = await begun();
     const { status, body } = await harness.ask({ method: "POST", path: `/runs/${run}/pause` });
     expect({ status, body }).toEqual({ status: 202, body: { kind: "requested" } });
-    expect(rowOf(harness, run).pause).toBe(true);
+    expect(harness.row(run).pause).toBe(true);
   });
 
   test("takes the rest of its input from the body and records the caller", async () => {

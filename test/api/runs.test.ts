@@ -7,7 +7,7 @@ import { fitting } from "../../src/api/fitting.ts";
 import { send } from "../../src/operations/steer.ts";
 import { ANN, type ApiHarness, createApiHarness } from "../support/harness/api-harness.ts";
 import { attemptBeat, drive, runnerOf } from "../support/harness/drive.ts";
-import { neverSettles, reachTool, rowOf, scriptedAgent } from "../support/harness/harness.ts";
+import { neverSettles, reachTool, scriptedAgent } from "../support/harness/harness.ts";
 
 const start = (harness: ApiHarness, key?: string, input: unknown = {}) =>
   harness.ask({
@@ -23,7 +23,7 @@ async function started(harness: ApiHarness): Promise<string> {
 }
 
 const payloadOf = (harness: ApiHarness, run: string) => {
-  const { born, chain, epoch, agent } = rowOf(harness, run);
+  const { born, chain, epoch, agent } = harness.row(run);
   return { run, born, chain, epoch, agent };
 };
 
@@ -71,7 +71,7 @@ describe("a start", () => {
     const harness = createApiHarness();
     const run = String((await start(harness, "order-42")).body["run"]);
     await drive(runnerOf(harness.world, harness.agent), payloadOf(harness, run));
-    const { statusSince, inputDigest, expiresAtSec } = rowOf(harness, run);
+    const { statusSince, inputDigest, expiresAtSec } = harness.row(run);
     harness.clock.moveTo((expiresAtSec ?? 0) * 1_000);
     for (const isDeleted of [false, true]) {
       if (isDeleted) harness.world.store.expire(harness.clock.now());
@@ -176,7 +176,7 @@ describe("a run that is read", () => {
     expect(held.body).toMatchObject({ inProgress: true, resumable: false });
     const headers = { "If-None-Match": held.headers.get("etag") ?? "" };
     expect((await harness.ask({ path: `/runs/${run}`, headers })).status).toBe(304);
-    harness.clock.moveTo((rowOf(harness, run).leaseUntil ?? 0) + 1);
+    harness.clock.moveTo((harness.row(run).leaseUntil ?? 0) + 1);
     const left = await harness.ask({ path: `/runs/${run}`, headers });
     expect(left.status).toBe(200);
     expect(left.body).toMatchObject({ inProgress: true, resumable: true, version: held.body["version"] });
@@ -218,7 +218,7 @@ describe("a run that is read", () => {
     expect(await harness.ask({ path: "/runs/order%2F17" })).toMatchObject({ status: 200, body: { run } });
     expect(await harness.ask({ path: "/runs/order%2F17/ledger" })).toMatchObject({ status: 200, body: { calls: [] } });
     expect(await harness.ask({ path: "/runs/order%2F17/pause", json: {} })).toMatchObject({ status: 202 });
-    expect(rowOf(harness, run).pause).toBe(true);
+    expect(harness.row(run).pause).toBe(true);
     const unknown = { status: 404, body: { code: "RunUnknown" } };
     expect(await harness.ask({ path: "/runs/order%2F1" })).toMatchObject(unknown);
     expect(await harness.ask({ path: "/runs/order%2F17" }, { caller: { ...ANN, tenant: "other" } })).toMatchObject(

@@ -3,13 +3,13 @@ import { describe, expect, test } from "vitest";
 import { SIZES } from "../../src/codec/limits.ts";
 import { type ApiHarness, createApiHarness } from "../support/harness/api-harness.ts";
 import { drive, runnerOf } from "../support/harness/drive.ts";
-import { advanceUntilSettled, callsThenFinal, rowOf } from "../support/harness/harness.ts";
+import { callsThenFinal } from "../support/harness/harness.ts";
 
 const begin = async (harness: ApiHarness): Promise<string> =>
   String((await harness.ask({ path: "/runs", json: { agent: "actor" } })).body["run"]);
 
 const play = async (harness: ApiHarness, run: string): Promise<void> => {
-  const { born, epoch } = rowOf(harness, run);
+  const { born, epoch } = harness.row(run);
   await drive(runnerOf(harness.world, harness.agent), { run, born, chain: 1, epoch, agent: harness.agent.name });
 };
 
@@ -78,7 +78,7 @@ describe("GET /runs/{run}/events", () => {
     expect(inProgress).toBe(true);
     const waiting = harness.ask({ path: `${path}?after=${next}&wait=20` });
     await play(harness, run);
-    const { body } = await advanceUntilSettled(harness, waiting);
+    const { body } = await harness.advanceUntilSettled(waiting);
     const page = body as unknown as Page;
     expect(page.entries.length).toBeGreaterThan(0);
     expect(page.entries.every(({ version }) => version > next)).toBe(true);
@@ -89,9 +89,8 @@ describe("GET /runs/{run}/events", () => {
   test("answers with no events when the wait is over", async () => {
     const harness = createApiHarness();
     const run = await begin(harness);
-    const { version } = rowOf(harness, run);
-    const { body } = await advanceUntilSettled(
-      harness,
+    const { version } = harness.row(run);
+    const { body } = await harness.advanceUntilSettled(
       harness.ask({ path: `/runs/${run}/events?after=${version}&wait=2` }),
     );
     expect(body).toMatchObject({ kind: "shown", entries: [], next: version, more: false });

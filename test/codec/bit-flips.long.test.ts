@@ -19,7 +19,7 @@ import { playScene } from "../slow/crash/play.ts";
 import { attemptBeat, beginRun, runnerOf } from "../support/harness/drive.ts";
 import { FEW_REQUESTS } from "../../src/ports/stored-sizes.ts";
 import { rewriteRow } from "../support/runs/rewrite-row.ts";
-import { scriptedAgent, beatReply, rowOf, createHarness } from "../support/harness/harness.ts";
+import { scriptedAgent, beatReply, createHarness } from "../support/harness/harness.ts";
 
 type AttributeValue = TableItem[string];
 
@@ -229,7 +229,7 @@ test("every row of a whole run has a matching checksum, also one that was releas
   const get = () => Promise.reject(new StoreUnreachable("the objects are away"));
   const away = { ...harness.world, objects: { ...harness.world.objects, get } };
   expect(await beatReply(attemptBeat(runnerOf(away, scriptedAgent({})), payload))).toMatchObject({ route: "wait" });
-  const released = rowOf(harness, payload.run);
+  const released = harness.row(payload.run);
   expect({ version: released.version, owner: released.owner, checksum: released.checksum }).toEqual({
     version: 1,
     owner: null,

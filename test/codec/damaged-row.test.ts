@@ -22,11 +22,11 @@ import {
   createSupervisedHarness,
   sweep,
 } from "../support/harness/supervised-harness.ts";
-import { scriptedAgent, beatReply, rowOf } from "../support/harness/harness.ts";
+import { scriptedAgent, beatReply } from "../support/harness/harness.ts";
 
 /** The row lacks a field. */
 function damage(harness: SupervisedHarness, run: string): Partial<Row> {
-  const { commitId: _, ...rest } = rowOf(harness, run);
+  const { commitId: _, ...rest } = harness.row(run);
   harness.world.store.rows.set(run, rest as Row);
   return rest;
 }
@@ -49,7 +49,7 @@ describe("the chain of a run whose row is damaged", () => {
       { what: "Unreadable", run: payload.run, detail: { why } },
       { what: "Unreadable", run: payload.run },
     ]);
-    expect(rowOf(harness, payload.run)).toEqual(found);
+    expect(harness.row(payload.run)).toEqual(found);
   });
 
   test("ends within a beat at the commit that finds the damage", async () => {
@@ -85,13 +85,13 @@ describe("a parent and children with one damaged row", () => {
     const harness = createSupervisedHarness();
     const parent = await createIdleRun(harness, { key: "parent" });
     const child = await createIdleRun(harness, { key: "child", parent });
-    const sound = rowOf(harness, parent.run);
+    const sound = harness.row(parent.run);
     damage(harness, parent.run);
     expect(await drive(runnerOf(harness.world, scriptedAgent({})), child)).toMatchObject({ route: "done" });
-    expect(rowOf(harness, child.run)).toMatchObject({ status: "completed", endNotified: false });
+    expect(harness.row(child.run)).toMatchObject({ status: "completed", endNotified: false });
     harness.world.store.rows.set(parent.run, sound);
     await sweep(harness);
-    expect(rowOf(harness, child.run)).toMatchObject({ endNotified: true });
+    expect(harness.row(child.run)).toMatchObject({ endNotified: true });
   });
 
   test("a parent cancels its other children when one row is damaged, and its end waits until all can be reached", async () => {
@@ -102,19 +102,19 @@ describe("a parent and children with one damaged row", () => {
       await createIdleRun(harness, { key: "two", parent }),
     ];
     const payload = await recordChildren(harness, parent, [one.run, two.run]);
-    const sound = rowOf(harness, one.run);
+    const sound = harness.row(one.run);
     damage(harness, one.run);
     expect(await sendRequest(harness.world, { run: parent.run, want: "cancel" })).toBe("requested");
     const waiting = await drive(runnerOf(harness.world, scriptedAgent({})), payload);
     expect(waiting).toMatchObject({ route: "park" });
-    expect(rowOf(harness, two.run)).toMatchObject({ cancel: true });
-    expect(rowOf(harness, parent.run).status).toBe("running");
+    expect(harness.row(two.run)).toMatchObject({ cancel: true });
+    expect(harness.row(parent.run).status).toBe("running");
     harness.world.store.rows.set(one.run, sound);
     await drive(runnerOf(harness.world, scriptedAgent({})), waiting);
-    expect(rowOf(harness, one.run).cancel).toBe(true);
+    expect(harness.row(one.run).cancel).toBe(true);
     for (const child of [one, two]) await drive(runnerOf(harness.world, scriptedAgent({})), child);
-    await drive(runnerOf(harness.world, scriptedAgent({})), { ...waiting, epoch: rowOf(harness, parent.run).epoch });
-    expect(rowOf(harness, parent.run)).toMatchObject({ status: "cancelled", endNotified: true });
+    await drive(runnerOf(harness.world, scriptedAgent({})), { ...waiting, epoch: harness.row(parent.run).epoch });
+    expect(harness.row(parent.run)).toMatchObject({ status: "cancelled", endNotified: true });
   });
 });
 
@@ -193,7 +193,7 @@ describe("an operator of a run with a damaged row", () => {
     await expect(send(harness.world, words)).rejects.toMatchObject(refused);
     await expect(purge(harness.world, run)).rejects.toMatchObject(refused);
     expect(await sendRequest(harness.world, { run, want: "cancel" })).toBe("unreadable");
-    expect(rowOf(harness, run)).toEqual(found);
+    expect(harness.row(run)).toEqual(found);
   });
 
   test("learns of the damage when starting a run under the same key, and no second run is created", async () => {
@@ -205,13 +205,13 @@ describe("an operator of a run with a damaged row", () => {
     // The damage may also happen between the read and the write.
     const table = { ...harness.world.table, read: async () => null };
     await expect(startRun({ ...harness.world, table }, asked)).rejects.toMatchObject({ code: "RowDamaged" });
-    expect(rowOf(harness, run)).toEqual(found);
+    expect(harness.row(run)).toEqual(found);
   });
 
   test("learns from verify what is wrong with the row, even if it is damaged meanwhile", async () => {
     const harness = createSupervisedHarness();
     const { run } = await beginRun(harness.world, scriptedAgent({}), {});
-    changeRow(harness, { run }, { snapshot: { ...rowOf(harness, run).snapshot, digest: "0" } });
+    changeRow(harness, { run }, { snapshot: { ...harness.row(run).snapshot, digest: "0" } });
     const verified = { run, agent: null, readable: false, findings: [{ where: "the row", what: expect.any(String) }] };
     const get: typeof harness.world.objects.get = (key) => {
       damage(harness, run);

@@ -5,8 +5,8 @@ import { COMMIT_COST, type StepAtRisk, crashRateOf, dialOf, resultSettingOf } fr
 import type { Effect } from "../../src/core/calls/effects.ts";
 import { defineAgent, scriptedModel } from "../../src/index.ts";
 import { drive, beginRun, runnerOf } from "../support/harness/drive.ts";
-import { scriptedAgent, callsThenFinal, createChainHarness, rowOf, createHarness } from "../support/harness/harness.ts";
-import { dieInTool, runUntilIdle } from "../support/harness/chain-steps.ts";
+import { scriptedAgent, callsThenFinal, createChainHarness, createHarness } from "../support/harness/harness.ts";
+import { dieInTool } from "../support/harness/chain-steps.ts";
 
 const FREE = { microUsd: 0, tookMs: 0 };
 const RATE = crashRateOf({ takeovers: 0, claims: 0 });
@@ -74,7 +74,7 @@ async function versionsOf(of: { readonly dial: "auto" | "always"; readonly effec
   const agent = { ...made, dial, price: { inUsd, outUsd: 0 } };
   const payload = await beginRun(harness.world, agent, {});
   await drive(runnerOf(harness.world, agent), payload);
-  return rowOf(harness, payload.run).version;
+  return harness.row(payload.run).version;
 }
 
 test("a beat without outside effects is one commit instead of two when its agent allows it and its replies are cheap", async () => {
@@ -96,7 +96,7 @@ test("a call with an outside effect is committed before it starts, because a rep
   const agent = { ...made, dial: "auto" } as const;
   await beginRun(harness.world, agent, {});
   const key = await dieInTool(harness, agent);
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect({ keys, replies }).toEqual({ keys: [key], replies: 1 });
 });
 
@@ -109,8 +109,8 @@ test("an uncommitted read is forgotten, also when a later version declares an ou
     const harness = createChainHarness();
     const { run } = await beginRun(harness.world, scriptedAgent({ effect: "none" }), {});
     await dieInTool(harness, { ...scriptedAgent({ effect: "none" }), dial });
-    await runUntilIdle(harness, { ...scriptedAgent({ effect: "unsafe" }), dial, version: "2" });
-    expect(rowOf(harness, run).status).toBe(status);
+    await harness.runUntilIdle({ ...scriptedAgent({ effect: "unsafe" }), dial, version: "2" });
+    expect(harness.row(run).status).toBe(status);
   }
 });
 

@@ -3,16 +3,8 @@ import { expect, test } from "vitest";
 import { SIZES } from "../../src/codec/limits.ts";
 import { show, timeline } from "../../src/operations/views.ts";
 import { beginRun, killableWorld } from "../support/harness/drive.ts";
-import { scriptedAgent, callsThenFinal, createChainHarness, neverSettles, rowOf } from "../support/harness/harness.ts";
-import {
-  endAttempt,
-  startAttempt,
-  loseAttempt,
-  runUntilIdle,
-  runAttempt,
-  claimAndLoad,
-  withTakeovers,
-} from "../support/harness/chain-steps.ts";
+import { scriptedAgent, callsThenFinal, createChainHarness, neverSettles } from "../support/harness/harness.ts";
+import { claimAndLoad, withTakeovers } from "../support/harness/chain-steps.ts";
 
 test("a state beyond its size limit ends its run with that code at once, without a retry", async () => {
   const harness = createChainHarness();
@@ -25,15 +17,15 @@ test("a state beyond its size limit ends its run with that code at once, without
   });
   const payload = await beginRun(harness.world, agent, {});
   const { run } = payload;
-  const out = startAttempt(harness);
+  const out = harness.startAttempt();
   const going = await claimAndLoad(harness, { payload, retry: 0, restart: 1 });
   going.record({ kind: "RunStarted", at: harness.clock.now(), agentVersion: "1" });
   // It fits into the journal, which is compressed, and not into the state that is stored next.
   const why = "a".repeat(SIZES.stateBytesMax);
   going.record({ kind: "DecisionIgnored", at: harness.clock.now(), gate: "c1-gate", as: "deny", by: "ada", why });
   await going.commit({ release: false });
-  endAttempt(harness, out, null);
-  await runUntilIdle(harness, agent);
+  out.end(null);
+  await harness.runUntilIdle(agent);
   expect(await show(harness.world, run)).toMatchObject({ status: "failed", failure: { code: "StateTooLarge" } });
   const decided = ((await timeline(harness.world, { run, after: 0 })) ?? []).filter(
     (event) => event.kind === "RecoveryDecided" && event.action.kind === "abort",
@@ -48,16 +40,16 @@ test("consecutive deaths end in a crash loop, and deaths before the last progres
   const { run } = await beginRun(harness.world, agent, {});
   const die = async (): Promise<void> => {
     const { world, kill } = killableWorld(harness.world);
-    await loseAttempt(harness, { ...agent, model: scriptedAgent({ reply: neverSettles }).model }, world);
+    await harness.loseAttempt({ ...agent, model: scriptedAgent({ reply: neverSettles }).model }, world);
     kill();
   };
   for (let death = 1; death <= 5; death += 1) {
     await die();
-    await runAttempt(harness, agent);
-    expect(rowOf(harness, run)).toMatchObject({ takeovers: death, deaths: 0, status: "running" });
+    await harness.runAttempt(agent);
+    expect(harness.row(run)).toMatchObject({ takeovers: death, deaths: 0, status: "running" });
   }
   for (let death = 0; death <= 2; death += 1) await die();
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   const failure = { code: "CrashLoop", message: expect.stringContaining("3 processes died one after the other") };
   expect(await show(harness.world, run)).toMatchObject({ status: "failed", failure });
 });

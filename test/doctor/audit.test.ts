@@ -27,8 +27,8 @@ import { planOf } from "../../infra/plan.ts";
 import { kebab } from "../../infra/watch.ts";
 import { watchesOf } from "../../infra/watches.ts";
 import { beginRun } from "../support/harness/drive.ts";
-import { scriptedAgent, createChainHarness, rowOf } from "../support/harness/harness.ts";
-import { dieInTool, runUntilIdle } from "../support/harness/chain-steps.ts";
+import { scriptedAgent, createChainHarness } from "../support/harness/harness.ts";
+import { dieInTool } from "../support/harness/chain-steps.ts";
 
 const LIMITS = limitsFor(60_000);
 const EFFECTS: readonly Effect[] = ["none", "keyed", "probed", "unsafe"];
@@ -53,11 +53,11 @@ async function seen(effect: Effect, onUnknown: OnUnknown | null) {
   const agent: Agent = { ...made, tools: { act } };
   const { run } = await beginRun(harness.world, agent, {});
   await dieInTool(harness, agent);
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   const [call] = (await ledger(harness.world, run)) ?? [];
   const failed = done.undone > 0 ? "compensate" : "fail";
-  const unknown = ({ blocked: "ask", completed: "tell", failed } as const)[String(rowOf(harness, run).status)];
-  return { tool: act, ...done, status: rowOf(harness, run).status, unknown, outcome: call?.status };
+  const unknown = ({ blocked: "ask", completed: "tell", failed } as const)[String(harness.row(run).status)];
+  return { tool: act, ...done, status: harness.row(run).status, unknown, outcome: call?.status };
 }
 
 describe("what follows a death matches the audit", () => {

@@ -16,8 +16,7 @@ import { show } from "../../src/operations/views.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { send } from "../../src/operations/steer.ts";
 import type { Agent } from "../../src/ports/agent.ts";
-import { runUntilIdle } from "../support/harness/chain-steps.ts";
-import { type Harness, createChainHarness, rowOf } from "../support/harness/harness.ts";
+import { type Harness, createChainHarness } from "../support/harness/harness.ts";
 import { pdf, png, screenshotAgent } from "./support.ts";
 
 const SHOT = png("shot");
@@ -39,8 +38,8 @@ async function endedRun(agent = screenshotAgent(SHOT).agent as Agent) {
   const harness = createChainHarness();
   const started = await start(harness, agent, { key: "k" });
   const { run } = started.kind === "started" ? started.row : expect.fail(started.kind);
-  await runUntilIdle(harness, agent);
-  return { harness, run, row: rowOf(harness, run) };
+  await harness.runUntilIdle(agent);
+  return { harness, run, row: harness.row(run) };
 }
 
 async function exported({ world }: Harness, run: string): Promise<Uint8Array> {

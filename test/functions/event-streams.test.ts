@@ -6,13 +6,7 @@ import { startRun } from "../../src/operations/start.ts";
 import { type ReaderOptions, TIMEOUT_MS, eventReader } from "../support/aws/event-reader.ts";
 import { LAMBDA_RUNTIME, type Streamed } from "../support/aws/lambda-streams.ts";
 import { drive, runnerOf } from "../support/harness/drive.ts";
-import {
-  advanceUntilSettled,
-  callsThenFinal,
-  createHarness,
-  rowOf,
-  scriptedAgent,
-} from "../support/harness/harness.ts";
+import { callsThenFinal, createHarness, scriptedAgent } from "../support/harness/harness.ts";
 import { CLAIM } from "../../src/protocol/row-claim.ts";
 
 beforeEach(() => void vi.stubGlobal("awslambda", LAMBDA_RUNTIME));
@@ -28,7 +22,7 @@ function reading(options: Pick<ReaderOptions, "limits" | "byToken"> = {}) {
     return started.row.run;
   };
   const play = async (run: string): Promise<void> => {
-    const { born, epoch } = rowOf(harness, run);
+    const { born, epoch } = harness.row(run);
     await drive(runnerOf(harness.world, agent), { run, born, chain: 1, epoch, agent: agent.name });
   };
   return { harness, open, ask, begin, play };
@@ -92,7 +86,7 @@ describe("a stream", () => {
     const { harness, ask, begin } = reading();
     const run = await begin();
     const { table, deltas } = harness.world;
-    const { born } = rowOf(harness, run);
+    const { born } = harness.row(run);
     const now = harness.clock.now();
     const entry = { execution: "x", epoch: 0, retry: 0 };
     const claim = { run, born, chain: 1, entry, owner: "a worker", leaseUntil: now + 900_000, level: 99, now };
@@ -113,7 +107,7 @@ describe("a stream", () => {
     // Hono's adapter reports the broken stream to the log.
     const reported = vi.spyOn(console, "error").mockImplementation(() => undefined);
     onTestFinished(() => reported.mockRestore());
-    await advanceUntilSettled(harness, ended);
+    await harness.advanceUntilSettled(ended);
     expect(reported).toHaveBeenCalled();
     expect(harness.clock.now() - openedAt).toBeLessThan(TIMEOUT_MS / 2);
     await play(run);
@@ -154,9 +148,9 @@ describe("a reader", () => {
     expect((await ask(run, { userArn: null, headers: { Authorization: "Bearer other" } })).status).toBe(401);
     const openedAt = harness.clock.now();
     const { stream, ended } = open(run, { userArn: null, headers });
-    await advanceUntilSettled(harness, once(stream, "readable"));
+    await harness.advanceUntilSettled(once(stream, "readable"));
     await revokeToken(harness.world, { tenant: "local", id: token.token, by: "ann" });
-    await advanceUntilSettled(harness, ended);
+    await harness.advanceUntilSettled(ended);
     expect(harness.clock.now() - openedAt).toBeLessThan(TIMEOUT_MS / 2);
   });
 

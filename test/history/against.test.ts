@@ -11,7 +11,7 @@ import { type Recording, recordingIn } from "../../src/features/archive/recordin
 import { KERNEL } from "../../src/features/compose.ts";
 import { replay } from "../../src/features/archive/replay.ts";
 import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
-import { scriptedAgent, callsThenFinal, rowOf, createHarness } from "../support/harness/harness.ts";
+import { scriptedAgent, callsThenFinal, createHarness } from "../support/harness/harness.ts";
 import { playRun, roleAgent } from "../support/runs/topology-run.ts";
 
 const fail = (): never => {
@@ -212,7 +212,7 @@ describe("a run of a pipeline against", () => {
 
   test("its own agent has no difference, and against another stage says which request differs", async () => {
     const { harness, run } = await playRun(agentOf(["look"]));
-    const recorded = (await recordingIn(harness.world, rowOf(harness, run))) as Recording;
+    const recorded = (await recordingIn(harness.world, harness.row(run))) as Recording;
     expect(await against(agentOf(["look"]), recorded)).toMatchObject({ compared: 2, differing: 0 });
     expect(await against(agentOf([]), recorded)).toMatchObject({ differing: 1, first: { reply: 2 } });
   });

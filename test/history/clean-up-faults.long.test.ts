@@ -17,7 +17,7 @@ import {
   performMaintenance,
 } from "../support/runs/leftover-objects.ts";
 import { nameOfCall } from "../support/harness/ports.ts";
-import { type Harness, rowOf, createHarness } from "../support/harness/harness.ts";
+import { type Harness, createHarness } from "../support/harness/harness.ts";
 
 class Crashed extends Error {}
 
@@ -80,7 +80,7 @@ async function actWith(act: Act, { harness, row }: Removal, fault: Fault | null)
   await act(world, row).catch((error: unknown) => {
     if (!(error instanceof Crashed || error instanceof StoreUnreachable)) throw error;
   });
-  if (harness.world.store.rows.has(row.run)) await loadObjects(harness, rowOf(harness, row.run));
+  if (harness.world.store.rows.has(row.run)) await loadObjects(harness, harness.row(row.run));
   return points;
 }
 

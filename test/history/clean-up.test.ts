@@ -15,7 +15,7 @@ import {
   startRunWithMessage,
   performMaintenance,
 } from "../support/runs/leftover-objects.ts";
-import { type Harness, rowOf, createHarness } from "../support/harness/harness.ts";
+import { type Harness, createHarness } from "../support/harness/harness.ts";
 import { rewriteRow } from "../support/runs/rewrite-row.ts";
 import { END_NOTIFICATION } from "../../src/protocol/row-end-notification.ts";
 import { PURGE } from "../../src/protocol/row-removal.ts";
@@ -86,7 +86,7 @@ describe("an expired run", () => {
     const of = { run: told.run, born: told.born, now: harness.clock.now() };
     expect(await harness.world.table.decide(of, PURGE)).toMatchObject({ kind: "kept" });
     expect(harness.world.store.removed).toEqual([]);
-    await loadObjects(harness, rowOf(harness, told.run));
+    await loadObjects(harness, harness.row(told.run));
   });
 
   test("whose row still exists keeps its objects, and an alarm is raised", async () => {

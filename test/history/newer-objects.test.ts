@@ -2,17 +2,16 @@
 import { expect, test } from "vitest";
 import { lostResults } from "../../src/history/newer-objects.ts";
 import { snapshotAt } from "../../src/history/object-keys.ts";
-import { runUntilIdle } from "../support/harness/chain-steps.ts";
 import { beginRun } from "../support/harness/drive.ts";
-import { createChainHarness, rowOf } from "../support/harness/harness.ts";
+import { createChainHarness } from "../support/harness/harness.ts";
 import { clerk } from "../support/restores/clerk.ts";
 
 async function played(part: Partial<Parameters<typeof clerk>[0]> = {}) {
   const harness = createChainHarness();
   const agent = clerk({ effect: "unsafe", words: () => "pay", done: [], calls: 2, ...part });
   const { run } = await beginRun(harness.world, agent, {});
-  await runUntilIdle(harness, agent);
-  return { harness, row: rowOf(harness, run) };
+  await harness.runUntilIdle(agent);
+  return { harness, row: harness.row(run) };
 }
 
 const MARK = { at: 2, asOf: 1, version: 0 };

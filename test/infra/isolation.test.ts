@@ -19,7 +19,7 @@ import {
 } from "../support/aws/state-machine-start.ts";
 import { crashMachineTask, startMachineRun, runMachineToEnd } from "../support/aws/state-machine-runs.ts";
 import type { Running } from "../support/aws/state-machine.ts";
-import { scriptedAgent, rowOf, createHarness } from "../support/harness/harness.ts";
+import { scriptedAgent, createHarness } from "../support/harness/harness.ts";
 
 const GONE = { error: "Lambda.ResourceNotFoundException" };
 const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "123456789012" });
@@ -197,7 +197,7 @@ describe("the machine of isolated agents", () => {
     const repeated = machine.end({ error: "Lambda.SdkClientException" });
     expect(repeated.state).toBe("Beat");
     await runMachineToEnd(harness, repeated.end(GONE), by);
-    expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 1, chain: 1, deaths: 0 });
+    expect(harness.row(run)).toMatchObject({ status: "completed", takeovers: 1, chain: 1, deaths: 0 });
   });
 
   test("equals the machine without them when agents share a function", () => {

@@ -23,7 +23,7 @@ import {
 import type { Running, Task } from "../support/aws/state-machine.ts";
 import * as at from "../support/aws/state-machine-start.ts";
 import { crashMachineTask, startMachineRun, runMachineToEnd } from "../support/aws/state-machine-runs.ts";
-import { scriptedAgent, rowOf, createHarness } from "../support/harness/harness.ts";
+import { scriptedAgent, createHarness } from "../support/harness/harness.ts";
 
 const { FUNCTIONS, ISOLATED, PAYLOAD, ROUTES, TIMES, attemptOf, startMachine, outcomeOf, reply, endWithReply } = at;
 
@@ -50,7 +50,7 @@ describe("a beat that fails", () => {
     const by = { world: harness.world, agent: scriptedAgent({}) };
     const { run, machine } = await startMachineRun(harness, by.agent);
     await runMachineToEnd(harness, await crashMachineTask(await crashMachineTask(machine, by), by), by);
-    expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 2, chain: 1, deaths: 0 });
+    expect(harness.row(run)).toMatchObject({ status: "completed", takeovers: 2, chain: 1, deaths: 0 });
   });
 
   test.each(["StoreUnreachable", "Undecided"])("with %s does not count as a death", (error) => {

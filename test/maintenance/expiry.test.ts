@@ -14,7 +14,7 @@ import {
   createSupervisedHarness,
   driveUntil,
 } from "../support/harness/supervised-harness.ts";
-import { SKEW_MS, scriptedAgent, beforeCommit, dieInTool, beatReply, rowOf } from "../support/harness/harness.ts";
+import { SKEW_MS, scriptedAgent, beforeCommit, dieInTool, beatReply } from "../support/harness/harness.ts";
 
 type Kind = "paused" | "blocked";
 
@@ -27,14 +27,14 @@ async function waiting(harness: SupervisedHarness, kind: Kind, more: Pick<Agent,
   else await dieInTool(harness, { payload, agent });
   const reply = await beatReply(attemptBeat(runnerOf(harness.world, agent), payload, 1));
   expect(reply.route).toBe("park");
-  expect(rowOf(harness, run).status).toBe(kind);
+  expect(harness.row(run).status).toBe(kind);
   return { agent, runner: runnerOf(harness.world, agent), run, payload: reply };
 }
 
 /** The same run, once it has warned of its end. `payload` is that of its last beat. */
 async function warned(harness: SupervisedHarness, kind: Kind) {
   const of = await waiting(harness, kind);
-  harness.clock.moveTo(rowOf(harness, of.run).wakeAt ?? 0);
+  harness.clock.moveTo(harness.row(of.run).wakeAt ?? 0);
   return { ...of, payload: await beatReply(attemptBeat(of.runner, of.payload)) };
 }
 
@@ -50,7 +50,7 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
   test("warns once before it expires, and the warning moves no end", async () => {
     const harness = createSupervisedHarness();
     const { run, runner, payload } = await waiting(harness, kind);
-    const { deadline, wakeAt } = rowOf(harness, run);
+    const { deadline, wakeAt } = harness.row(run);
     harness.clock.moveTo(wakeAt ?? 0);
     const alarms: string[] = [];
     const record: World["telemetry"]["record"] = (each) =>
@@ -69,12 +69,12 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
   test("that gets a message after the warning waits as long again, and warns again", async () => {
     const harness = createSupervisedHarness();
     const { run, runner, payload } = await waiting(harness, kind);
-    const { wakeAt } = rowOf(harness, run);
+    const { wakeAt } = harness.row(run);
     harness.clock.moveTo(wakeAt ?? 0);
     const warned = await beatReply(attemptBeat(runner, payload));
     expect(await send(harness.world, words(run))).toEqual({ kind: "delivered" });
     const read = await drive(runner, warned);
-    const next = rowOf(harness, run);
+    const next = harness.row(run);
     expect(next.deadline).toBe(harness.clock.now() + harness.world.limits.idleRunMs);
     harness.clock.moveTo(next.wakeAt ?? 0);
     await beatReply(attemptBeat(runner, read));
@@ -89,9 +89,9 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     const of = await waiting(harness, kind, { onIdle: "wait" });
     let { payload } = of;
     for (let times = 1; times <= 3; times += 1) {
-      harness.clock.moveTo(rowOf(harness, of.run).wakeAt ?? 0);
+      harness.clock.moveTo(harness.row(of.run).wakeAt ?? 0);
       payload = await beatReply(attemptBeat(of.runner, payload));
-      expect(rowOf(harness, of.run)).toMatchObject({
+      expect(harness.row(of.run)).toMatchObject({
         status: kind,
         deadline: harness.clock.now() + harness.world.limits.idleRunMs,
       });
@@ -102,7 +102,7 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
   test("without any message ends as Expired at its deadline and not before", async () => {
     const harness = createSupervisedHarness();
     const { run, runner, payload } = await waiting(harness, kind);
-    const { deadline } = rowOf(harness, run);
+    const { deadline } = harness.row(run);
     expect(deadline).toBe(harness.clock.now() + harness.world.limits.idleRunMs);
     // It is looked at when a tenth of the time is left.
     expect(payload.seconds).toBe((harness.world.limits.idleRunMs * 9) / 10_000);
@@ -110,10 +110,10 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     harness.clock.moveTo(deadline - SKEW_MS - 1);
     const early = await beatReply(attemptBeat(runner, payload));
     expect(early.route).toBe("park");
-    expect(rowOf(harness, run)).toMatchObject({ status: kind, deadline, wakeAt: deadline });
+    expect(harness.row(run)).toMatchObject({ status: kind, deadline, wakeAt: deadline });
     harness.clock.moveTo(deadline);
     expect(await beatReply(attemptBeat(runner, early))).toMatchObject({ route: "failed" });
-    expect(rowOf(harness, run)).toMatchObject({ status: "failed", endNotified: true });
+    expect(harness.row(run)).toMatchObject({ status: "failed", endNotified: true });
     expect(await failureOf(harness, run)).toBe("Expired");
   });
 
@@ -130,7 +130,7 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     const slow = { ...harness.world, objects: { ...harness.world.objects, put } };
     if (kind === "blocked") {
       await dieInTool(harness, {
-        payload: { run, born: rowOf(harness, run).born, chain: 1, epoch: 0, agent: agent.name },
+        payload: { run, born: harness.row(run).born, chain: 1, epoch: 0, agent: agent.name },
         agent,
       });
       const name = [...harness.world.chain.executions.keys()][0] ?? "";
@@ -155,24 +155,24 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
   test("gets a full new deadline with each message", async () => {
     const harness = createSupervisedHarness();
     const { run, runner, payload } = await waiting(harness, kind);
-    const { deadline } = rowOf(harness, run);
+    const { deadline } = harness.row(run);
     harness.clock.moveTo(deadline - 1_000_000);
     expect(await send(harness.world, words(run))).toEqual({ kind: "delivered" });
     const later = harness.clock.now() + harness.world.limits.idleRunMs;
-    expect(rowOf(harness, run).deadline).toBe(later);
+    expect(harness.row(run).deadline).toBe(later);
     // It is woken late, after the first deadline and before the second one.
     harness.clock.moveTo(deadline + 1);
     const reply = await beatReply(attemptBeat(runner, payload));
     expect(reply.route).toBe("park");
     // A paused run leaves the message unread, so its wait began with the message.
     const since = kind === "paused" ? later - harness.world.limits.idleRunMs : harness.clock.now();
-    expect(rowOf(harness, run)).toMatchObject({ status: kind, deadline: since + harness.world.limits.idleRunMs });
+    expect(harness.row(run)).toMatchObject({ status: kind, deadline: since + harness.world.limits.idleRunMs });
   });
 
   test("whose owner is fenced when it expires waits until that owner cannot act any more", async () => {
     const harness = createSupervisedHarness();
     const { run, runner, payload } = await warned(harness, kind);
-    harness.clock.moveTo(rowOf(harness, run).deadline);
+    harness.clock.moveTo(harness.row(run).deadline);
     const effectsSettleAt = harness.clock.now() + 5_000;
     changeRow(harness, { run }, { effectsSettleAt });
     const reply = await beatReply(attemptBeat(runner, payload));
@@ -185,14 +185,14 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
   test("absorbs a message that arrives right before its end commits, and does not end", async () => {
     const harness = createSupervisedHarness();
     const { run, agent, payload } = await warned(harness, kind);
-    harness.clock.moveTo(rowOf(harness, run).deadline);
+    harness.clock.moveTo(harness.row(run).deadline);
     const act = () => send(harness.world, words(run));
     const world = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act });
     const reply = await beatReply(attemptBeat(runnerOf(world, agent), payload));
     expect(reply.route).toBe("beat");
     const parked = await beatReply(attemptBeat(runnerOf(harness.world, agent), reply));
     expect(parked.route).toBe("park");
-    expect(rowOf(harness, run)).toMatchObject({
+    expect(harness.row(run)).toMatchObject({
       status: kind,
       deadline: harness.clock.now() + harness.world.limits.idleRunMs,
     });
@@ -212,34 +212,34 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
   test("is cancelled when the cancel arrives right before it expires", async () => {
     const harness = createSupervisedHarness();
     const { run, agent, payload } = await warned(harness, kind);
-    harness.clock.moveTo(rowOf(harness, run).deadline);
+    harness.clock.moveTo(harness.row(run).deadline);
     const act = () => sendRequest(harness.world, { run, want: "cancel" });
     const world = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act });
     expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
-    expect(rowOf(harness, run).status).toBe("cancelled");
+    expect(harness.row(run).status).toBe("cancelled");
   });
 });
 
 test("a blocked run accepts an answer that arrives right before it expires", async () => {
   const harness = createSupervisedHarness();
   const { run, agent, payload } = await warned(harness, "blocked");
-  harness.clock.moveTo(rowOf(harness, run).deadline);
+  harness.clock.moveTo(harness.row(run).deadline);
   const said = { run, call: "c1", as: "succeeded", result: 1, by: "ann", note: null } as const;
   const act = async () => expect(await reconcile(harness.world, said)).toEqual({ kind: "accepted" });
   const world = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act });
   expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
-  expect(rowOf(harness, run).status).toBe("completed");
+  expect(harness.row(run).status).toBe("completed");
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "reconciled" }]);
 });
 
 test("a run that is resumed right before it expires continues", async () => {
   const harness = createSupervisedHarness();
   const { run, agent, payload } = await warned(harness, "paused");
-  harness.clock.moveTo(rowOf(harness, run).deadline);
+  harness.clock.moveTo(harness.row(run).deadline);
   const act = () => sendRequest(harness.world, { run, want: "resume" });
   const world = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act });
   expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
-  expect(rowOf(harness, run).status).toBe("completed");
+  expect(harness.row(run).status).toBe("completed");
 });
 
 test("unread messages of a paused run do not keep it alive, and its end absorbs them", async () => {
@@ -248,9 +248,9 @@ test("unread messages of a paused run do not keep it alive, and its end absorbs 
   await send(harness.world, words(run));
   let parked = await beatReply(attemptBeat(runner, payload));
   expect(parked.route).toBe("park");
-  harness.clock.moveTo(rowOf(harness, run).wakeAt ?? 0);
+  harness.clock.moveTo(harness.row(run).wakeAt ?? 0);
   parked = await beatReply(attemptBeat(runner, parked));
-  harness.clock.moveTo(rowOf(harness, run).deadline);
+  harness.clock.moveTo(harness.row(run).deadline);
   expect(await beatReply(attemptBeat(runner, parked))).toMatchObject({ route: "failed" });
   expect(await failureOf(harness, run)).toBe("Expired");
   expect((await transcript(harness.world, run))?.at(-1)).toMatchObject({ source: "user:ann" });

@@ -9,7 +9,7 @@ import { purge } from "../../src/operations/purge.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { killableWorld } from "../support/harness/drive.ts";
 import { endedRun, loadObjects, largeResultAgent } from "../support/runs/leftover-objects.ts";
-import { type Harness, rowOf, createHarness } from "../support/harness/harness.ts";
+import { type Harness, createHarness } from "../support/harness/harness.ts";
 
 const keysOf = ({ world }: Harness): readonly string[] => [...world.store.objects.keys()];
 const DAY_MS = TIMES.orphanAgeMs;
@@ -71,7 +71,7 @@ describe("orphans", () => {
     pass(harness, 1);
     expect(await collectOrphans(harness.world, null)).toBeNull();
     expect(keysOf(harness)).toEqual(kept);
-    await loadObjects(harness, rowOf(harness, row.run));
+    await loadObjects(harness, harness.row(row.run));
     // The idempotency key was never used, so a repeated start succeeds.
     const again = { agent: largeResultAgent, input: {}, tenant: "local", idempotencyKey: "another" };
     expect(await startRun(harness.world, again)).toMatchObject({ kind: "started" });

@@ -21,8 +21,7 @@ import {
   sweep,
   passTime,
 } from "../support/harness/supervised-harness.ts";
-import { FINAL_REPLY, advanceUntilSettled, beatReply, callsThenFinal } from "../support/harness/harness.ts";
-import { neverSettles, rowOf, scriptedAgent } from "../support/harness/harness.ts";
+import { FINAL_REPLY, beatReply, callsThenFinal, neverSettles, scriptedAgent } from "../support/harness/harness.ts";
 
 /** A run whose first beat moves it to the next execution, with further calls after that. */
 async function renewing(
@@ -48,7 +47,7 @@ describe("after as many claims as an execution may have", () => {
     const runner = runnerOf(harness.world, agent);
     const third = await drive(runner, payload);
     expect(third).toMatchObject({ route: "renew", chain: 2, epoch: 4 });
-    expect(rowOf(harness, run)).toMatchObject({
+    expect(harness.row(run)).toMatchObject({
       chain: 2,
       epoch: 4,
       chainClaims: 0,
@@ -80,7 +79,7 @@ describe("after as many claims as an execution may have", () => {
     const harness = once();
     const { payload, run, runner } = await renewing(harness, { reply: () => FINAL_REPLY });
     expect(await drive(runner, payload)).toMatchObject({ route: "done", chain: 1 });
-    expect(rowOf(harness, run)).toMatchObject({ status: "completed", chain: 1, endNotified: true });
+    expect(harness.row(run)).toMatchObject({ status: "completed", chain: 1, endNotified: true });
   });
 
   test("a beat that dies moves nothing: its retry moves the run", async () => {
@@ -88,12 +87,12 @@ describe("after as many claims as an execution may have", () => {
     const { agent, payload, run } = await renewing(harness, { effect: "keyed", reply: callsThenFinal(1) });
     const isStuck = { ...harness.world, table: withCalls(harness.world.table, { commit: neverSettles }) };
     void attemptBeat(runnerOf(isStuck, agent), payload);
-    await expect.poll(() => rowOf(harness, run).owner).not.toBe(null);
+    await expect.poll(() => harness.row(run).owner).not.toBe(null);
     expect(await beatReply(attemptBeat(runnerOf(harness.world, agent), payload, 1))).toMatchObject({
       route: "renew",
       chain: 2,
     });
-    expect(rowOf(harness, run)).toMatchObject({ chain: 2, chainClaims: 0 });
+    expect(harness.row(run)).toMatchObject({ chain: 2, chainClaims: 0 });
   });
 });
 
@@ -114,7 +113,7 @@ describe("the commit that moves a run to the next execution", () => {
       chain: 2,
       epoch: 2,
     });
-    expect({ sent, chain: rowOf(harness, run).chain, version: rowOf(harness, run).version }).toEqual({
+    expect({ sent, chain: harness.row(run).chain, version: harness.row(run).version }).toEqual({
       sent: 2,
       chain: 2,
       version: 2,
@@ -129,7 +128,7 @@ describe("the commit that moves a run to the next execution", () => {
       const outcome = await harness.world.table.decide(of, COMMIT);
       if (!of.nextChain || !isFirst) return outcome;
       isFirst = false;
-      const { chain, epoch } = rowOf(harness, run);
+      const { chain, epoch } = harness.row(run);
       await attemptBeat(runnerOf(harness.world, agent), { ...payload, chain, epoch });
       return { kind: "ambiguous", why: "timeout" };
     };
@@ -145,11 +144,11 @@ describe("the commit that moves a run to the next execution", () => {
       return of.nextChain ? neverSettles() : outcome;
     };
     void attemptBeat(runnerOf({ ...harness.world, table: withCalls(harness.world.table, { commit }) }, agent), payload);
-    await expect.poll(() => rowOf(harness, run).chain).toBe(2);
-    const before = rowOf(harness, run);
+    await expect.poll(() => harness.row(run).chain).toBe(2);
+    const before = harness.row(run);
     const reply = await beatReply(attemptBeat(runnerOf(harness.world, agent), payload, 1));
     expect(reply).toMatchObject({ route: "renew", chain: 2, epoch: before.epoch });
-    expect(rowOf(harness, run)).toEqual(before);
+    expect(harness.row(run)).toEqual(before);
     await renew(harness, reply);
     expect(executions(harness)).toEqual([1, 2].map((chain) => executionNameOf({ ...payload, chain })));
   });
@@ -195,10 +194,10 @@ describe("starting the next execution", () => {
     const harness = once();
     const { payload, run, reply } = await moved(harness);
     await renew(harness, reply);
-    const before = rowOf(harness, run);
+    const before = harness.row(run);
     await renew(harness, reply);
     expect(executions(harness)).toEqual([1, 2].map((chain) => executionNameOf({ ...payload, chain })));
-    expect(rowOf(harness, run)).toEqual(before);
+    expect(harness.row(run)).toEqual(before);
   });
 
   test("late starts nothing when the run has moved on, has ended or is another incarnation", async () => {
@@ -221,9 +220,9 @@ describe("starting the next execution", () => {
     const harness = once();
     const { run, reply, agent } = await moved(harness);
     await renew(harness, reply);
-    endExecution(harness, rowOf(harness, run));
+    endExecution(harness, harness.row(run));
     await renew(harness, reply);
-    expect(rowOf(harness, run)).toMatchObject({ chain: 3, takeovers: 0 });
+    expect(harness.row(run)).toMatchObject({ chain: 3, takeovers: 0 });
     expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({ status: "completed" });
   });
 
@@ -235,7 +234,7 @@ describe("starting the next execution", () => {
     expect(executions(harness)).toHaveLength(1);
     passTime(harness);
     await sweep(harness);
-    expect(rowOf(harness, run)).toMatchObject({ chain: 2, takeovers: 0 });
+    expect(harness.row(run)).toMatchObject({ chain: 2, takeovers: 0 });
     expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({ status: "completed" });
   });
 });
@@ -254,7 +253,7 @@ describe("a last beat that would", () => {
     const { agent, payload, run } = await renewing(harness, { reply });
     const first = await beatReply(attemptBeat(runnerOf(harness.world, agent), payload));
     expect(first).toMatchObject({ route: "renew", chain: 2, seconds: 1 });
-    const { wakeAt } = rowOf(harness, run);
+    const { wakeAt } = harness.row(run);
     const second = await beatReply(attemptBeat(runnerOf(harness.world, agent), first));
     expect(asked).toHaveLength(1);
     // This execution may have only one claim, too.
@@ -270,7 +269,7 @@ describe("a last beat that would", () => {
     await attemptBeat(runnerOf(harness.world, agent), payload);
     endExecution(harness, payload);
     await sendRequest(harness.world, { run, want: "pause" });
-    const { epoch } = rowOf(harness, run);
+    const { epoch } = harness.row(run);
     const reply = await beatReply(attemptBeat(runnerOf(harness.world, agent), { ...payload, epoch }));
     expect(reply).toMatchObject({ route: "renew", chain: 2 });
     expect(await show(harness.world, run)).toMatchObject({ status: "paused" });
@@ -292,14 +291,14 @@ describe("a last beat that would", () => {
       timeoutMs: 100,
       reply: callsThenFinal(1),
     });
-    const ended = await advanceUntilSettled(harness, attemptBeat(runnerOf(harness.world, agent), payload));
+    const ended = await harness.advanceUntilSettled(attemptBeat(runnerOf(harness.world, agent), payload));
     expect(ended).toMatchObject({ kind: "exit", reply: { route: "renew", chain: 2 } });
-    const row = rowOf(harness, run);
+    const row = harness.row(run);
     expect(row).toMatchObject({ chain: 2, owner: null, takeovers: 0, status: "blocked" });
     expect(row.effectsSettleAt).toBeGreaterThan(harness.clock.now());
     // If a process cannot reply and end, the same entry gets another attempt.
     const again = await beatReply(attemptBeat(runnerOf(harness.world, agent), payload, 1));
     expect(again).toMatchObject({ route: "renew", chain: 2, epoch: row.epoch });
-    expect(rowOf(harness, run)).toEqual(row);
+    expect(harness.row(run)).toEqual(row);
   });
 });

@@ -19,7 +19,7 @@ import {
   createSupervisedHarness,
   driveUntil,
 } from "../support/harness/supervised-harness.ts";
-import { scriptedAgent, neverSettles, rowOf } from "../support/harness/harness.ts";
+import { scriptedAgent, neverSettles } from "../support/harness/harness.ts";
 
 /** A rescue by a chain that knows that the process of the entry's first attempt died. */
 const rescue = (
@@ -48,15 +48,15 @@ describe("a rescue", () => {
     const { row, run, payload } = await runDeadInTool(harness);
     harness.clock.moveTo((row.leaseUntil ?? 0) - 1);
     expect(await rescue(harness, payload)).toEqual({ kind: "rescue", until: row.leaseUntil });
-    expect(rowOf(harness, run)).toEqual(row);
+    expect(harness.row(run)).toEqual(row);
   });
 
   test("schedule 24: hands the run to the next execution, which starts with a fresh epoch and completes it", async () => {
     const harness = createSupervisedHarness();
     const { run, payload, agent } = await lapsed(harness);
     expect(await rescue(harness, payload)).toEqual({ kind: "rescue", until: null });
-    expect(rowOf(harness, run)).toMatchObject({ chain: 2, epoch: 2, owner: null, takeovers: 1 });
-    expect(harness.world.chain.executions.get(executionNameOf(rowOf(harness, run)))).toMatchObject({
+    expect(harness.row(run)).toMatchObject({ chain: 2, epoch: 2, owner: null, takeovers: 1 });
+    expect(harness.world.chain.executions.get(executionNameOf(harness.row(run)))).toMatchObject({
       payload: { chain: 2, epoch: 2 },
     });
     expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({
@@ -70,7 +70,7 @@ describe("a rescue", () => {
     const { run, row, payload } = await lapsed(harness);
     changeRow(harness, row, { status: "failed", phase: "Failed", owner: null, leaseUntil: null });
     expect(await rescue(harness, payload)).toEqual({ kind: "rescue", until: null });
-    expect(rowOf(harness, run)).toMatchObject({ chain: 1, endNotified: true });
+    expect(harness.row(run)).toMatchObject({ chain: 1, endNotified: true });
     expect(harness.world.chain.executions.size).toBe(1);
   });
 
@@ -78,9 +78,9 @@ describe("a rescue", () => {
     const harness = createSupervisedHarness();
     const { row, run, payload } = await lapsed(harness);
     changeRow(harness, row, { born: "zzzzzzzzzz" });
-    const before = rowOf(harness, run);
+    const before = harness.row(run);
     expect(await rescue(harness, payload)).toEqual({ kind: "rescue", until: null });
-    expect(rowOf(harness, run)).toEqual(before);
+    expect(harness.row(run)).toEqual(before);
     expect(harness.world.chain.executions.size).toBe(1);
   });
 
@@ -88,10 +88,10 @@ describe("a rescue", () => {
     const harness = createSupervisedHarness();
     const { row, run, payload } = await lapsed(harness);
     changeRow(harness, row, { chain: 3, epoch: row.epoch + 2 });
-    const before = rowOf(harness, run);
+    const before = harness.row(run);
     for (const again of [1, 2]) {
       expect(await rescue(harness, payload)).toEqual({ kind: "rescue", until: null });
-      expect({ again, row: rowOf(harness, run) }).toEqual({ again, row: before });
+      expect({ again, row: harness.row(run) }).toEqual({ again, row: before });
     }
     expect([...harness.world.chain.executions.keys()].filter((name) => name.endsWith("-3"))).toHaveLength(1);
     expect(harness.world.chain.executions.size).toBe(2);
@@ -102,7 +102,7 @@ describe("a rescue", () => {
     const { row, run, payload } = await lapsed(harness, "unsafe");
     changeRow(harness, row, { deaths: 10, effectsSettleAt: 0 });
     expect(await rescue(harness, payload, harness.world, "SIGKILL")).toEqual({ kind: "rescue", until: null });
-    expect(rowOf(harness, run)).toMatchObject({ status: "failed", deaths: 11, endNotified: true, owner: null });
+    expect(harness.row(run)).toMatchObject({ status: "failed", deaths: 11, endNotified: true, owner: null });
     const { failure } = (await show(harness.world, run)) ?? {};
     const message =
       "11 processes died one after the other while they held this run, 10 are allowed; the last one ended with: SIGKILL";
@@ -124,7 +124,7 @@ describe("a rescue", () => {
       reply: () => (called.push("model"), { text: "over" }),
     });
     await rescue(harness, payload);
-    expect(rowOf(harness, run)).toMatchObject({ status: "running", chain: 2, deaths: 11 });
+    expect(harness.row(run)).toMatchObject({ status: "running", chain: 2, deaths: 11 });
     const ended = await driveUntil(harness, { agent, run, until: isEndNotified });
     expect(harness.clock.now()).toBeGreaterThanOrEqual(effectsSettleAt);
     expect({ status: ended.status, failure: await failureOf(harness, run), called }).toEqual({
@@ -139,7 +139,7 @@ describe("a rescue", () => {
     const { run, payload, agent } = await lapsed(harness);
     changeRow(harness, { run }, { status: "queued", owner: null, leaseUntil: null });
     for (let chain = 1; chain < 30; chain += 1) await rescue(harness, { ...payload, chain });
-    expect(rowOf(harness, run)).toMatchObject({ status: "queued", deaths: 0, takeovers: 0, chain: 30 });
+    expect(harness.row(run)).toMatchObject({ status: "queued", deaths: 0, takeovers: 0, chain: 30 });
     expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({ status: "completed" });
   });
 
@@ -149,7 +149,7 @@ describe("a rescue", () => {
     changeRow(harness, row, { snapshot: { ...row.snapshot, key: "gone" } });
     await rescue(harness, payload);
     expect(harness.alarms).toMatchObject([{ what: "Unreadable", run }]);
-    expect(rowOf(harness, run)).toMatchObject({ chain: 2, status: "running", version: row.version });
+    expect(harness.row(run)).toMatchObject({ chain: 2, status: "running", version: row.version });
   });
 });
 
@@ -165,7 +165,7 @@ describe("a rescue that dies at any of its calls is tried again", () => {
       const harness = createSupervisedHarness();
       const { run, payload, agent } = await lapsed(harness);
       const isAlive = await twice(harness, payload, crash);
-      expect(rowOf(harness, run)).toMatchObject({ chain: 2, takeovers: 1 });
+      expect(harness.row(run)).toMatchObject({ chain: 2, takeovers: 1 });
       expect([...harness.world.chain.executions.keys()]).toEqual(
         [1, 2].map((chain) => executionNameOf({ ...payload, chain })),
       );
@@ -182,8 +182,8 @@ describe("a rescue that dies at any of its calls is tried again", () => {
       const { run, row, payload, agent } = await lapsed(harness, "unsafe");
       changeRow(harness, row, { deaths: 10, effectsSettleAt: 0 });
       const isAlive = await twice(harness, payload, crash);
-      if (!rowOf(harness, run).endNotified) await driveUntil(harness, { agent, run, until: isEndNotified });
-      expect(rowOf(harness, run)).toMatchObject({ status: "failed", endNotified: true });
+      if (!harness.row(run).endNotified) await driveUntil(harness, { agent, run, until: isEndNotified });
+      expect(harness.row(run)).toMatchObject({ status: "failed", endNotified: true });
       codes.add((await failureOf(harness, run)) ?? "");
       const ends = ((await timeline(harness.world, { run, after: 0 })) ?? []).filter(({ kind }) => kind === "RunEnded");
       expect(ends).toHaveLength(1);
@@ -204,9 +204,9 @@ test("a rescue starts the successor when a slow attempt committed a continue-as-
   const world = { ...harness.world, table: withCalls(harness.world.table, { commit }) };
   const entry = { execution: executionNameOf(payload), epoch: 0, retry: 4 };
   void runTask(runnerOf(world, agent))({ kind: "beat", payload, attempt: entry }, invocation(harness));
-  await expect.poll(() => rowOf(harness, run).chain).toBe(2);
+  await expect.poll(() => harness.row(run).chain).toBe(2);
   await sendRequest(harness.world, { run, want: "resume" });
   await rescue(harness, payload);
-  expect(rowOf(harness, run)).toMatchObject({ chain: 2, takeovers: 1 });
+  expect(harness.row(run)).toMatchObject({ chain: 2, takeovers: 1 });
   expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({ status: "completed" });
 });

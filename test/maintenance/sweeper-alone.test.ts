@@ -16,7 +16,7 @@ import {
   sweep,
   passTime,
 } from "../support/harness/supervised-harness.ts";
-import { scriptedAgent, dieInTool, reachTool, rowOf } from "../support/harness/harness.ts";
+import { scriptedAgent, dieInTool, reachTool } from "../support/harness/harness.ts";
 import { nameOfCall } from "../support/harness/ports.ts";
 import { approvalAgent } from "../support/agents/approval-agent.ts";
 import { EVENT } from "../support/states/states-and-events.ts";
@@ -52,7 +52,7 @@ describe("the sweeper does nothing to a run", () => {
     const agent = scriptedAgent({});
     const payload = await beginRun(harness.world, agent, {});
     await reachTool(harness.world, { payload, agent });
-    const row = rowOf(harness, payload.run);
+    const row = harness.row(payload.run);
     // Long after its last commit: the lease decides, not the last commit.
     changeRow(harness, row, { lastCheckpointAt: row.lastCheckpointAt - OVERDUE_MS });
     harness.clock.moveTo((row.leaseUntil ?? 0) - 1);
@@ -67,7 +67,7 @@ describe("the sweeper does nothing to a run", () => {
     const row = await driveUntil(harness, { agent, run, until: ({ park }) => park !== null });
     harness.clock.moveTo((row.wakeAt ?? 0) - 1);
     expect(await sweeperActions(harness)).toEqual([]);
-    expect(rowOf(harness, run)).toEqual(row);
+    expect(harness.row(run)).toEqual(row);
     // The same moment again, but after its wake-up time.
     passTime(harness, 1);
     expect(await sweeperActions(harness)).toEqual(["wake"]);
@@ -83,7 +83,7 @@ describe("the sweeper does nothing to a run", () => {
     expect(await sweeperActions(harness)).toEqual([]);
     passTime(harness, 1);
     expect(await sweeperActions(harness)).toEqual(["wake", "start", "handOver", "start"]);
-    expect(rowOf(harness, run)).toMatchObject({ chain: 2, takeovers: 0 });
+    expect(harness.row(run)).toMatchObject({ chain: 2, takeovers: 0 });
   });
 
   test("that released its lease recently", async () => {
@@ -91,13 +91,13 @@ describe("the sweeper does nothing to a run", () => {
     const agent = scriptedAgent({});
     const payload = await beginRun(harness.world, agent, {});
     await attemptBeat(runnerOf(harness.world, agent), payload);
-    const { lastCheckpointAt } = rowOf(harness, payload.run);
+    const { lastCheckpointAt } = harness.row(payload.run);
     harness.clock.moveTo(lastCheckpointAt + OVERDUE_MS - 1);
     expect(await sweeperActions(harness)).toEqual([]);
     passTime(harness, 1);
     // Its execution is alive, so the sweep changed nothing.
     expect(await sweeperActions(harness)).toEqual(["start"]);
-    expect(rowOf(harness, payload.run)).toMatchObject({ chain: 1, takeovers: 0 });
+    expect(harness.row(payload.run)).toMatchObject({ chain: 1, takeovers: 0 });
   });
 
   test("that waits for a time, until it is overdue", async () => {
@@ -130,12 +130,12 @@ describe("an unreadable run is left unchanged, with an alarm", () => {
     const payload = await beginRun(harness.world, agent, {});
     await dieInTool(harness, { payload, agent });
     endExecution(harness, payload);
-    const row = rowOf(harness, payload.run);
+    const row = harness.row(payload.run);
     changeRow(harness, row, { ...to(row), takeovers: 99 });
     harness.clock.moveTo(row.deadline);
-    const before = rowOf(harness, payload.run);
+    const before = harness.row(payload.run);
     const done = await sweeperActions(harness);
-    expect(rowOf(harness, payload.run)).toEqual(before);
+    expect(harness.row(payload.run)).toEqual(before);
     return { done, alarms: harness.alarms };
   }
 
@@ -158,8 +158,8 @@ describe("an unreadable run is left unchanged, with an alarm", () => {
   test("also a run that was never claimed: the sweeper does not start it again and again", async () => {
     const harness = createSupervisedHarness();
     const { run } = await beginRun(harness.world, scriptedAgent({}), {});
-    endExecution(harness, rowOf(harness, run));
-    changeRow(harness, { run }, { snapshot: { ...rowOf(harness, run).snapshot, key: "gone" } });
+    endExecution(harness, harness.row(run));
+    changeRow(harness, { run }, { snapshot: { ...harness.row(run).snapshot, key: "gone" } });
     passTime(harness);
     expect(await sweeperActions(harness)).toEqual([]);
     expect(harness.alarms).toMatchObject([{ what: "Unreadable", run }]);
@@ -182,9 +182,9 @@ test("a failing run does not stop the sweep of other runs", async () => {
     return harness.world.chain.start(name, payload);
   };
   await sweep(harness, { ...harness.world, chain: { ...harness.world.chain, start } });
-  expect(runs.map((run) => rowOf(harness, run).chain)).toEqual([2, 1, 2]);
+  expect(runs.map((run) => harness.row(run).chain)).toEqual([2, 1, 2]);
   expect(harness.alarms).toMatchObject([{ what: "SweepFailed", run: poison, detail: { why: "a mistake of ours" } }]);
-  expect(harness.world.chain.executions.get(executionNameOf({ ...rowOf(harness, poison), chain: 2 }))).toBe(undefined);
+  expect(harness.world.chain.executions.get(executionNameOf({ ...harness.row(poison), chain: 2 }))).toBe(undefined);
 });
 
 test("a sweep reports no difference of the clocks where time passes between its two reads", async () => {

@@ -16,7 +16,7 @@ import {
   sweep,
   passTime,
 } from "../support/harness/supervised-harness.ts";
-import { BEAT_MS, beforeCommit, rowOf } from "../support/harness/harness.ts";
+import { BEAT_MS, beforeCommit } from "../support/harness/harness.ts";
 import { HAND_OVER } from "../../src/protocol/row-hand-over.ts";
 import { CLAIM } from "../../src/protocol/row-claim.ts";
 import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
@@ -35,7 +35,7 @@ describe("a run with too many process deaths", () => {
     await send(harness.world, words(run));
     harness.clock.moveTo(row.leaseUntil ?? 0);
     await sweep(harness);
-    expect(rowOf(harness, run)).toMatchObject({
+    expect(harness.row(run)).toMatchObject({
       ...over,
       status: "failed",
       phase: "Failed",
@@ -58,13 +58,13 @@ describe("a run with too many process deaths", () => {
     changeRow(harness, row, { ...over, effectsSettleAt });
     harness.clock.moveTo(row.leaseUntil ?? 0);
     await sweep(harness);
-    expect(rowOf(harness, run)).toMatchObject({ status: "running", chain: 2, owner: null });
+    expect(harness.row(run)).toMatchObject({ status: "running", chain: 2, owner: null });
     harness.clock.moveTo(effectsSettleAt - 1);
     await sweep(harness);
-    expect(rowOf(harness, run)).toMatchObject({ status: "running", version: row.version });
+    expect(harness.row(run)).toMatchObject({ status: "running", version: row.version });
     harness.clock.moveTo(effectsSettleAt);
     await sweep(harness);
-    expect(rowOf(harness, run)).toMatchObject({ status: "failed", endNotified: true });
+    expect(harness.row(run)).toMatchObject({ status: "failed", endNotified: true });
   });
 
   test("schedule 36: judges effectsSettleAt on the row after the hand-over, because a zombie may have claimed it meanwhile", async () => {
@@ -83,7 +83,7 @@ describe("a run with too many process deaths", () => {
       return harness.world.table.decide({ ...of, now: leaseUntil }, HAND_OVER);
     };
     await sweep(harness, { ...harness.world, table: withCalls(harness.world.table, { handOver }) });
-    expect(rowOf(harness, run)).toMatchObject({
+    expect(harness.row(run)).toMatchObject({
       status: "running",
       owner: null,
       effectsSettleAt: harness.clock.now() + BEAT_MS,
@@ -100,7 +100,7 @@ describe("a run with too many process deaths", () => {
       return harness.world.table.decide(of, HAND_OVER);
     };
     await sweep(harness, { ...harness.world, table: withCalls(harness.world.table, { handOver }) });
-    expect(rowOf(harness, run)).toMatchObject({ status: "completed", chain: 1, version: row.version });
+    expect(harness.row(run)).toMatchObject({ status: "completed", chain: 1, version: row.version });
   });
 
   test("absorbs a message that arrives before its end is committed, and still ends", async () => {
@@ -113,7 +113,7 @@ describe("a run with too many process deaths", () => {
       act: () => send(harness.world, words(run)),
     });
     await sweep(harness, world);
-    expect(rowOf(harness, run)).toMatchObject({ status: "failed", wakeCount: 1, wakeCountSeen: 1 });
+    expect(harness.row(run)).toMatchObject({ status: "failed", wakeCount: 1, wakeCountSeen: 1 });
     const taken = (await events(harness, run)).filter(({ kind }) => kind === "MessageAbsorbed");
     expect(taken).toMatchObject([{ message: "user#w1" }]);
     expect((await events(harness, run)).filter(({ kind }) => kind === "ToolOutcomeUnknown")).toHaveLength(1);
@@ -126,7 +126,7 @@ describe("a run with too many process deaths", () => {
     changeRow(harness, row, over);
     passTime(harness);
     await sweep(harness);
-    expect(rowOf(harness, run)).toMatchObject({
+    expect(harness.row(run)).toMatchObject({
       status: "failed",
       claims: 0,
       unaccountedModelCalls: 0,
@@ -142,10 +142,10 @@ describe("a run past its deadline", () => {
     const end = row.deadline + noticeMs(harness.world.limits);
     harness.clock.moveTo(end - 1);
     await sweep(harness);
-    expect(rowOf(harness, run)).toMatchObject({ status: "running", chain: 2 });
+    expect(harness.row(run)).toMatchObject({ status: "running", chain: 2 });
     harness.clock.moveTo(end);
     await sweep(harness);
-    expect(rowOf(harness, run)).toMatchObject({ status: "failed", chain: 3, endNotified: true });
+    expect(harness.row(run)).toMatchObject({ status: "failed", chain: 3, endNotified: true });
     expect((await events(harness, run)).at(-1)).toMatchObject({ failure: { code: "Expired" } });
   });
 
@@ -165,7 +165,7 @@ describe("a run past its deadline", () => {
         harness,
         at === "ended" ? late : { ...harness.world, table: withCalls(harness.world.table, { handOver }) },
       );
-      expect(rowOf(harness, run)).toMatchObject({ status: "running", version: row.version });
+      expect(harness.row(run)).toMatchObject({ status: "running", version: row.version });
       passTime(harness);
       await sweep(harness);
       expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({ status: "completed" });

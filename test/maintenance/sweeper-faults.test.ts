@@ -16,9 +16,12 @@ import {
   invocation,
   isEndNotified,
   executionNameOf,
+  createSupervisedHarness,
+  driveUntil,
+  sweep,
+  passTime,
 } from "../support/harness/supervised-harness.ts";
-import { createSupervisedHarness, driveUntil, sweep, passTime } from "../support/harness/supervised-harness.ts";
-import { BEAT_MS, SKEW_MS, scriptedAgent, rowOf } from "../support/harness/harness.ts";
+import { BEAT_MS, SKEW_MS, scriptedAgent } from "../support/harness/harness.ts";
 
 interface AbandonedRun {
   readonly harness: SupervisedHarness;
@@ -43,7 +46,7 @@ const sweepWith = (harness: SupervisedHarness, world: World): Promise<unknown> =
 const live = (harness: SupervisedHarness): readonly string[] =>
   [...harness.world.chain.executions.values()].filter(({ stage }) => stage !== "ended").map(({ name }) => name);
 
-const rowNow = ({ harness, run }: AbandonedRun): Row => rowOf(harness, run);
+const rowNow = ({ harness, run }: AbandonedRun): Row => harness.row(run);
 
 const kinds = async ({ harness, run }: AbandonedRun): Promise<readonly string[]> =>
   ((await timeline(harness.world, { run, after: 0 })) ?? []).map(({ kind }) => kind);
@@ -54,8 +57,8 @@ test("a run whose execution is gone gets exactly one new execution and completes
     const { run, row } = await runDeadInTool(harness, "keyed");
     harness.clock.moveTo((row.leaseUntil ?? 0) + harness.world.limits.overdueMs);
     const isAlive = await sweptAfter({ harness, run }, crash);
-    expect(live(harness)).toEqual([executionNameOf(rowOf(harness, run))]);
-    expect(rowOf(harness, run)).toMatchObject({ chain: 2, owner: null, takeovers: 1 });
+    expect(live(harness)).toEqual([executionNameOf(harness.row(run))]);
+    expect(harness.row(run)).toMatchObject({ chain: 2, owner: null, takeovers: 1 });
     const ended = await driveUntil(harness, { agent: scriptedAgent({ effect: "keyed" }), run, until: isEndNotified });
     expect(ended).toMatchObject({ status: "completed" });
     return isAlive;
@@ -73,9 +76,9 @@ test("a parked run with a new message is woken or handed over, and absorbs the m
     passTime(harness, UNPARKED_MS);
     const isAlive = await sweptAfter({ harness, run }, crash);
     // An execution without progress for so long may be backing off, so the sweep skipped it.
-    expect(live(harness)).toContain(executionNameOf(rowOf(harness, run)));
+    expect(live(harness)).toContain(executionNameOf(harness.row(run)));
     expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({ status: "completed" });
-    expect(live(harness)).not.toContain(executionNameOf(rowOf(harness, run)));
+    expect(live(harness)).not.toContain(executionNameOf(harness.row(run)));
     return isAlive;
   });
 });
@@ -103,7 +106,7 @@ describe("a run that cannot recover and has a new message", () => {
     const { run, row } = await runDeadInTool(harness);
     for (const id of ["w0", "w1"]) await send(harness.world, { run, text: "take the train", by: "ann", id });
     harness.clock.moveTo((row.leaseUntil ?? 0) + harness.world.limits.overdueMs);
-    changeRow(harness, row, to(rowOf(harness, run), harness));
+    changeRow(harness, row, to(harness.row(run), harness));
     return { harness, run };
   }
 

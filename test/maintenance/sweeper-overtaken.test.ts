@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { sweep } from "../../src/maintenance/sweep.ts";
 import { beginBackingOff } from "../support/faults/store-outages.ts";
-import { runUntilIdle, wrapTableCall } from "../support/harness/chain-steps.ts";
-import { BEAT_MS, rowOf } from "../support/harness/harness.ts";
+import { wrapTableCall } from "../support/harness/chain-steps.ts";
+import { BEAT_MS } from "../support/harness/harness.ts";
 
 test("a sweeper reads a run that backs off, which is claimed and parks before it is handed over: it stays parked (schedule 94)", async () => {
   const { harness, agent, run } = await beginBackingOff();
@@ -13,17 +13,17 @@ test("a sweeper reads a run that backs off, which is claimed and parks before it
     if (!hasParked) {
       hasParked = true;
       await sendRequest(harness.world, { run, want: "pause" });
-      await runUntilIdle(harness, agent);
-      expect(rowOf(harness, run)).toMatchObject({ status: "paused" });
+      await harness.runUntilIdle(agent);
+      expect(harness.row(run)).toMatchObject({ status: "paused" });
     }
     return call(asked);
   });
-  const { chain } = rowOf(harness, run);
+  const { chain } = harness.row(run);
   const invocation = { deadline: harness.clock.now() + BEAT_MS, drain: new AbortController().signal };
   await sweep(overtaken, invocation, { deployment: "one" });
   expect(hasParked).toBe(true);
-  expect(rowOf(harness, run)).toMatchObject({ chain, status: "paused" });
+  expect(harness.row(run)).toMatchObject({ chain, status: "paused" });
   await sendRequest(harness.world, { run, want: "resume" });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed" });
 });

@@ -12,7 +12,7 @@ import {
   passTime,
 } from "../support/harness/supervised-harness.ts";
 import { runsWithoutExecution } from "../support/runs/abandoned-runs.ts";
-import { BEAT_MS, scriptedAgent, rowOf } from "../support/harness/harness.ts";
+import { BEAT_MS, scriptedAgent } from "../support/harness/harness.ts";
 
 /** A world whose chain cannot describe these runs, and the runs about which a sweep asked it, in order. */
 function withoutResponse(harness: SupervisedHarness, isMute: (run: string) => boolean) {
@@ -26,7 +26,7 @@ function withoutResponse(harness: SupervisedHarness, isMute: (run: string) => bo
 }
 
 const chains = (harness: SupervisedHarness, runs: readonly string[]): readonly number[] =>
-  runs.map((run) => rowOf(harness, run).chain);
+  runs.map((run) => harness.row(run).chain);
 
 describe("a run whose execution cannot be described", () => {
   test("is skipped with an alarm, and judged again by the next sweep", async () => {
@@ -152,7 +152,7 @@ describe("a row that cannot be decoded", () => {
     const harness = createSupervisedHarness();
     const runs = await runsWithoutExecution(harness, 5);
     const [, poison = ""] = runs;
-    const found = to(rowOf(harness, poison));
+    const found = to(harness.row(poison));
     garbage(harness, poison, found);
     await sweep(harness);
     expect(harness.world.store.rows.get(poison)).toEqual(found);

@@ -12,7 +12,7 @@ import {
   sweep,
   passTime,
 } from "../support/harness/supervised-harness.ts";
-import { BEAT_MS, SKEW_MS, scriptedAgent, neverSettles, rowOf } from "../support/harness/harness.ts";
+import { BEAT_MS, SKEW_MS, scriptedAgent, neverSettles } from "../support/harness/harness.ts";
 
 /** `count` runs whose start died, newest first. */
 async function queued(harness: SupervisedHarness, count: number): Promise<readonly string[]> {
@@ -132,7 +132,7 @@ describe("schedule 46: of two sweeps at once", () => {
     const [run = ""] = await queued(harness, 1);
     await sweep(harness);
     expect(harness.world.chain.executions.size).toBe(1);
-    expect(rowOf(harness, run)).toMatchObject({ status: "queued", chain: 1 });
+    expect(harness.row(run)).toMatchObject({ status: "queued", chain: 1 });
   });
 
   test("each learns the outcome of its lease request although the response was lost", async () => {

@@ -14,9 +14,12 @@ import {
   endExecution,
   isEndNotified,
   executionNameOf,
+  createSupervisedHarness,
+  driveUntil,
+  sweep,
+  passTime,
 } from "../support/harness/supervised-harness.ts";
-import { createSupervisedHarness, driveUntil, sweep, passTime } from "../support/harness/supervised-harness.ts";
-import { scriptedAgent, rowOf } from "../support/harness/harness.ts";
+import { scriptedAgent } from "../support/harness/harness.ts";
 import { HAND_OVER } from "../../src/protocol/row-hand-over.ts";
 
 const words = (run: string, id = "w1") => ({ run, text: "take the train", by: "ann", id });
@@ -49,7 +52,7 @@ describe("a queued run", () => {
     endExecution(harness, payload);
     passTime(harness);
     await sweep(harness);
-    expect(rowOf(harness, payload.run)).toMatchObject({ chain: 2, takeovers: 0, deaths: 0, status: "queued" });
+    expect(harness.row(payload.run)).toMatchObject({ chain: 2, takeovers: 0, deaths: 0, status: "queued" });
     expect(stageOf(harness, executionNameOf({ ...payload, chain: 2 }))).toBe("due");
   });
 
@@ -57,24 +60,24 @@ describe("a queued run", () => {
     const harness = createSupervisedHarness();
     const { run, born } = await beginRun(harness.world, scriptedAgent({}), {});
     for (let round = 0; round < 30; round += 1) {
-      if (stageOf(harness, executionNameOf(rowOf(harness, run))) === "due") endExecution(harness, rowOf(harness, run));
+      if (stageOf(harness, executionNameOf(harness.row(run))) === "due") endExecution(harness, harness.row(run));
       passTime(harness);
       await sweep(harness);
     }
-    expect(rowOf(harness, run)).toMatchObject({ run, born, status: "queued", deaths: 0, endNotified: false });
-    expect(rowOf(harness, run).chain).toBeGreaterThan(20);
+    expect(harness.row(run)).toMatchObject({ run, born, status: "queued", deaths: 0, endNotified: false });
+    expect(harness.row(run).chain).toBeGreaterThan(20);
   });
 
   test("schedule 25: that no process claims ends as Expired when its deadline and the time of a warning have passed, and not before", async () => {
     const harness = createSupervisedHarness();
     const { run } = await beginRun(harness.world, scriptedAgent({}), {});
-    harness.clock.moveTo(rowOf(harness, run).deadline + noticeMs(harness.world.limits) - 1);
+    harness.clock.moveTo(harness.row(run).deadline + noticeMs(harness.world.limits) - 1);
     await sweep(harness);
-    expect(rowOf(harness, run).status).toBe("queued");
+    expect(harness.row(run).status).toBe("queued");
     passTime(harness, 1);
     passTime(harness, 60_000);
     await sweep(harness);
-    expect(rowOf(harness, run)).toMatchObject({ status: "failed", endNotified: true });
+    expect(harness.row(run)).toMatchObject({ status: "failed", endNotified: true });
     expect((await events(harness, run)).at(-1)).toMatchObject({ kind: "RunEnded", failure: { code: "Expired" } });
   });
 });
@@ -91,7 +94,7 @@ describe("a parked run", () => {
       stage: "due",
       token: null,
     });
-    expect(rowOf(harness, run).chain).toBe(1);
+    expect(harness.row(run).chain).toBe(1);
   });
 
   test("whose token is refused is handed over once no beat can be about to claim it", async () => {
@@ -102,10 +105,10 @@ describe("a parked run", () => {
     endExecution(harness, row);
     passTime(harness, OVERDUE_MS - 1);
     await sweep(harness);
-    expect(rowOf(harness, run).chain).toBe(1);
+    expect(harness.row(run).chain).toBe(1);
     passTime(harness, 1);
     await sweep(harness);
-    expect(rowOf(harness, run)).toMatchObject({ chain: 2, park: null, takeovers: 0 });
+    expect(harness.row(run)).toMatchObject({ chain: 2, park: null, takeovers: 0 });
     expect(stageOf(harness, executionNameOf({ ...row, chain: 2 }))).toBe("due");
   });
 
@@ -119,10 +122,10 @@ describe("a parked run", () => {
     expect(await send(harness.world, words(run))).toEqual({ kind: "delivered" });
     passTime(harness, OVERDUE_MS - 1);
     await sweep(harness);
-    expect(rowOf(harness, run)).toMatchObject({ chain: 1, status: "paused" });
+    expect(harness.row(run)).toMatchObject({ chain: 1, status: "paused" });
     passTime(harness, 1);
     await sweep(harness);
-    expect(rowOf(harness, run)).toMatchObject({ chain: 2, takeovers: 0 });
+    expect(harness.row(run)).toMatchObject({ chain: 2, takeovers: 0 });
     expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({ status: "completed" });
   });
 });
@@ -136,8 +139,8 @@ describe("a running run", () => {
     changeRow(harness, row, { chain: 2, epoch: row.epoch + 1 });
     passTime(harness);
     await sweep(harness);
-    expect(rowOf(harness, run)).toMatchObject({ chain: 2, takeovers: 0 });
-    expect(harness.world.chain.executions.get(executionNameOf(rowOf(harness, run)))).toMatchObject({
+    expect(harness.row(run)).toMatchObject({ chain: 2, takeovers: 0 });
+    expect(harness.world.chain.executions.get(executionNameOf(harness.row(run)))).toMatchObject({
       payload: { chain: 2, epoch: row.epoch + 1 },
     });
     expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({
@@ -151,10 +154,10 @@ describe("a running run", () => {
     const { row, run, agent } = await runDeadInTool(harness, "keyed");
     harness.clock.moveTo((row.leaseUntil ?? 0) - 1);
     await sweep(harness);
-    expect(rowOf(harness, run)).toEqual(row);
+    expect(harness.row(run)).toEqual(row);
     harness.clock.moveTo(row.leaseUntil ?? 0);
     await sweep(harness);
-    expect(rowOf(harness, run)).toMatchObject({ chain: 2, owner: null, takeovers: 1, effectsSettleAt: row.leaseUntil });
+    expect(harness.row(run)).toMatchObject({ chain: 2, owner: null, takeovers: 1, effectsSettleAt: row.leaseUntil });
     expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({ status: "completed" });
   });
 
@@ -165,7 +168,7 @@ describe("a running run", () => {
     await harness.world.table.decide({ ...row, now: harness.clock.now() }, HAND_OVER);
     passTime(harness);
     await sweep(harness);
-    expect(rowOf(harness, run)).toMatchObject({ chain: 2, takeovers: 1 });
+    expect(harness.row(run)).toMatchObject({ chain: 2, takeovers: 1 });
     expect(stageOf(harness, executionNameOf({ ...row, chain: 2 }))).toBe("due");
   });
 });
@@ -176,7 +179,7 @@ describe("an ended run whose end is not delivered", () => {
     const { row, run } = await runBetweenBeats(harness);
     changeRow(harness, row, { status: "failed", phase: "Failed" });
     await sweep(harness);
-    expect(rowOf(harness, run)).toMatchObject({ endNotified: true, expiresAtSec: expect.any(Number) });
+    expect(harness.row(run)).toMatchObject({ endNotified: true, expiresAtSec: expect.any(Number) });
     expect((await harness.world.table.alive({ limit: 9, after: null, now: harness.clock.now() })).rows).toEqual([]);
   });
 });

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import type { Status } from "../../src/core/phases.ts";
 import { listGates } from "../../src/operations/approvals.ts";
 import { approvalAgent } from "../support/agents/approval-agent.ts";
-import { runUntilIdle, startKeyedRun } from "../support/harness/chain-steps.ts";
-import { createChainHarness, rowOf } from "../support/harness/harness.ts";
+import { startKeyedRun } from "../support/harness/chain-steps.ts";
+import { createChainHarness } from "../support/harness/harness.ts";
 import { rewriteRow } from "../support/runs/rewrite-row.ts";
 
 /** Runs that wait at a gate, and the function that adds newer copies of the first one. The clock goes on with each. */
@@ -13,8 +13,8 @@ async function waiting(...keys: readonly string[]) {
   const agent = approvalAgent();
   const runs: string[] = [];
   for (const key of keys) runs.push((await startKeyedRun(harness.world, { agent, key })).run);
-  await runUntilIdle(harness, agent);
-  const first = rowOf(harness, runs[0] ?? "");
+  await harness.runUntilIdle(agent);
+  const first = harness.row(runs[0] ?? "");
   const addCopies = (count: number, status: Status): void => {
     for (let index = 0; index < count; index += 1) {
       const run = `local-${status.slice(0, 2)}${index.toString(2).replaceAll("0", "a").replaceAll("1", "b").padStart(24, "a")}`;
@@ -38,7 +38,7 @@ test("the pages have each gate once, whatever the status of its run, and a page 
   const { rows } = harness.world.store;
   for (const [index, status] of (["waiting", "blocked", "paused", "running"] as const).entries()) {
     const run = runs[index] ?? "";
-    rows.set(run, rewriteRow(rowOf(harness, run), { status }));
+    rows.set(run, rewriteRow(harness.row(run), { status }));
   }
   const pagesOf = async (bytesMax: number | null) => {
     const pages = [await listGates(harness.world, { ...ALL, bytesMax })];

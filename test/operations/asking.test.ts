@@ -12,13 +12,7 @@ import { plain } from "../../src/render/paint.ts";
 import { renderList } from "../../src/render/run-list.ts";
 import { renderRun } from "../../src/render/run.ts";
 import { attemptBeat, beginRun, runnerOf } from "../support/harness/drive.ts";
-import {
-  advanceUntilSettled,
-  callsThenFinal,
-  createHarness,
-  rowOf,
-  scriptedAgent,
-} from "../support/harness/harness.ts";
+import { callsThenFinal, createHarness, scriptedAgent } from "../support/harness/harness.ts";
 
 /** A place at which a call is held until `go` is called. */
 function gate() {
@@ -75,17 +69,17 @@ test("asks its model since its claim or its last commit, and no more while its t
   expect(await lines()).toMatch(/asking the model since \d\d:\d\d:\d\d/);
   expect(await listed()).toMatch(/asking the model since \d\d:\d\d:\d\d/);
   // Once the lease is over, no process asks for it, and any process may go on with it.
-  const row = rowOf(harness, run);
+  const row = harness.row(run);
   expect(summaryOf(row, { now: (row.leaseUntil ?? 0) + 1, modelMs })).toMatchObject({
     askingSince: null,
     resumable: true,
   });
   asked.go();
   await called.reached;
-  expect(rowOf(harness, run).unaccountedModelCalls).toBe(1);
+  expect(harness.row(run).unaccountedModelCalls).toBe(1);
   expect(await shown()).toMatchObject({ label: "running tools", askingSince: null });
   called.go();
-  await advanceUntilSettled(harness, beat);
+  await harness.advanceUntilSettled(beat);
   expect((await shown()).askingSince).toBeNull();
 });
 
@@ -105,16 +99,16 @@ test("a page of events says that the model takes longer than usual, at 80 % of w
     (await pollEvents(world, { run, after: 0, wait: 0, bytesMax: null })) ?? expect.fail("it is shown");
   const beat = attemptBeat(runnerOf(world, agent), payload);
   await asked.reached;
-  const [begunAt, { version }] = [clock.now(), rowOf(harness, run)];
+  const [begunAt, { version }] = [clock.now(), harness.row(run)];
   const { modelMs } = world.limits;
   expect(modelMs).toBe(45_000);
   clock.moveTo(begunAt + 0.8 * modelMs - 1);
   expect(await page()).not.toHaveProperty("slowSince");
   clock.moveTo(begunAt + 0.8 * modelMs);
   expect(await page()).toMatchObject({ slowSince: begunAt, next: version });
-  expect(rowOf(harness, run).version).toBe(version);
+  expect(harness.row(run).version).toBe(version);
   asked.go();
-  await advanceUntilSettled(harness, beat);
+  await harness.advanceUntilSettled(beat);
   expect(await page()).not.toHaveProperty("slowSince");
 });
 
@@ -122,7 +116,7 @@ test("a run for which something has arrived, or whose time has come, says that n
   const harness = createHarness();
   const { world, clock } = harness;
   const { run } = await beginRun(world, scriptedAgent({ reply: callsThenFinal(0) }), {});
-  const row = { ...rowOf(harness, run), status: "waiting" as const, phase: "AwaitingChildren" as const };
+  const row = { ...harness.row(run), status: "waiting" as const, phase: "AwaitingChildren" as const };
   const [now, modelMs] = [clock.now(), world.limits.modelMs];
   const noteOf = (change: Partial<Row>) => noteWords(summaryOf({ ...row, ...change }, { now, modelMs }), now);
   expect(noteOf({ wakeCount: row.wakeCountSeen + 1 })).toBe(

@@ -5,7 +5,7 @@ import { show, timeline } from "../../src/operations/views.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { runUntilGate, decideGate } from "../support/agents/approval-agent.ts";
 import { drive } from "../support/harness/drive.ts";
-import { rowOf, createHarness } from "../support/harness/harness.ts";
+import { createHarness } from "../support/harness/harness.ts";
 
 const to = (run: string, name: string) => ({ run, to: name, by: "ann" });
 
@@ -28,9 +28,9 @@ test("an equal assignment changes nothing, before and after it is absorbed; anot
   const harness = createHarness();
   const { run, runner, payload } = await runUntilGate(harness);
   await assign(harness.world, to(run, "bob"));
-  const before = rowOf(harness, run);
+  const before = harness.row(run);
   expect(await assign(harness.world, to(run, "bob"))).toEqual({ kind: "same", to: "bob" });
-  expect(rowOf(harness, run)).toEqual(before);
+  expect(harness.row(run)).toEqual(before);
   await drive(runner, payload);
   expect(await assign(harness.world, to(run, "bob"))).toEqual({ kind: "same", to: "bob" });
   for (const name of ["cy", "bob", "dee"]) {

@@ -8,7 +8,7 @@ import { OPERATIONS, ROWS } from "../../src/operations/table.ts";
 import type { StoredRecord } from "../../src/ports/records.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { createApiHarness } from "../support/harness/api-harness.ts";
-import { createHarness, rowOf, scriptedAgent } from "../support/harness/harness.ts";
+import { createHarness, scriptedAgent } from "../support/harness/harness.ts";
 import { ALL_ROUTES } from "../support/harness/plain-routes.ts";
 import { wrapPorts } from "../support/harness/ports.ts";
 
@@ -73,7 +73,7 @@ describe("a process that dies", () => {
         () => true,
         () => false,
       );
-      const isPaused = rowOf({ ...harness, world }, run).pause;
+      const isPaused = { ...harness, world }.row(run).pause;
       const [entry] = await logOf(world, { run });
       if (isPaused) expect(entry).toMatchObject({ operation: "pause", actor: "ann", run });
       if (isPaused) changes += 1;
@@ -88,7 +88,7 @@ describe("a process that dies", () => {
     const add = () => Promise.reject(new StoreUnreachable("away"));
     const away = { ...world, records: { ...world.records, add } };
     await expect(performOperation(OPERATIONS.pause, context(away), { run })).rejects.toThrow(StoreUnreachable);
-    expect(rowOf({ ...harness, world }, run).pause).toBe(false);
+    expect({ ...harness, world }.row(run).pause).toBe(false);
   });
 });
 

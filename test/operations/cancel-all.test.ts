@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import type { RunTable } from "../../src/ports/run-table.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { CANCELLED_MAX, cancelAll } from "../../src/operations/cancel-all.ts";
-import { startKeyedRun, runUntilIdle } from "../support/harness/chain-steps.ts";
-import { type Harness, createChainHarness, rowOf, scriptedAgent } from "../support/harness/harness.ts";
+import { startKeyedRun } from "../support/harness/chain-steps.ts";
+import { type Harness, createChainHarness, scriptedAgent } from "../support/harness/harness.ts";
 import { approvalAgent } from "../support/agents/approval-agent.ts";
 import { rewriteRow } from "../support/runs/rewrite-row.ts";
 
@@ -24,31 +24,27 @@ test("names the live runs first, and cancels none of them", async () => {
     runs: expect.arrayContaining(runs.map((run) => ({ run, status: "queued" }))),
     more: false,
   });
-  expect(runs.map((run) => rowOf(harness, run).cancel)).toEqual([false, false]);
+  expect(runs.map((run) => harness.row(run).cancel)).toEqual([false, false]);
 });
 
 test("cancels every live run of the agent and tenant, whatever it waits for, and no other", async () => {
   const harness = createChainHarness();
   const waiting = approvalAgent();
   const parked = await startKeyedRun(harness.world, { agent: { ...waiting, name: "actor" }, key: "w" });
-  await runUntilIdle(harness, { ...waiting, name: "actor" });
-  expect(rowOf(harness, parked.run).status).toBe("waiting");
+  await harness.runUntilIdle({ ...waiting, name: "actor" });
+  expect(harness.row(parked.run).status).toBe("waiting");
   const runs = await started(harness, "a", "b");
   const other = await startKeyedRun(harness.world, { agent: { ...scriptedAgent({}), name: "other" }, key: "o" });
   const outcome = await cancelAll(harness.world, { ...OF, confirmed: true });
   expect(outcome).toMatchObject({ kind: "cancelled", failed: [], more: false });
   expect(outcome.runs.map(({ run }) => run).toSorted()).toEqual([parked.run, ...runs].toSorted());
-  expect(rowOf(harness, other.run).cancel).toBe(false);
-  await runUntilIdle(harness, [
+  expect(harness.row(other.run).cancel).toBe(false);
+  await harness.runUntilIdle([
     { ...waiting, name: "actor" },
     { ...scriptedAgent({}), name: "other" },
   ]);
-  expect([parked.run, ...runs].map((run) => rowOf(harness, run).status)).toEqual([
-    "cancelled",
-    "cancelled",
-    "cancelled",
-  ]);
-  expect(rowOf(harness, other.run).status).toBe("completed");
+  expect([parked.run, ...runs].map((run) => harness.row(run).status)).toEqual(["cancelled", "cancelled", "cancelled"]);
+  expect(harness.row(other.run).status).toBe("completed");
   expect(await cancelAll(harness.world, { ...OF, tenant: "acme", confirmed: true })).toMatchObject({ runs: [] });
 });
 
@@ -67,7 +63,7 @@ test("goes on where a request stopped, and asks no run twice", async () => {
 test("names a run of a newer version of cairn, and cancels the others", async () => {
   const harness = createChainHarness();
   const [newer = "", own = ""] = await started(harness, "a", "b");
-  harness.world.store.rows.set(newer, rewriteRow(rowOf(harness, newer), { format: 99 }));
+  harness.world.store.rows.set(newer, rewriteRow(harness.row(newer), { format: 99 }));
   expect(await cancelAll(harness.world, { ...OF, confirmed: true })).toMatchObject({
     runs: [{ run: own }],
     failed: [newer],
@@ -79,7 +75,7 @@ test("finds a run that goes back to an earlier status while the statuses are lis
   const { world } = harness;
   const [run = ""] = await started(harness, "a");
   const become = (status: Row["status"]): void =>
-    void world.store.rows.set(run, rewriteRow(rowOf(harness, run), { status }));
+    void world.store.rows.set(run, rewriteRow(harness.row(run), { status }));
   become("waiting");
   const list: RunTable["list"] = async (query) => {
     const page = await world.table.list(query);

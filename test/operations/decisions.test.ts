@@ -24,7 +24,6 @@ import {
   beforeCommit,
   neverSettles,
   beatReply,
-  rowOf,
   createHarness,
 } from "../support/harness/harness.ts";
 import { COMMIT } from "../../src/protocol/row-commit.ts";
@@ -56,7 +55,7 @@ describe("an approved call", () => {
     expect(await drive(runner, payload)).toMatchObject({ route: "done" });
     expect(ran).toEqual([{ args: { euros: 5 }, key }]);
     expect(await ledger(harness.world, run)).toMatchObject([{ status: "succeeded", attempts: 1, key }]);
-    expect(rowOf(harness, run).spent.toolCalls).toBe(1);
+    expect(harness.row(run).spent.toolCalls).toBe(1);
   });
 
   test("that is unsafe starts in the epoch that absorbed the approval; when that dies first, an operator is asked", async () => {
@@ -70,14 +69,14 @@ describe("an approved call", () => {
     };
     void attemptBeat(runnerOf({ ...harness.world, table: withCalls(harness.world.table, { commit }) }, agent), payload);
     await expect.poll(async () => (await stateOf(harness.world, run)).open[0]?.status).toBe("started");
-    const { epoch } = rowOf(harness, run);
+    const { epoch } = harness.row(run);
     const { open } = await stateOf(harness.world, run);
     expect(open).toMatchObject([{ releasedBy: epoch }]);
     expect(open[0]?.heldBy).toBeUndefined();
     const blocked = await beatReply(attemptBeat(runner, payload, 1));
     expect(blocked.route).toBe("park");
     expect(ran).toEqual([]);
-    expect(rowOf(harness, run)).toMatchObject({ status: "blocked", epoch: epoch + 1 });
+    expect(harness.row(run)).toMatchObject({ status: "blocked", epoch: epoch + 1 });
     // Nobody is asked to approve it again: who says *retry* has seen what it is.
     harness.clock.moveTo((await stateOf(harness.world, run)).open[0]?.reconcilableFrom ?? 0);
     const said = { run, call: "c1", as: "retry", result: null, by: "ann", note: null } as const;
@@ -213,7 +212,7 @@ describe("a denied call", () => {
       const words = isPerson ? "denied by ann" : "denied by expiry: no decision before the gate expired";
       expect(told[1]).toBe(`The call failed: ${words}`);
       expect(await ledger(harness.world, run)).toMatchObject([{ status: "failed", attempts: 0 }]);
-      expect(rowOf(harness, run).spent.toolCalls).toBe(0);
+      expect(harness.row(run).spent.toolCalls).toBe(0);
     },
   );
 

@@ -10,7 +10,6 @@ import type { LedgerEntry, TimelineEntry } from "../../src/operations/views.ts";
 import { type ScriptedReply, pipeline, react, tool } from "../../src/index.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { boss, worker } from "../support/agents/workers.ts";
-import { rowOf } from "../support/harness/harness.ts";
 import { beatOf, childrenOf, household, playAll, playOf, remove } from "../support/runs/parent-steps.ts";
 import { AT, SHA, callPart, EVENT } from "../support/states/states-and-events.ts";
 import { playRun, roleAgent } from "../support/runs/topology-run.ts";
@@ -222,14 +221,14 @@ test("a child that ended unheard, is gone or cannot be read shows as a lost hand
   expect(await evidence()).toEqual([]);
   await playOf(house, ended);
   remove(house, { run: gone });
-  const row = rowOf(house.harness, damaged);
+  const row = house.harness.row(damaged);
   world.store.rows.set(damaged, {} as Row);
   const unheard = [
     `child ${gone} is gone, and its end was never taken in`,
     `the row of child ${damaged} cannot be read`,
   ];
   // The boss is well: the report waits in its inbox, and its next beat takes it in.
-  const waiting = rowOf(house.harness, house.run);
+  const waiting = house.harness.row(house.run);
   expect(waiting.wakeCount).toBeGreaterThan(waiting.wakeCountSeen);
   expect(await evidence()).toEqual([["lostHandoff", unheard]]);
   // It is at work, too.
@@ -256,7 +255,7 @@ test("a child that ended unheard, is gone or cannot be read shows as a lost hand
   const lines = (await evidence()).flat(2);
   expect(lines).toContain(`child ${gone} is gone, and its end was never taken in`);
   expect(lines.filter((line) => [ended, damaged, working].some((run) => line.includes(run)))).toEqual([]);
-  expect(rowOf(house.harness, house.run).status).toBe("completed");
+  expect(house.harness.row(house.run).status).toBe("completed");
 });
 
 test("an end that is being delivered is not lost, and one that was not delivered for minutes is", async () => {
@@ -270,7 +269,7 @@ test("an end that is being delivered is not lost, and one that was not delivered
   clock.moveTo(clock.now() + 600_000);
   expect(await found()).toEqual([]);
   await playOf(house, child.run);
-  world.store.rows.set(child.run, { ...rowOf(house.harness, child.run), endNotified: false, expiresAtSec: null });
+  world.store.rows.set(child.run, { ...house.harness.row(child.run), endNotified: false, expiresAtSec: null });
   expect(await found()).toEqual([]);
   clock.moveTo(clock.now() + 600_000);
   expect(await found()).toEqual(["lostHandoff"]);

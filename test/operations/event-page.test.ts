@@ -4,14 +4,13 @@ import { pollEvents } from "../../src/operations/event-page.ts";
 import { timeline } from "../../src/operations/views.ts";
 import type { World } from "../../src/ports/world.ts";
 import { Turns, worldInTurns } from "../../src/api/streams/turns.ts";
-import { rowOf } from "../support/harness/harness.ts";
 import { DamagedCopy, createLongRun } from "../support/runs/damaged-copies.ts";
 import { rewriteRow } from "../support/runs/rewrite-row.ts";
 import { createStreamedRun } from "../support/runs/streamed-run.ts";
 
 test("a reader continues behind commits without events, and waits", async () => {
   const it = await createStreamedRun();
-  const row = rowOf(it.harness, it.run);
+  const row = it.harness.row(it.run);
   it.harness.world.store.rows.set(it.run, rewriteRow(row, { version: row.version + 1 }));
   const page = await pollEvents(it.harness.world, { run: it.run, after: row.version, wait: 0, bytesMax: null });
   expect(page).toMatchObject({ entries: [], next: row.version + 1, more: false });

@@ -7,7 +7,7 @@ import { ledger, timeline } from "../../src/operations/views.ts";
 import { toolResultsOf } from "../support/agents/approval-agent.ts";
 import { replyWithCalls, sideEffectAgent } from "../support/agents/side-effect-agent.ts";
 import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
-import { advanceUntilSettled, createHarness } from "../support/harness/harness.ts";
+import { createHarness } from "../support/harness/harness.ts";
 
 class Exists extends Error {
   readonly status = 409;
@@ -30,7 +30,7 @@ async function tried(said: Partial<Tool>, ...ends: readonly Error[]) {
     run,
   });
   const payload = await beginRun(harness.world, of.agent, {});
-  const reply = await advanceUntilSettled(harness, drive(runnerOf(harness.world, of.agent), payload));
+  const reply = await harness.advanceUntilSettled(drive(runnerOf(harness.world, of.agent), payload));
   const events = (await timeline(harness.world, { run: reply.run, after: 0 })) ?? [];
   return { harness, reply, tries: () => tries, events, entry: (await ledger(harness.world, reply.run))?.[0] };
 }

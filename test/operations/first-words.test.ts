@@ -4,8 +4,8 @@ import { pollEvents } from "../../src/operations/event-page.ts";
 import { PACE_OF_FILE, PACE_OF_SERVICE } from "../../src/ports/delta-log.ts";
 import type { World } from "../../src/ports/world.ts";
 import type { Row } from "../../src/protocol/row.ts";
-import { flushPromises } from "../support/harness/chain-steps.ts";
 import { ShownText, type StreamedRun, createStreamedRun } from "../support/runs/streamed-run.ts";
+import { flushPromises } from "../support/harness/harness.ts";
 
 const inFile = (world: World): World => ({ ...world, deltas: { ...world.deltas, pace: PACE_OF_FILE } });
 

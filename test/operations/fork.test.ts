@@ -22,7 +22,7 @@ import { forkRun } from "../../src/operations/fork.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { png, screenshotAgent } from "../files/support.ts";
 import { drive, runnerOf } from "../support/harness/drive.ts";
-import { createHarness, rowOf } from "../support/harness/harness.ts";
+import { createHarness } from "../support/harness/harness.ts";
 import { CALLS, type RunToFork, createRunToFork, rowIn } from "../support/runs/run-to-fork.ts";
 
 /** The versions at which the run can be forked, with the number of calls that are done there. */
@@ -30,7 +30,7 @@ async function forkable({
   harness,
   run,
 }: RunToFork): Promise<readonly { readonly at: number; readonly calls: number }[]> {
-  const row = rowOf(harness, run);
+  const row = harness.row(run);
   const found = [];
   for (let at = 0; at <= row.version; at += 1) {
     const state = (await stateAt(harness.world, row, at))?.state;
@@ -129,14 +129,14 @@ describe("a fork", () => {
     const started = await startRun(world, { agent, input, files, tenant: "local", idempotencyKey: "k" });
     const { run, born, chain, epoch } = rowIn(started);
     await drive(runnerOf(world, agent), { run, born, chain, epoch, agent: agent.name });
-    const at = rowOf(harness, run).version - 1;
+    const at = harness.row(run).version - 1;
     const fork = rowIn(await forkRun(world, { run, at, agent, key: "f", by: "ann", confirmed: true }));
     expect(await purge(world, run)).toMatchObject({ kind: "purged" });
     world.store.objects.forEach((_, key, all) => {
       if (key.includes(`/${run}/`)) all.delete(key);
     });
     await drive(runnerOf(world, agent), { ...fork, agent: agent.name });
-    expect(rowOf(harness, fork.run)).toMatchObject({ status: "completed" });
+    expect(harness.row(fork.run)).toMatchObject({ status: "completed" });
     expect((await verify(world, { run: fork.run }))?.findings).toEqual([]);
   });
 
@@ -199,7 +199,7 @@ describe("a fork past effects that the two runs do not share", () => {
 test("an effect that the run has undone is named, and stays with the run: the fork undoes nothing of it", async () => {
   const it = await createRunToFork("keyed", true);
   const { world } = it.harness;
-  expect({ status: rowOf(it.harness, it.run).status, undoes: it.undoes.length }).toEqual({
+  expect({ status: it.harness.row(it.run).status, undoes: it.undoes.length }).toEqual({
     status: "cancelled",
     undoes: CALLS,
   });
@@ -211,7 +211,7 @@ test("an effect that the run has undone is named, and stays with the run: the fo
   const { run } = rowIn(await it.fork({ at }));
   expect((await undoAndCancel(world, { run, by: "ann" })).kind).toBe("accepted");
   await it.play({ run });
-  expect({ status: rowOf(it.harness, run).status, undoes: it.undoes.length }).toEqual({
+  expect({ status: it.harness.row(run).status, undoes: it.undoes.length }).toEqual({
     status: "cancelled",
     undoes: CALLS,
   });
@@ -229,7 +229,7 @@ test("a refusal names at most twelve versions that can be forked, the nearest on
 
 test("a version that is unknown, over, or has calls under way is refused by name", async () => {
   const it = await createRunToFork();
-  const { version } = rowOf(it.harness, it.run);
+  const { version } = it.harness.row(it.run);
   const known = new Set((await forkable(it)).map(({ at }) => at));
   const kinds = new Map<number, string>();
   for (let at = 0; at <= version + 1; at += 1) {

@@ -9,7 +9,7 @@ import { show } from "../../src/operations/views.ts";
 import { renderRun } from "../../src/render/run.ts";
 import { plain } from "../../src/render/paint.ts";
 import { type PayerOptions, Till, payer, payingBoss } from "../support/agents/payers.ts";
-import { SETTLE_MS, createChainHarness, rowOf } from "../support/harness/harness.ts";
+import { SETTLE_MS, createChainHarness } from "../support/harness/harness.ts";
 import { played } from "../support/runs/played-family.ts";
 
 async function family(of: Partial<PayerOptions>, boss?: Parameters<typeof payingBoss>[0]) {
@@ -56,7 +56,7 @@ test("a question about a hand-off lists what its child run did, for operators an
   });
   if (shown === null) throw new Error("the run is there");
   const command = (...words: readonly string[]) => `cairn ${words.join(" ")}`;
-  const page = { now: rowOf(it.harness, it.run).createdAt, paint: plain, width: 200, command };
+  const page = { now: it.harness.row(it.run).createdAt, paint: plain, width: 200, command };
   expect(renderRun(shown, page as never)).toMatch(/its run +pay \(c1, of run .*\) may have happened/);
   const found = (await diagnose(it.world, it.run))?.find(({ likely }) => likely === "lostHandoff");
   expect(found?.evidence.at(-1)).toMatch(/^ask \(c1\) is unknown, after pay .* may have happened$/);

@@ -6,7 +6,7 @@ import { healthOf } from "../../src/operations/health.ts";
 import { performOperation } from "../../src/operations/perform.ts";
 import { OPERATIONS } from "../../src/operations/table.ts";
 import { beginRun } from "../support/harness/drive.ts";
-import { createHarness, rowOf, scriptedAgent } from "../support/harness/harness.ts";
+import { createHarness, scriptedAgent } from "../support/harness/harness.ts";
 
 const contextOf = ({ world }: Pick<ReturnType<typeof createHarness>, "world">) => ({
   ...{ world, by: "ada", tenant: "local", agentOf: async () => null },
@@ -93,7 +93,7 @@ test("another tenant sees neither the checks, which name runs of all, nor what a
 test("counts no more than a thousand live runs, since each costs a read on AWS", async () => {
   const harness = createHarness();
   const { run } = await beginRun(harness.world, scriptedAgent({}), {});
-  const row = rowOf(harness, run);
+  const row = harness.row(run);
   let read = 0;
   const alive: typeof harness.world.table.alive = async ({ limit }) => {
     read += limit;

@@ -1,7 +1,7 @@
 /** Labels: what `cairn show` says that a run waits for. */
 import { expect, test } from "vitest";
 import { show } from "../../src/operations/views.ts";
-import { dieInTool, runAttempt } from "../support/harness/chain-steps.ts";
+import { dieInTool } from "../support/harness/chain-steps.ts";
 import { beginRun } from "../support/harness/drive.ts";
 import { createChainHarness, scriptedAgent } from "../support/harness/harness.ts";
 
@@ -15,7 +15,7 @@ test.each([
   const { run } = await beginRun(harness.world, agent, {});
   await dieInTool(harness, agent);
   expect((await show(harness.world, run))?.label).toBe("running tools");
-  await runAttempt(harness, agent);
+  await harness.runAttempt(agent);
   const label = `waiting until no earlier request can take effect: then act (c1) ${then}`;
   expect((await show(harness.world, run))?.label).toBe(label);
 });

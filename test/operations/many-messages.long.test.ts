@@ -17,7 +17,7 @@ import {
   createSupervisedHarness,
   driveUntil,
 } from "../support/harness/supervised-harness.ts";
-import { FINAL_REPLY, scriptedAgent, beforeCommit, rowOf } from "../support/harness/harness.ts";
+import { FINAL_REPLY, scriptedAgent, beforeCommit } from "../support/harness/harness.ts";
 
 const MANY = 2_000;
 const TEXT = "a kilobyte of words ".repeat(50);
@@ -51,7 +51,7 @@ async function mustBeWhole(harness: SupervisedHarness, run: string, count = MANY
   const heard = ((await transcript(harness.world, run)) ?? []).filter(({ source }) => source === "user:ann");
   expect(heard).toHaveLength(count);
   // A commit for each batch, the batch that is cleared with it, and what the run did besides.
-  expect(rowOf(harness, run).version).toBeLessThanOrEqual(Math.ceil(count / SIZES.absorbMax) + 10);
+  expect(harness.row(run).version).toBeLessThanOrEqual(Math.ceil(count / SIZES.absorbMax) + 10);
   const perCommit = Map.groupBy(
     events.filter((event) => event.kind === "MessageAbsorbed" && event.stage === "taken"),
     ({ version }) => version,
@@ -63,7 +63,7 @@ async function mustBeWhole(harness: SupervisedHarness, run: string, count = MANY
 /** The state of every snapshot that was committed, back to the first one. */
 function stateSizes(harness: SupervisedHarness, run: string): readonly number[] {
   const sizes: number[] = [];
-  for (let pointer: SnapshotPointer | null = rowOf(harness, run).snapshot; pointer !== null;) {
+  for (let pointer: SnapshotPointer | null = harness.row(run).snapshot; pointer !== null;) {
     const { state, previous } = decodeSnapshot(pointer, harness.world.store.objects.get(pointer.key) as Uint8Array);
     sizes.push(Buffer.byteLength(canonical(state), "utf8"));
     pointer = previous;
@@ -82,7 +82,7 @@ test("messages to a queued run are all read once before its model is called", as
     takeovers: 0,
   });
   expect(heard).toEqual([MANY]);
-  expect(rowOf(harness, run).spent.beats).toBe(1);
+  expect(harness.row(run).spent.beats).toBe(1);
   await mustBeWhole(harness, run);
 });
 
@@ -129,7 +129,7 @@ test("messages to a run that is about to complete are read first, and cost one m
   const world = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act: () => flood(harness, run) });
   expect(await driveUntil(harness, { agent, run, world, until: isEndNotified })).toMatchObject({ status: "completed" });
   expect(heard).toEqual([0, MANY]);
-  expect(rowOf(harness, run).spent.beats).toBe(2);
+  expect(harness.row(run).spent.beats).toBe(2);
   await mustBeWhole(harness, run);
 });
 
@@ -138,7 +138,7 @@ describe("messages that take longer to read than a beat may last", () => {
   const slow = (harness: SupervisedHarness) => {
     const commit: DecisionCalls["commit"] = (of) => {
       harness.clock.moveTo(harness.clock.now() + 100);
-      expect(harness.clock.now()).toBeLessThan(rowOf(harness, of.run).leaseUntil ?? 0);
+      expect(harness.clock.now()).toBeLessThan(harness.row(of.run).leaseUntil ?? 0);
       return harness.world.table.decide(of, COMMIT);
     };
     return { ...harness.world, table: withCalls(harness.world.table, { commit }) };

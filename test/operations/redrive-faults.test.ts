@@ -15,19 +15,10 @@ import {
   callsThenFinal,
   createChainHarness,
   neverSettles,
-  advanceUntilSettled,
-  rowOf,
-} from "../support/harness/harness.ts";
-import {
-  crashAfterCall,
-  endAttempt,
-  startAttempt,
-  loseAttempt,
-  wrapTableCall,
   performTask,
   flushPromises,
-  sweep,
-} from "../support/harness/chain-steps.ts";
+} from "../support/harness/harness.ts";
+import { crashAfterCall, wrapTableCall, sweep } from "../support/harness/chain-steps.ts";
 
 const ADA = { by: "ada", why: "more memory" } as const;
 
@@ -85,7 +76,7 @@ test("a sender dies at any of its calls: the run is redriven once or not at all,
     seen.add(isRedriven ? "redriven" : "failed");
     expect(survives ? isRedriven : true).toBe(true);
     harness.clock.moveTo(harness.clock.now() + 2 * MINUTE);
-    await advanceUntilSettled(harness, sweep(harness.world));
+    await harness.advanceUntilSettled(sweep(harness.world));
     await runForTime(harness, it.agent, HOUR);
     expect(it.row().status).toBe(isRedriven ? "completed" : "failed");
     expect(it.called).toEqual(isRedriven ? [it.key] : []);
@@ -103,14 +94,11 @@ test("the first invocation of a redriven run dies at any of its calls: the redri
     const { harness, run } = it;
     await redrive(harness.world, { run, ...ADA });
     const first = crashAtCall(harness.world, crash);
-    const out = startAttempt(harness);
-    const survives = await advanceUntilSettled(
-      harness,
-      first.survives((world) =>
-        performTask(out.task, { world, agent: it.agent }).then((result) => endAttempt(harness, out, result)),
-      ),
+    const out = harness.startAttempt();
+    const survives = await harness.advanceUntilSettled(
+      first.survives((world) => out.perform({ world, agent: it.agent }).then((result) => out.end(result))),
     );
-    if (!survives) endAttempt(harness, out, null);
+    if (!survives) out.end(null);
     await runForTime(harness, it.agent, HOUR);
     expect({ status: it.row().status, redrives: await redrivesIn(it) }).toEqual({
       status: "completed",
@@ -171,14 +159,14 @@ test("a process that dies during a model call of a redriven run leaves a call th
   };
   const { run } = await beginRun(harness.world, agent, {});
   await runForTime(harness, agent, HOUR);
-  expect(rowOf(harness, run).status).toBe("failed");
+  expect(harness.row(run).status).toBe("failed");
   isAway = false;
   await redrive(harness.world, { run, ...ADA });
   const { world, kill } = killableWorld(harness.world);
-  await loseAttempt(harness, { ...agent, model: scriptedModel({ name: "silent", reply: neverSettles }) }, world);
+  await harness.loseAttempt({ ...agent, model: scriptedModel({ name: "silent", reply: neverSettles }) }, world);
   kill();
   await runForTime(harness, agent, HOUR);
-  expect(rowOf(harness, run).status).toBe("completed");
+  expect(harness.row(run).status).toBe("completed");
   const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
   expect(events.filter(({ kind }) => kind === "ModelCallLost")).toMatchObject([{ calls: 1 }]);
 });

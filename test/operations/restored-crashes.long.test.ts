@@ -18,16 +18,8 @@ import type { Row } from "../../src/protocol/row.ts";
 import { type CrashPoint, crashAtCall } from "../support/faults/crash-at-call.ts";
 import { assertSafety } from "../support/gate/safety.ts";
 import { STRIDE } from "../support/gate/stride.ts";
-import { endAttempt, performTask, runUntilIdle, startAttempt } from "../support/harness/chain-steps.ts";
 import { beginRun } from "../support/harness/drive.ts";
-import {
-  BEAT_MS,
-  type Harness,
-  SKEW_MS,
-  advanceUntilSettled,
-  createChainHarness,
-  rowOf,
-} from "../support/harness/harness.ts";
+import { BEAT_MS, type Harness, SKEW_MS, createChainHarness } from "../support/harness/harness.ts";
 import { wrapPorts } from "../support/harness/ports.ts";
 import { clerk, restoreAlone } from "../support/restores/clerk.ts";
 
@@ -81,10 +73,10 @@ async function lost(restore: Restore): Promise<Scene> {
   let words = "pay";
   const agent = clerk({ effect, words: () => words, done, calls, part });
   const { run } = await beginRun(harness.world, agent, {});
-  if (atGate) await runUntilIdle(harness, agent);
-  const backup: Row = structuredClone(rowOf(harness, run));
+  if (atGate) await harness.runUntilIdle(agent);
+  const backup: Row = structuredClone(harness.row(run));
   if (atGate) await approve({ harness, run });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   if (isNewer) harness.world.store.rows.set(run, backup);
   else restoreAlone(harness, backup);
   if (isFickle) words = "please pay";
@@ -114,10 +106,7 @@ class Crashes {
         this.#calls += 1;
         return send();
       });
-    const survived = await advanceUntilSettled(
-      this.#harness,
-      process.survives((mine) => work(counted(mine))),
-    );
+    const survived = await this.#harness.advanceUntilSettled(process.survives((mine) => work(counted(mine))));
     if (!survived) this.isOver = true;
     return survived;
   }
@@ -133,11 +122,11 @@ class Crashes {
     for (let count = 0; count < 60; count += 1) {
       const next = world.chain.next();
       if (next === null || next > clock.now() + 3_600_000) return;
-      const out = startAttempt(this.#harness);
+      const out = this.#harness.startAttempt();
       const survived = await this.#survives(async (mine) => {
-        endAttempt(this.#harness, out, await performTask(out.task, { world: mine, agent }));
+        out.end(await out.perform({ world: mine, agent }));
       });
-      if (!survived) endAttempt(this.#harness, out, null);
+      if (!survived) out.end(null);
     }
     throw new Error("it goes on for ever");
   }
@@ -150,7 +139,7 @@ async function play(restore: Restore, crash: CrashPoint): Promise<boolean> {
   const { harness, agent, run, done } = await lost(restore);
   const before = [...done];
   const crashes = new Crashes(harness, crash);
-  const restored = (): Row => rowOf(harness, run);
+  const restored = (): Row => harness.row(run);
   await crashes.command((world) => fenceRestored(world));
   await crashes.command((world) => startExecution(world, restored()));
   await crashes.beats(agent);

@@ -6,7 +6,7 @@ import { KERNEL } from "../../src/features/compose.ts";
 import { replay } from "../../src/features/archive/replay.ts";
 import { showSnapshot } from "../../src/operations/snapshot.ts";
 import { drive, runnerOf } from "../support/harness/drive.ts";
-import { callsThenFinal, createHarness, rowOf, scriptedAgent } from "../support/harness/harness.ts";
+import { callsThenFinal, createHarness, scriptedAgent } from "../support/harness/harness.ts";
 import { startRun } from "../../src/operations/start.ts";
 
 async function ended() {
@@ -16,7 +16,7 @@ async function ended() {
   if (started.kind !== "started") throw new Error(started.kind);
   const { run, born } = started.row;
   await drive(runnerOf(harness.world, agent), { run, born, chain: 1, epoch: 0, agent: agent.name });
-  return { ...harness, run, row: rowOf(harness, run) };
+  return { ...harness, run, row: harness.row(run) };
 }
 
 describe("the state of a version", () => {

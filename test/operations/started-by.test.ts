@@ -10,7 +10,7 @@ import { lastFullHour, createScheduleHarness, scheduledAgent } from "../support/
 import { stateOf } from "../support/agents/approval-agent.ts";
 import { createApiHarness } from "../support/harness/api-harness.ts";
 import { drive, runnerOf } from "../support/harness/drive.ts";
-import { FINAL_REPLY, scriptedAgent, rowOf, createHarness } from "../support/harness/harness.ts";
+import { FINAL_REPLY, scriptedAgent, createHarness } from "../support/harness/harness.ts";
 
 const agent = scriptedAgent({ reply: () => FINAL_REPLY });
 
@@ -47,10 +47,10 @@ describe("the starter of a run", () => {
     const harness = createApiHarness({ reply: () => FINAL_REPLY });
     const { body } = await harness.ask({ path: "/runs", json: { agent: "actor" } });
     const run = String(body["run"]);
-    const { born, chain, epoch, agent } = rowOf(harness, run);
+    const { born, chain, epoch, agent } = harness.row(run);
     await drive(runnerOf(harness.world, harness.agent), { run, born, chain, epoch, agent });
     expect((await harness.ask({ path: `/runs/${run}` })).body).toMatchObject({ status: "completed", startedBy: "ann" });
-    expect(factsOf(rowOf(harness, run), await stateOf(harness.world, run))).toMatchObject({ startedBy: "ann" });
+    expect(factsOf(harness.row(run), await stateOf(harness.world, run))).toMatchObject({ startedBy: "ann" });
   });
 
   test("is the schedule for a firing", async () => {

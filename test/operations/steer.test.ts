@@ -7,7 +7,7 @@ import { show, transcript } from "../../src/operations/views.ts";
 import { send } from "../../src/operations/steer.ts";
 import { stateOf } from "../support/agents/approval-agent.ts";
 import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
-import { FINAL_REPLY, scriptedAgent, rowOf, createHarness } from "../support/harness/harness.ts";
+import { FINAL_REPLY, scriptedAgent, createHarness } from "../support/harness/harness.ts";
 
 const words = { text: "take the train", by: "ann", id: "w1" };
 
@@ -53,7 +53,7 @@ describe("a message", () => {
       by.startsWith("user:"),
     );
     expect(heard.map((each) => each.source)).toEqual([source]);
-    expect(rowOf(harness, payload.run)).toMatchObject({ status: "completed" });
+    expect(harness.row(payload.run)).toMatchObject({ status: "completed" });
   });
 
   test("is identified by its whole ID, however long; the state keeps a short form", async () => {

@@ -20,9 +20,9 @@ import type { Agent } from "../../src/ports/agent.ts";
 import { approvalAgent } from "../support/agents/approval-agent.ts";
 import { waitingAgent } from "../support/agents/waiting-agent.ts";
 import { STRIDE } from "../support/gate/stride.ts";
-import { dieInTool, runAttempt, runUntilIdle } from "../support/harness/chain-steps.ts";
+import { dieInTool } from "../support/harness/chain-steps.ts";
 import { beginRun } from "../support/harness/drive.ts";
-import { createChainHarness, rowOf, scriptedAgent } from "../support/harness/harness.ts";
+import { createChainHarness, scriptedAgent } from "../support/harness/harness.ts";
 import { createCrashLoopRun } from "../support/runs/crash-loop-run.ts";
 import {
   type PairOfWords as Pair,
@@ -89,21 +89,21 @@ async function working(): Promise<Scene> {
     },
   }) as Agent;
   const { run } = await beginRun(harness.world, agent, {});
-  while (done.length === 0) await runAttempt(harness, agent);
+  while (done.length === 0) await harness.runAttempt(agent);
   return { harness, agent, run, done, undone };
 }
 
 async function resting(): Promise<Scene> {
   const scene = await working();
   await wants("pause")(scene);
-  await runUntilIdle(scene.harness, scene.agent);
+  await scene.harness.runUntilIdle(scene.agent);
   return scene;
 }
 
 async function idle(agent: Agent, done: readonly string[] = []): Promise<Scene> {
   const harness = createChainHarness();
   const { run } = await beginRun(harness.world, agent, {});
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   return { harness, agent, run, done, undone: [] };
 }
 
@@ -124,7 +124,7 @@ async function unknown(): Promise<Scene> {
   const agent = scriptedAgent({ effect: "unsafe", run: ({ key }) => done.push(key) });
   const { run } = await beginRun(harness.world, agent, {});
   await dieInTool(harness, agent);
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   harness.clock.moveTo((await show(harness.world, run))?.unknown[0]?.reconcilableFrom ?? 0);
   return { harness, agent, run, done, undone: [] };
 }
@@ -133,7 +133,7 @@ async function unknown(): Promise<Scene> {
 async function pausedUnknown(): Promise<Scene> {
   const scene = await unknown();
   await wants("pause")(scene);
-  await runUntilIdle(scene.harness, scene.agent);
+  await scene.harness.runUntilIdle(scene.agent);
   return scene;
 }
 
@@ -142,7 +142,7 @@ async function failed(): Promise<Scene> {
   return { harness, agent, run, done: called, undone: [] };
 }
 
-const statusOf = ({ harness, run }: Scene): string => rowOf(harness, run).status;
+const statusOf = ({ harness, run }: Scene): string => harness.row(run).status;
 const eventsOf = async ({ harness, run }: Scene, kind: string) =>
   ((await timeline(harness.world, { run, after: 0 })) ?? []).filter((event) => event.kind === kind);
 const restartsOf = async (scene: Scene): Promise<number> =>
@@ -229,7 +229,7 @@ const PAIRS: { readonly [name: string]: Pair } = {
     holds: async (scene, told) => {
       expect(statusOf(scene)).toBe(isLate(told) ? "completed" : "paused");
       if (!isLate(told)) await wants("resume")(scene);
-      await runUntilIdle(scene.harness, scene.agent);
+      await scene.harness.runUntilIdle(scene.agent);
       expect({ status: statusOf(scene), restarts: await restartsOf(scene) }).toEqual({
         status: "completed",
         restarts: 1,

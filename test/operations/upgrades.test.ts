@@ -16,7 +16,6 @@ import {
   callsThenFinal,
   dieInTool,
   beatReply,
-  rowOf,
   createHarness,
 } from "../support/harness/harness.ts";
 
@@ -39,7 +38,7 @@ async function held(harness: Harness): Promise<Payload> {
   const reply = await beatReply(attemptBeat(runnerOf(harness.world, PINNED), payload));
   const next = await beatReply(attemptBeat(runnerOf(harness.world, version(PINNED, "2")), reply));
   expect(next).toMatchObject({ route: "park", seconds: 30 });
-  expect(rowOf(harness, payload.run)).toMatchObject({ phase: "AwaitingAgent", status: "blocked", owner: null });
+  expect(harness.row(payload.run)).toMatchObject({ phase: "AwaitingAgent", status: "blocked", owner: null });
   return next;
 }
 
@@ -54,7 +53,7 @@ describe("an agent that cannot be loaded", () => {
     for (let look = 0; look < 12; look += 1) {
       const reply = await beatReply(attemptBeat(absent(harness), payload));
       waits.push(reply.seconds);
-      deadlines.add(rowOf(harness, payload.run).deadline);
+      deadlines.add(harness.row(payload.run).deadline);
       harness.clock.moveTo(harness.clock.now() + reply.seconds * 1_000);
       payload = reply;
     }
@@ -78,7 +77,7 @@ describe("an agent that cannot be loaded", () => {
     expect(await drive(runnerOf(harness.world, version(agent, "2")), lost)).toMatchObject({ route: "done" });
     expect(await kindsOf(harness, payload.run)).toEqual(expect.arrayContaining(["hold", "AgentChanged"]));
     expect(await kindsOf(harness, payload.run)).not.toContain("RunResumed");
-    expect(rowOf(harness, payload.run).agentVersion).toBe("2");
+    expect(harness.row(payload.run).agentVersion).toBe("2");
   });
 });
 
@@ -88,7 +87,7 @@ describe("a run that waits for an upgrade", () => {
     const payload = await held(harness);
     expect(await sendRequest(harness.world, { run: payload.run, want: "cancel" })).toBe("requested");
     expect(await beatReply(attemptBeat(absent(harness), payload))).toMatchObject({ route: "done" });
-    expect(rowOf(harness, payload.run).status).toBe("cancelled");
+    expect(harness.row(payload.run).status).toBe("cancelled");
   });
 
   test("accepts messages meanwhile, and continues with them", async () => {
@@ -96,7 +95,7 @@ describe("a run that waits for an upgrade", () => {
     const payload = await held(harness);
     await send(harness.world, { run: payload.run, text: "hurry", by: "bob", id: "w1" });
     const still = await beatReply(attemptBeat(runnerOf(harness.world, version(PINNED, "2")), payload));
-    expect(rowOf(harness, payload.run).phase).toBe("AwaitingAgent");
+    expect(harness.row(payload.run).phase).toBe("AwaitingAgent");
     expect(await accept(harness, payload.run)).toEqual({ kind: "accepted", from: "1", to: "2" });
     expect(await drive(runnerOf(harness.world, version(PINNED, "2")), still)).toMatchObject({ route: "done" });
     const sources = (await transcript(harness.world, payload.run))?.map(({ source }) => source);
@@ -110,10 +109,10 @@ describe("a run that waits for an upgrade", () => {
     const steer = (want: "pause" | "resume") => sendRequest(harness.world, { run: payload.run, want });
     await steer("pause");
     const paused = await beatReply(attemptBeat(next, payload));
-    expect(rowOf(harness, payload.run).status).toBe("paused");
+    expect(harness.row(payload.run).status).toBe("paused");
     await steer("resume");
     const again = await beatReply(attemptBeat(next, paused));
-    expect(rowOf(harness, payload.run)).toMatchObject({ status: "blocked", phase: "AwaitingAgent" });
+    expect(harness.row(payload.run)).toMatchObject({ status: "blocked", phase: "AwaitingAgent" });
     await steer("pause");
     const pausedAgain = await beatReply(attemptBeat(next, again));
     expect(await show(harness.world, payload.run)).toMatchObject({ status: "paused", waitsFor: { kind: "upgrade" } });
@@ -149,7 +148,7 @@ describe("a run that waits for an upgrade", () => {
     const payload = await held(harness);
     const loose: Agent = { ...version(PINNED, "2"), upgrade: "follow" };
     await beatReply(attemptBeat(runnerOf(harness.world, loose), payload));
-    expect(rowOf(harness, payload.run).phase).toBe("AwaitingAgent");
+    expect(harness.row(payload.run).phase).toBe("AwaitingAgent");
   });
 });
 
@@ -184,7 +183,7 @@ describe("a removed tool", () => {
     const payload = await beginRun(harness.world, agent, {});
     const key = await dieInTool(harness, { payload, agent });
     const blocked = await beatReply(attemptBeat(runnerOf(harness.world, bereave(version(agent, "2"))), payload, 1));
-    expect(rowOf(harness, payload.run).status).toBe("blocked");
+    expect(harness.row(payload.run).status).toBe("blocked");
     const waiting = await drive(runnerOf(harness.world, version(agent, "3")), blocked);
     harness.clock.moveTo(harness.clock.now() + waiting.seconds * 1_000);
     expect(await drive(runnerOf(harness.world, version(agent, "3")), waiting)).toMatchObject({ route: "done" });

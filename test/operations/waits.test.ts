@@ -18,15 +18,15 @@ import {
   waitsOf,
 } from "../support/agents/waiting-agent.ts";
 import { approvalAgent, stateOf } from "../support/agents/approval-agent.ts";
-import { runUntilIdle, startKeyedRun, sweep } from "../support/harness/chain-steps.ts";
-import { createChainHarness, rowOf } from "../support/harness/harness.ts";
+import { startKeyedRun, sweep } from "../support/harness/chain-steps.ts";
+import { createChainHarness } from "../support/harness/harness.ts";
 
 async function waiting(of: WaitingAgentOptions = {}, agent: Agent = waitingAgent(of)) {
   const harness = createChainHarness();
   const { run } = await startKeyedRun(harness.world, { agent, key: "k" });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   const { world } = harness;
-  return { harness, world, run, agent, goOn: () => runUntilIdle(harness, agent) };
+  return { harness, world, run, agent, goOn: () => harness.runUntilIdle(agent) };
 }
 
 const resultOf = async ({ world, run }: Awaited<ReturnType<typeof waiting>>) => (await show(world, run))?.result;
@@ -36,7 +36,7 @@ describe("an answer", () => {
     const { world, harness, run, agent } = await waiting();
     const wrong = await answerCall(world, run, { agent, result: { yes: "maybe" } });
     expect(wrong).toMatchObject({ kind: "answerInvalid", why: expect.stringMatching(/^yes: Invalid input/) });
-    expect(rowOf(harness, run).wakeCount).toBe(rowOf(harness, run).wakeCountSeen);
+    expect(harness.row(run).wakeCount).toBe(harness.row(run).wakeCountSeen);
   });
 
   test("that only the beat can check is refused there, and the question is open again under the next number", async () => {
@@ -118,7 +118,7 @@ describe("a limit", () => {
     const at = await waiting({ reply: callsOnce("askFor"), atLimit });
     at.harness.clock.moveTo(at.harness.clock.now() + LIMIT_MS);
     await at.goOn();
-    expect(rowOf(at.harness, at.run).status).toBe(status);
+    expect(at.harness.row(at.run).status).toBe(status);
     expect(await resultOf(at)).toMatchObject(result);
   });
 
@@ -135,7 +135,7 @@ describe("a limit", () => {
     await at.goOn();
     at.harness.clock.moveTo(at.harness.clock.now() + LIMIT_MS);
     await at.goOn();
-    expect(rowOf(at.harness, at.run).status).toBe("paused");
+    expect(at.harness.row(at.run).status).toBe("paused");
     expect(await waitsOf(at.world, at.run)).toMatchObject([{ call: "c1", answered: false }]);
     await sendRequest(at.world, { run: at.run, want: "resume" });
     await at.goOn();
@@ -144,11 +144,11 @@ describe("a limit", () => {
 
   test("costs no time at work and no budget while the run waits", async () => {
     const at = await waiting({ reply: callsOnce("askFor") });
-    const before = rowOf(at.harness, at.run).spent;
+    const before = at.harness.row(at.run).spent;
     at.harness.clock.moveTo(at.harness.clock.now() + LIMIT_MS - 1);
     await answerCall(at.world, at.run, { result: { yes: true } });
     await at.goOn();
-    const { wallMs = 0 } = rowOf(at.harness, at.run).spent;
+    const { wallMs = 0 } = at.harness.row(at.run).spent;
     expect(wallMs - (before.wallMs ?? 0)).toBeLessThan(60_000);
   });
 });
@@ -190,7 +190,7 @@ describe("an event", () => {
     const { world, run, agent } = at;
     expect(await signalEvent(world, run, { agent })).toMatchObject({ kind: "accepted" });
     await at.goOn();
-    const newest = rowOf(at.harness, run).snapshot.key;
+    const newest = at.harness.row(run).snapshot.key;
     const get: typeof world.objects.get = async (key) =>
       key.includes("/snapshots/") && key !== newest ? null : world.objects.get(key);
     const lossy = { ...world, objects: { ...world.objects, get } };
@@ -205,7 +205,7 @@ describe("an event", () => {
     expect(await signalEvent(at.world, at.run, { agent: at.agent })).toEqual({ kind: "accepted", call: "c1" });
     await at.goOn();
     expect((await waitsOf(at.world, at.run)).map(({ call }) => call)).toEqual(["c2", "c3"]);
-    expect(rowOf(at.harness, at.run).status).toBe("waiting");
+    expect(at.harness.row(at.run).status).toBe("waiting");
   });
 
   test("ends the next wait if it comes before a beat has taken the first", async () => {
@@ -214,7 +214,7 @@ describe("an event", () => {
     await signalEvent(at.world, at.run, { id: "second", detail: { euros: 6 } });
     await at.goOn();
     expect((await waitsOf(at.world, at.run)).map(({ call }) => call)).toEqual(["c3"]);
-    expect(rowOf(at.harness, at.run)).toMatchObject({ status: "waiting", phase: "ExecutingTools" });
+    expect(at.harness.row(at.run)).toMatchObject({ status: "waiting", phase: "ExecutingTools" });
   });
 
   test("is one event per ID, and another detail under its ID is refused", async () => {
@@ -258,10 +258,10 @@ describe("an event", () => {
 
 test("a run that waits holds no process, and the sweeper leaves it alone", async () => {
   const { harness, run } = await waiting();
-  expect(rowOf(harness, run)).toMatchObject({ status: "waiting", owner: null, park: expect.anything() });
-  const before = rowOf(harness, run).version;
+  expect(harness.row(run)).toMatchObject({ status: "waiting", owner: null, park: expect.anything() });
+  const before = harness.row(run).version;
   harness.clock.moveTo(harness.clock.now() + 3_600_000);
   await sweep(harness.world);
-  expect(rowOf(harness, run).version).toBe(before);
+  expect(harness.row(run).version).toBe(before);
   expect(await waitsOf(harness.world, run)).toMatchObject([{ call: "c1", for: "answer", answered: false }]);
 });

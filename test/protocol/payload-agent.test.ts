@@ -4,7 +4,7 @@ import type { Payload } from "../../src/protocol/chain.ts";
 import { applyAnswer, beginAttempt, newExecution, taskOfExecution } from "../../src/protocol/execution.ts";
 import { startNextExecution } from "../../src/engine/context/executions.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
-import { callsThenFinal, scriptedAgent, beatReply, rowOf, createChainHarness } from "../support/harness/harness.ts";
+import { callsThenFinal, scriptedAgent, beatReply, createChainHarness } from "../support/harness/harness.ts";
 
 const named = (name: string) => ({ ...scriptedAgent({ reply: callsThenFinal(1) }), name });
 
@@ -27,7 +27,7 @@ test.each(["", "another"])("a beat whose payload names %j responds with the agen
   const reply = await beatReply(attemptBeat(runnerOf(harness.world, named("clerk")), { ...payload, agent }));
   expect(reply).toMatchObject({ route: "beat", agent: "clerk" });
   expect(await drive(runnerOf(harness.world, named("clerk")), reply)).toMatchObject({ route: "done", agent: "clerk" });
-  expect(rowOf(harness, payload.run)).toMatchObject({ agent: "clerk", status: "completed" });
+  expect(harness.row(payload.run)).toMatchObject({ agent: "clerk", status: "completed" });
 });
 
 test("a beat without a row responds with the agent of its payload", async () => {

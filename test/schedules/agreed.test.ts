@@ -3,16 +3,8 @@ import { expect, test } from "vitest";
 import { ledger } from "../../src/operations/views.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { beginRun, runnerOf } from "../support/harness/drive.ts";
-import { beatReply, createChainHarness, rowOf, scriptedAgent } from "../support/harness/harness.ts";
-import {
-  dieInTool,
-  endAttempt,
-  flushPromises,
-  runAttempt,
-  runUntilIdle,
-  startAttempt,
-} from "../support/harness/chain-steps.ts";
-import { recoveryRulesOf } from "../support/harness/chain-steps.ts";
+import { beatReply, createChainHarness, scriptedAgent, flushPromises } from "../support/harness/harness.ts";
+import { dieInTool, recoveryRulesOf } from "../support/harness/chain-steps.ts";
 import { toolResultsOf } from "../support/agents/approval-agent.ts";
 
 /** Of a beat of 3 s 2.5 s are for its work: there is room for the call, and not for a slow probe as well. */
@@ -43,11 +35,11 @@ test("schedule 210: a probe finds that a call did not happen, and uses up the be
   const { effects, agent } = slowlyProbed(harness);
   const { run } = await beginRun(harness.world, agent, {});
   const key = await dieInTool(harness, agent);
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(await recoveryRulesOf(harness.world, run)).toContain(POSTPONED);
   expect(effects.map((each) => each.key)).toEqual([key]);
   expect(await toolResultsOf(harness, run)).toMatchObject([{ outcome: "succeeded", value: { json: "acted" } }]);
-  expect(rowOf(harness, run).status).toBe("completed");
+  expect(harness.row(run).status).toBe("completed");
 });
 
 test("schedule 211: A releases a call and freezes; B probes and postpones it, C makes it, and A thaws", async () => {
@@ -58,23 +50,23 @@ test("schedule 211: A releases a call and freezes; B probes and postpones it, C 
   // Its commit has released the call, and it freezes while it loads its agent.
   const runner = runnerOf(harness.world, agent);
   const agentOf = async (name: string) => {
-    if (rowOf(harness, run).phase === "ExecutingTools") await thawed;
+    if (harness.row(run).phase === "ExecutingTools") await thawed;
     return runner.agentOf(name);
   };
-  const out = startAttempt(harness);
+  const out = harness.startAttempt();
   const { clock, limits } = harness.world;
   const invocation = { deadline: clock.now() + limits.beatMs, drain: new AbortController().signal };
   const a = runTask({ ...runner, agentOf })(out.task, invocation);
   await flushPromises();
-  expect(rowOf(harness, run).phase).toBe("ExecutingTools");
-  endAttempt(harness, out, null);
-  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "wait" });
-  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "beat" });
+  expect(harness.row(run).phase).toBe("ExecutingTools");
+  out.end(null);
+  expect(await beatReply(harness.runAttempt(agent))).toMatchObject({ route: "wait" });
+  expect(await beatReply(harness.runAttempt(agent))).toMatchObject({ route: "beat" });
   expect(await recoveryRulesOf(harness.world, run)).toContain(POSTPONED);
   thaw();
   await a.catch(() => undefined);
   expect(effects).toEqual([]);
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(effects).toHaveLength(1);
   expect(effects[0]?.epoch).toBeGreaterThan(2);
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "succeeded" }]);
@@ -86,12 +78,12 @@ test("schedule 212: A dies in an unsafe call, and B is asked to end before it de
   const agent = scriptedAgent({ effect: "unsafe", run: ({ key }) => effects.push(key) });
   const { run } = await beginRun(harness.world, agent, {});
   effects.push(await dieInTool(harness, agent));
-  const out = startAttempt(harness);
+  const out = harness.startAttempt();
   const { clock, limits } = harness.world;
   const invocation = { deadline: clock.now() + limits.beatMs, drain: AbortSignal.abort() };
-  endAttempt(harness, out, await runTask(runnerOf(harness.world, agent))(out.task, invocation));
-  await runUntilIdle(harness, agent);
+  out.end(await runTask(runnerOf(harness.world, agent))(out.task, invocation));
+  await harness.runUntilIdle(agent);
   expect(effects).toHaveLength(1);
-  expect(rowOf(harness, run).status).toBe("blocked");
+  expect(harness.row(run).status).toBe("blocked");
   expect(await recoveryRulesOf(harness.world, run)).not.toContain(POSTPONED);
 });

@@ -6,8 +6,7 @@ import { requestCompensation } from "../../src/operations/compensate.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";
 import { ledger, show } from "../../src/operations/views.ts";
 import { assertSafety } from "../support/gate/safety.ts";
-import { runUntilIdle } from "../support/harness/chain-steps.ts";
-import { createChainHarness, rowOf } from "../support/harness/harness.ts";
+import { createChainHarness } from "../support/harness/harness.ts";
 import { answer, clerk, lose, resume } from "../support/restores/clerk.ts";
 
 test("schedule 265: an operator answers an unknown outcome and cancels or restarts before the run takes it in; the answer holds", async () => {
@@ -22,7 +21,7 @@ test("schedule 265: an operator answers an unknown outcome and cancels or restar
       expect(await reconcile(harness.world, said)).toMatchObject({ kind: "accepted" });
       if (next === "cancel") await sendRequest(harness.world, { run, want: "cancel" });
       else await requestCompensation(harness.world, { run, next: next === "restart" ? next : "cancel", by: "ann" });
-      await runUntilIdle(harness, agent);
+      await harness.runUntilIdle(agent);
       const [first] = (await ledger(harness.world, run)) ?? [];
       assertSafety("what an operator found outside is not unknown again", () =>
         expect({ next, as, first }).toMatchObject({ next, as, first: { call: "c1", status: "reconciled" } }),
@@ -41,15 +40,15 @@ test("schedule 206: an operator answers an unknown outcome of a paused run, and 
       await resume(harness, agent, run);
       harness.clock.moveTo((await show(harness.world, run))?.unknown[0]?.reconcilableFrom ?? 0);
       await sendRequest(harness.world, { run, want: "pause" });
-      await runUntilIdle(harness, agent);
+      await harness.runUntilIdle(agent);
       const said = { ...answer(run, "succeeded"), as, result: as === "succeeded" ? "acted" : null };
       expect(await reconcile(harness.world, said)).toMatchObject({ kind: "accepted" });
       // The paused run takes the answer in, and does not apply it.
-      await runUntilIdle(harness, agent);
-      expect(rowOf(harness, run)).toMatchObject({ status: "paused" });
+      await harness.runUntilIdle(agent);
+      expect(harness.row(run)).toMatchObject({ status: "paused" });
       if (next === "cancel") await sendRequest(harness.world, { run, want: "cancel" });
       else await requestCompensation(harness.world, { run, next: next === "restart" ? next : "cancel", by: "ann" });
-      await runUntilIdle(harness, agent);
+      await harness.runUntilIdle(agent);
       const [first] = (await ledger(harness.world, run)) ?? [];
       assertSafety("what an operator found outside is not unknown again", () =>
         expect({ next, as, first }).toMatchObject({ next, as, first: { call: "c1", status: "reconciled" } }),

@@ -13,11 +13,10 @@ import {
   scriptedAgent,
   createChainHarness,
   neverSettles,
-  advanceUntilSettled,
-  rowOf,
   createHarness,
+  flushPromises,
 } from "../support/harness/harness.ts";
-import { loseAttempt, wrapTableCall, runUntilIdle, flushPromises } from "../support/harness/chain-steps.ts";
+import { wrapTableCall } from "../support/harness/chain-steps.ts";
 
 type Run = (context: ToolContext<unknown>) => unknown;
 
@@ -44,7 +43,7 @@ const awayWhen = (world: World, isAway: () => boolean): World =>
 
 async function dieWaiting(harness: Harness, agent: Agent): Promise<void> {
   const { world, kill } = killableWorld(harness.world);
-  await loseAttempt(harness, agent, world);
+  await harness.loseAttempt(agent, world);
   kill();
 }
 
@@ -53,10 +52,10 @@ test("schedule 76: one call of two returns and the process dies in the other; th
   const { agent, starts } = twoCalls(() => "sent", neverSettles);
   const { run } = await beginRun(harness.world, agent, {});
   await dieWaiting(harness, agent);
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   // A human is asked about the call that gave no answer, and about no other.
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "succeeded" }, { status: "unknown" }]);
-  expect({ status: rowOf(harness, run).status, starts: starts() }).toEqual({ status: "blocked", starts: 2 });
+  expect({ status: harness.row(run).status, starts: starts() }).toEqual({ status: "blocked", starts: 2 });
 });
 
 test("schedule 77: the commit between two results fails while a call runs; the invocation ends when that call has ended", async () => {
@@ -116,7 +115,7 @@ test("schedule 78: a call outlives its timeout, and the run cannot be released; 
       { world: harness.world, context: { getRemainingTimeInMillis: () => limits.beatMs } },
       (own) => beat(runner, task, { ...own, deadline: clock.now() + limits.beatMs }),
     );
-    await expect(advanceUntilSettled(harness, warm)).rejects.toThrow("this process is gone");
+    await expect(harness.advanceUntilSettled(warm)).rejects.toThrow("this process is gone");
     expect({ exits: exit.mock.calls, effects }).toEqual({ exits: [[1]], effects: [] });
   } finally {
     vi.restoreAllMocks();

@@ -1,7 +1,7 @@
 /** A program that runs beats in its own process, which nobody may kill: schedule 266. */
 import { expect, test } from "vitest";
-import { flushPromises } from "../support/harness/chain-steps.ts";
 import { WISH, poolHere, reply } from "../support/harness/pool-here.ts";
+import { flushPromises } from "../support/harness/harness.ts";
 
 test("schedule 266: after a call has outlived its timeout in the caller's process, no further task begins in it", async () => {
   const { pool, begun, ended, begin } = poolHere();

@@ -3,16 +3,16 @@ import { expect, test } from "vitest";
 import { reconcile } from "../../src/operations/reconcile.ts";
 import { addressBook, postOffice } from "../support/agents/letters-agent.ts";
 import { beginRun } from "../support/harness/drive.ts";
-import { BEAT_MS, SETTLE_MS, SKEW_MS, createChainHarness, rowOf } from "../support/harness/harness.ts";
-import { dieInTool, runUntilIdle } from "../support/harness/chain-steps.ts";
+import { BEAT_MS, SETTLE_MS, SKEW_MS, createChainHarness } from "../support/harness/harness.ts";
+import { dieInTool } from "../support/harness/chain-steps.ts";
 
 test("schedule 146: a process dies in a probed call, and what its probe looks for was there before the call", async () => {
   const harness = createChainHarness();
   const { agent, letters, images } = postOffice(["of another run"]);
   const { run } = await beginRun(harness.world, agent, {});
   await dieInTool(harness, agent);
-  await runUntilIdle(harness, agent);
-  expect({ status: rowOf(harness, run).status, images, letters: letters.length }).toEqual({
+  await harness.runUntilIdle(agent);
+  expect({ status: harness.row(run).status, images, letters: letters.length }).toEqual({
     status: "completed",
     images: [1],
     letters: 2,
@@ -25,15 +25,15 @@ test("schedule 147: an operator lets an unknown call run again after the service
   const unsure = { ...agent, tools: postOffice(letters, { probe: () => ({ kind: "unknown" }) }).agent.tools };
   const { run } = await beginRun(harness.world, agent, {});
   await dieInTool(harness, agent);
-  await runUntilIdle(harness, unsure);
-  expect(rowOf(harness, run).status).toBe("blocked");
+  await harness.runUntilIdle(unsure);
+  expect(harness.row(run).status).toBe("blocked");
   letters.push("of another run");
   harness.clock.moveTo(harness.clock.now() + 3_600_000);
   const retry = { run, call: "c1", as: "retry", result: null, by: "ann", note: null } as const;
   expect(await reconcile(harness.world, retry)).toEqual({ kind: "accepted" });
   await dieInTool(harness, agent);
-  await runUntilIdle(harness, agent);
-  expect({ status: rowOf(harness, run).status, images, letters: letters.length }).toEqual({
+  await harness.runUntilIdle(agent);
+  expect({ status: harness.row(run).status, images, letters: letters.length }).toEqual({
     status: "completed",
     images: [1],
     letters: 2,
@@ -48,8 +48,8 @@ test("schedule 148: a request that sets an address is still under way when the n
   await dieInTool(harness, agent);
   // What the dead process has sent lands at the last moment.
   harness.clock.after(leaseUntil + SETTLE_MS - 1 - harness.clock.now(), () => service.write("A"));
-  await runUntilIdle(harness, agent);
-  expect({ status: rowOf(harness, run).status, written: service.written }).toEqual({
+  await harness.runUntilIdle(agent);
+  expect({ status: harness.row(run).status, written: service.written }).toEqual({
     status: "completed",
     written: ["A", "A", "B"],
   });

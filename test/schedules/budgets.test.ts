@@ -10,17 +10,8 @@ import {
   callsThenFinal,
   createChainHarness,
   neverSettles,
-  rowOf,
-} from "../support/harness/harness.ts";
-import {
-  endAttempt,
-  startAttempt,
-  loseAttempt,
-  performTask,
-  runUntilIdle,
   flushPromises,
-  runAttempt,
-} from "../support/harness/chain-steps.ts";
+} from "../support/harness/harness.ts";
 import { COMMIT } from "../../src/protocol/row-commit.ts";
 import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
 
@@ -31,21 +22,21 @@ test("schedule 62: a process keeps dying before it commits; its working time is 
   const part = { reply: callsThenFinal(1), run: () => "acted" };
   const agent = withBudget(scriptedAgent(part), { wall: 60_000, takeovers: 50 });
   const { run } = await beginRun(harness.world, agent, {});
-  await runAttempt(harness, agent);
-  expect(rowOf(harness, run).spent.wallMs ?? 0).toBe(0);
+  await harness.runAttempt(agent);
+  expect(harness.row(run).spent.wallMs ?? 0).toBe(0);
   // It is looked at an hour later: nobody was at work until then.
   harness.clock.moveTo(harness.clock.now() + PARKED_MS);
   const stuck = { ...agent, model: scriptedAgent({ reply: neverSettles }).model };
   for (let deaths = 0; deaths < 3; deaths += 1) {
-    const out = startAttempt(harness);
-    performTask(out.task, { world: harness.world, agent: stuck }).catch(() => undefined);
+    const out = harness.startAttempt();
+    out.perform({ world: harness.world, agent: stuck }).catch(() => undefined);
     await flushPromises();
     harness.clock.moveTo(harness.clock.now() + 1_000);
-    endAttempt(harness, out, null);
+    out.end(null);
   }
   const died = 3_000;
-  await runUntilIdle(harness, agent);
-  const { status, spent } = rowOf(harness, run);
+  await harness.runUntilIdle(agent);
+  const { status, spent } = harness.row(run);
   expect(status).toBe("completed");
   // At least what it was, at most a lease for each death.
   expect(spent.wallMs).toBeGreaterThanOrEqual(died);
@@ -53,13 +44,13 @@ test("schedule 62: a process keeps dying before it commits; its working time is 
   // With less it does not get that far.
   const short = withBudget(scriptedAgent(part), { wall: 1, takeovers: 50 });
   const other = await beginRun(harness.world, short, {});
-  await runAttempt(harness, short);
-  const out = startAttempt(harness);
-  performTask(out.task, { world: harness.world, agent: { ...short, model: stuck.model } }).catch(() => undefined);
+  await harness.runAttempt(short);
+  const out = harness.startAttempt();
+  out.perform({ world: harness.world, agent: { ...short, model: stuck.model } }).catch(() => undefined);
   await flushPromises();
   harness.clock.moveTo(harness.clock.now() + 1_000);
-  endAttempt(harness, out, null);
-  await runUntilIdle(harness, short);
+  out.end(null);
+  await harness.runUntilIdle(short);
   expect(await show(harness.world, other.run)).toMatchObject({
     status: "failed",
     failure: { code: "BudgetExhausted" },
@@ -70,7 +61,7 @@ test("schedule 63: an extension is denied and the process dies before it ends th
   const harness = createChainHarness();
   const agent = withBudget(scriptedAgent({ reply: callsThenFinal(3) }), { beats: 1, onExhausted: "ask" });
   const { run } = await beginRun(harness.world, agent, {});
-  for (let tasks = 0; rowOf(harness, run).park === null && tasks < 9; tasks += 1) await runAttempt(harness, agent);
+  for (let tasks = 0; harness.row(run).park === null && tasks < 9; tasks += 1) await harness.runAttempt(agent);
   expect(await budgetRequestsOf(harness.world, run)).toMatchObject({ reason: "1 of 1 beats are used" });
   harness.clock.moveTo((await budgetRequestsOf(harness.world, run))?.expiresAt ?? 0);
   let commits = 0;
@@ -78,9 +69,9 @@ test("schedule 63: an extension is denied and the process dies before it ends th
     commits += 1;
     return commits === 1 ? harness.world.table.decide(asked, COMMIT) : neverSettles();
   };
-  await loseAttempt(harness, agent, { ...harness.world, table: withCalls(harness.world.table, { commit }) });
+  await harness.loseAttempt(agent, { ...harness.world, table: withCalls(harness.world.table, { commit }) });
   expect(commits).toBe(2);
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(await show(harness.world, run)).toMatchObject({ status: "failed", failure: { code: "BudgetExhausted" } });
 });
 
@@ -89,8 +80,8 @@ test("schedule 64: the same limit is reached twice; the first decision does not 
   const agent = withBudget(scriptedAgent({ reply: callsThenFinal(3) }), { beats: 2, onExhausted: "ask" });
   const { run } = await beginRun(harness.world, agent, {});
   const untilParked = async (by: typeof agent): Promise<void> => {
-    do await runAttempt(harness, by);
-    while (rowOf(harness, run).park === null);
+    do await harness.runAttempt(by);
+    while (harness.row(run).park === null);
   };
   await untilParked(agent);
   const first = (await budgetRequestsOf(harness.world, run))?.gate;
@@ -102,6 +93,6 @@ test("schedule 64: the same limit is reached twice; the first decision does not 
   expect(second).toMatchObject({ reason: "2 of 2 beats are used", decided: false });
   expect(second?.gate).not.toBe(first);
   expect(await grantBudget(harness.world, { run, more: { beats: 9 } })).toMatchObject({ kind: "accepted" });
-  await runUntilIdle(harness, less);
-  expect(rowOf(harness, run).status).toBe("completed");
+  await harness.runUntilIdle(less);
+  expect(harness.row(run).status).toBe("completed");
 });

@@ -8,8 +8,8 @@ import { sendRequest } from "../../src/engine/loop/request.ts";
 import { ledger, show, timeline } from "../../src/operations/views.ts";
 import { scriptedModel } from "../../src/sdk/scripted.ts";
 import { assertSafety } from "../support/gate/safety.ts";
-import { runAttempt, runUntilIdle, startKeyedRun } from "../support/harness/chain-steps.ts";
-import { type Harness, createChainHarness, rowOf } from "../support/harness/harness.ts";
+import { startKeyedRun } from "../support/harness/chain-steps.ts";
+import { type Harness, createChainHarness } from "../support/harness/harness.ts";
 
 type Run = (context: ToolContext<unknown>) => unknown;
 
@@ -45,7 +45,7 @@ test("schedule 270: a cancel comes while calls run; it aborts those that are saf
   const charged = Promise.withResolvers<string>();
   const seen: { readonly what: string; readonly owned: boolean }[] = [];
   let runId = "";
-  const note = (what: string): void => void seen.push({ what, owned: rowOf(it.harness, runId).owner !== null });
+  const note = (what: string): void => void seen.push({ what, owned: it.harness.row(runId).owner !== null });
   const agent = agentOf({
     charge: {
       effect: "keyed",
@@ -83,14 +83,14 @@ test("schedule 270: a cancel comes while calls run; it aborts those that are saf
   });
   const it = await begun(agent);
   runId = it.run;
-  await runUntilIdle(it.harness, agent);
+  await it.harness.runUntilIdle(agent);
   assertSafety("no other invocation may take the run while a call acts, and no outcome is lost", () => {
     expect(seen).toEqual([
       { what: "look is aborted", owned: true },
       { what: "charge goes on", owned: true },
     ]);
   });
-  expect(rowOf(it.harness, it.run)).toMatchObject({ status: "cancelled", takeovers: 0, deaths: 0 });
+  expect(it.harness.row(it.run)).toMatchObject({ status: "cancelled", takeovers: 0, deaths: 0 });
   expect(await callsOf(it.harness.world, it.run)).toMatchObject([
     { name: "charge", status: "succeeded" },
     { name: "look", status: "failed", attempts: 1 },
@@ -123,9 +123,9 @@ test("schedule 271: the store does not answer a look for a cancel; the next look
     failures += 1;
     throw new StoreUnreachable("the table does not answer");
   };
-  await runAttempt(it.harness, slow, { ...world, table: { ...world.table, read } });
+  await it.harness.runAttempt(slow, { ...world, table: { ...world.table, read } });
   expect(failures).toBe(1);
-  await runUntilIdle(it.harness, slow);
+  await it.harness.runUntilIdle(slow);
   expect(await ledger(world, it.run)).toMatchObject([{ status: "failed", evidence: "it stopped at its signal" }]);
-  expect(rowOf(it.harness, it.run).status).toBe("cancelled");
+  expect(it.harness.row(it.run).status).toBe("cancelled");
 });

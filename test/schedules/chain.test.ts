@@ -11,19 +11,9 @@ import {
   scriptedAgent,
   createChainHarness,
   neverSettles,
-  advanceUntilSettled,
   beatReply,
-  rowOf,
 } from "../support/harness/harness.ts";
-import {
-  dieInTool,
-  crashAfterCall,
-  freezeBeforeCall,
-  endAttempt,
-  startAttempt,
-  loseAttempt,
-} from "../support/harness/chain-steps.ts";
-import { performTask, runUntilIdle, runAttempt, sweep, withTakeovers } from "../support/harness/chain-steps.ts";
+import { dieInTool, crashAfterCall, freezeBeforeCall, sweep, withTakeovers } from "../support/harness/chain-steps.ts";
 
 const ATTEMPTS = RETRY_DELAYS_MS.length + 1;
 /** So many attempts of an entry, and its run is handed over. */
@@ -39,15 +29,14 @@ test("schedule 9: the commit that moves a run to its next execution is applied, 
   const harness = createChainHarness({ chainClaimsMax: 1 });
   const agent = scriptedAgent({});
   const { run } = await beginRun(harness.world, agent, {});
-  await loseAttempt(
-    harness,
+  await harness.loseAttempt(
     agent,
     crashAfterCall(harness.world, "commit", ({ nextChain }) => nextChain),
   );
-  expect(rowOf(harness, run)).toMatchObject({ chain: 2, owner: null });
-  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "renew", chain: 2 });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 0 });
+  expect(harness.row(run)).toMatchObject({ chain: 2, owner: null });
+  expect(await beatReply(harness.runAttempt(agent))).toMatchObject({ route: "renew", chain: 2 });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", takeovers: 0 });
   expect(new Set(stagesOf(harness))).toEqual(new Set(["End ended"]));
 });
 
@@ -56,20 +45,20 @@ test("schedule 15: attempt 1 of a park stores its token, and a zombie attempt 0 
   const agent = scriptedAgent({ effect: "unsafe" });
   const { run } = await beginRun(harness.world, agent, {});
   await dieInTool(harness, agent);
-  await runAttempt(harness, agent);
-  const zombie = startAttempt(harness);
+  await harness.runAttempt(agent);
+  const zombie = harness.startAttempt();
   const frozen = freezeBeforeCall(harness.world, "park");
-  const parking = performTask(zombie.task, { world: frozen.world, agent });
-  endAttempt(harness, zombie, null);
-  await runAttempt(harness, agent);
-  const { park } = rowOf(harness, run);
+  const parking = zombie.perform({ world: frozen.world, agent });
+  zombie.end(null);
+  await harness.runAttempt(agent);
+  const { park } = harness.row(run);
   expect(park?.entry.retry).toBe(1);
   frozen.thaw();
   await parking;
-  expect(rowOf(harness, run).park).toEqual(park);
+  expect(harness.row(run).park).toEqual(park);
   expect(await happened(harness, run)).toEqual({ kind: "accepted" });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe("completed");
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe("completed");
 });
 
 test("schedule 24: all attempts of a beat die; their successor is not refused because of the last one", async () => {
@@ -79,8 +68,8 @@ test("schedule 24: all attempts of a beat die; their successor is not refused be
   const { run } = await beginRun(harness.world, agent, {});
   for (let retry = 0; retry < ATTEMPTS; retry += 1) keys.push(await dieInTool(harness, agent));
   expect(stagesOf(harness)).toEqual(["Backoff waiting"]);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", chain: 2, takeovers: ATTEMPTS });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", chain: 2, takeovers: ATTEMPTS });
   expect(new Set(keys).size).toBe(1);
   expect(stagesOf(harness)).toEqual(["End ended", "End ended"]);
 });
@@ -89,17 +78,13 @@ test("schedule 25: every beat dies before it claims; no death is counted, and th
   const harness = createChainHarness(FEW);
   const agent = withTakeovers(scriptedAgent({}), 2);
   const { run } = await beginRun(harness.world, agent, {});
-  const { deadline } = rowOf(harness, run);
+  const { deadline } = harness.row(run);
   for (let tasks = 0; tasks < 60; tasks += 1) {
-    const out = startAttempt(harness);
-    endAttempt(
-      harness,
-      out,
-      out.task.kind === "beat" ? null : await performTask(out.task, { world: harness.world, agent }),
-    );
-    expect(rowOf(harness, run)).toMatchObject({ status: "queued", deaths: 0, takeovers: 0, deadline });
+    const out = harness.startAttempt();
+    out.end(out.task.kind === "beat" ? null : await out.perform({ world: harness.world, agent }));
+    expect(harness.row(run)).toMatchObject({ status: "queued", deaths: 0, takeovers: 0, deadline });
   }
-  expect(rowOf(harness, run).chain).toBeGreaterThan(5);
+  expect(harness.row(run).chain).toBeGreaterThan(5);
   // A beat that could begin would warn first, and has the time of a warning for it (schedule 229).
   harness.clock.moveTo(deadline + harness.world.limits.idleRunMs / 10);
   await sweep(harness.world);
@@ -111,10 +96,10 @@ test("schedule 26: every beat dies after its claim and renews the lease; a claim
   const agent = withTakeovers(scriptedAgent({}), 1);
   const { run } = await beginRun(harness.world, agent, {});
   for (let retry = 0; retry < 2; retry += 1) {
-    await loseAttempt(harness, agent, crashAfterCall(harness.world, "claim"));
-    const held = rowOf(harness, run);
+    await harness.loseAttempt(agent, crashAfterCall(harness.world, "claim"));
+    const held = harness.row(run);
     await sweep(harness.world);
-    expect(rowOf(harness, run)).toEqual(held);
+    expect(harness.row(run)).toEqual(held);
   }
   const loaded: string[] = [];
   const agentOf = async (name: string) => {
@@ -123,15 +108,15 @@ test("schedule 26: every beat dies after its claim and renews the lease; a claim
   };
   const runner = { ...runnerOf(harness.world, agent), agentOf };
   let quiet = 0;
-  for (let beats = 0; !rowOf(harness, run).endNotified && beats < 9; beats += 1) {
-    const out = startAttempt(harness);
-    quiet = Math.max(quiet, rowOf(harness, run).leaseUntil ?? 0);
+  for (let beats = 0; !harness.row(run).endNotified && beats < 9; beats += 1) {
+    const out = harness.startAttempt();
+    quiet = Math.max(quiet, harness.row(run).leaseUntil ?? 0);
     const invocation = { deadline: harness.clock.now() + BEAT_MS, drain: new AbortController().signal };
-    endAttempt(harness, out, await runTask(runner)(out.task, invocation));
+    out.end(await runTask(runner)(out.task, invocation));
   }
   expect(loaded).toEqual([]);
   expect(harness.clock.now()).toBeGreaterThanOrEqual(quiet);
-  expect(rowOf(harness, run)).toMatchObject({ status: "failed", takeovers: 2 });
+  expect(harness.row(run)).toMatchObject({ status: "failed", takeovers: 2 });
   expect(await show(harness.world, run)).toMatchObject({ failure: { code: "CrashLoop" } });
 });
 
@@ -140,20 +125,20 @@ test("schedule 38: all attempts of a park die, then all attempts of the rescue; 
   const agent = scriptedAgent({ effect: "unsafe" });
   const { run } = await beginRun(harness.world, agent, {});
   await dieInTool(harness, agent);
-  await runAttempt(harness, agent);
+  await harness.runAttempt(agent);
   for (const kind of ["park", "rescue"] as const) {
     for (let retry = 0; retry < ATTEMPTS; retry += 1) {
-      const out = startAttempt(harness);
+      const out = harness.startAttempt();
       expect(out.task.kind).toBe(kind);
-      endAttempt(harness, out, null);
+      out.end(null);
     }
     expect(stagesOf(harness)).toEqual(["Backoff waiting"]);
   }
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "blocked", chain: 2 });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "blocked", chain: 2 });
   expect(await happened(harness, run)).toEqual({ kind: "accepted" });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", endNotified: true });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", endNotified: true });
 });
 
 test("schedule 39: the hand-over of a rescue is applied and its process dies; the retry finds the successor", async () => {
@@ -161,12 +146,12 @@ test("schedule 39: the hand-over of a rescue is applied and its process dies; th
   const agent = scriptedAgent({});
   const { run } = await beginRun(harness.world, agent, {});
   for (let retry = 0; retry < ATTEMPTS; retry += 1) await dieInTool(harness, agent);
-  await loseAttempt(harness, agent, crashAfterCall(harness.world, "handOver"));
-  expect(rowOf(harness, run)).toMatchObject({ chain: 2, takeovers: ATTEMPTS });
+  await harness.loseAttempt(agent, crashAfterCall(harness.world, "handOver"));
+  expect(harness.row(run)).toMatchObject({ chain: 2, takeovers: ATTEMPTS });
   expect(stagesOf(harness)).toEqual(["Rescue due"]);
-  expect(await runAttempt(harness, agent)).toEqual({ kind: "rescue", until: null });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", chain: 2, takeovers: ATTEMPTS });
+  expect(await harness.runAttempt(agent)).toEqual({ kind: "rescue", until: null });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", chain: 2, takeovers: ATTEMPTS });
 });
 
 test("schedule 45: a keyed call always outlives its timeout and ends its process; that is no crash loop", async () => {
@@ -180,17 +165,17 @@ test("schedule 45: a keyed call always outlives its timeout and ends its process
   const payload = await beginRun(harness.world, agent, {});
   let exits = 0;
   for (let count = 0; harness.world.chain.next() !== null && count < 20; count += 1) {
-    const out = startAttempt(harness);
-    const result = await advanceUntilSettled(harness, performTask(out.task, { world: harness.world, agent }));
+    const out = harness.startAttempt();
+    const result = await harness.advanceUntilSettled(out.perform({ world: harness.world, agent }));
     if (result.kind === "exit") exits += 1;
     // Where a process cannot answer and end, nobody hears of it, and the retry finds what it committed.
-    endAttempt(harness, out, result.kind === "exit" ? null : result);
+    out.end(result.kind === "exit" ? null : result);
   }
   expect({ exits, keys: keys.length, differentKeys: new Set(keys).size }).toEqual({
     exits: 3,
     keys: 3,
     differentKeys: 1,
   });
-  expect(rowOf(harness, payload.run)).toMatchObject({ status: "completed", takeovers: 0 });
+  expect(harness.row(payload.run)).toMatchObject({ status: "completed", takeovers: 0 });
   expect(await ledger(harness.world, payload.run)).toMatchObject([{ status: "unknown", attempts: 3 }]);
 });

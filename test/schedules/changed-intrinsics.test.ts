@@ -6,7 +6,7 @@ import { watchIntrinsics } from "../../src/sdk/watched-intrinsics.ts";
 import { performMachineTask, runMachineToEnd, startMachineRun } from "../support/aws/state-machine-runs.ts";
 import { withTakeovers } from "../support/harness/chain-steps.ts";
 import { assertSafety } from "../support/gate/safety.ts";
-import { type Harness, createHarness, rowOf, scriptedAgent } from "../support/harness/harness.ts";
+import { type Harness, createHarness, scriptedAgent } from "../support/harness/harness.ts";
 
 const own = Reflect.get(TextDecoder.prototype, "decode");
 const restore = (): void => {
@@ -45,9 +45,9 @@ test("schedule 227: a tool changes a function of the language: nothing is writte
   const agent = withTakeovers(agentThatBreaks(1), 0);
   const { run, machine } = await startMachineRun(harness, agent);
   const called = await performMachineTask(machine, { world: inNewProcess(harness), agent });
-  const broken = rowOf(harness, run);
+  const broken = harness.row(run);
   await runMachineToEnd(harness, called, { world: inNewProcess(harness), agent });
-  const row = rowOf(harness, run);
+  const row = harness.row(run);
   assertSafety("the broken process wrote nothing, and did not die", () => {
     expect(broken).toMatchObject({ epoch: 1, status: "running" });
     expect(row).toMatchObject({ status: "completed", deaths: 0 });
@@ -65,7 +65,7 @@ test("schedule 228: a tool changes it again in the next process: its run is bloc
     harness.clock.moveTo(harness.clock.now() + at.waited * 1_000);
     at = await performMachineTask(at, { world: inNewProcess(harness), agent });
   }
-  const row = rowOf(harness, run);
+  const row = harness.row(run);
   expect(row).toMatchObject({ status: "blocked", phase: "AwaitingAgent", deaths: 0 });
   const { state } = await load(harness.world, row, new SegmentCache());
   expect(state.upgrades?.lack).toMatchObject({
@@ -75,9 +75,9 @@ test("schedule 228: a tool changes it again in the next process: its run is bloc
   });
   // A new version goes on with it, and its first change counts as the first one.
   const mended = { ...agentThatBreaks(1), version: "2" };
-  for (let task = 0; task < 8 && rowOf(harness, run).status !== "completed"; task += 1) {
+  for (let task = 0; task < 8 && harness.row(run).status !== "completed"; task += 1) {
     harness.clock.moveTo(harness.clock.now() + at.waited * 1_000);
     at = await performMachineTask(at, { world: inNewProcess(harness), agent: mended });
   }
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", deaths: 0 });
+  expect(harness.row(run)).toMatchObject({ status: "completed", deaths: 0 });
 });

@@ -6,8 +6,8 @@ import { ledger } from "../../src/operations/views.ts";
 import { send } from "../../src/operations/steer.ts";
 import { type ChatAgentOptions, IDLE_MS, chatAgent, echo } from "../support/agents/chat-agent.ts";
 import { stateOf } from "../support/agents/approval-agent.ts";
-import { beforeCall, loseAttempt, runAttempt, runUntilIdle, startKeyedRun } from "../support/harness/chain-steps.ts";
-import { createChainHarness, rowOf } from "../support/harness/harness.ts";
+import { beforeCall, startKeyedRun } from "../support/harness/chain-steps.ts";
+import { createChainHarness } from "../support/harness/harness.ts";
 
 async function begun(of: ChatAgentOptions = {}) {
   const agent = chatAgent(of);
@@ -53,36 +53,36 @@ test("schedule 186: a message comes while the run answers, before its wait begin
     isSaid = true;
     await say("and now?");
   });
-  await runAttempt(harness, agent, world);
-  await runUntilIdle(harness, agent);
+  await harness.runAttempt(agent, world);
+  await harness.runUntilIdle(agent);
   expect(isSaid).toBe(true);
   expect((await answers()).at(-1)).toBe("You said: and now?");
-  expect(rowOf(harness, run).status).toBe("waiting");
+  expect(harness.row(run).status).toBe("waiting");
 });
 
 test("schedule 187: the limit of a conversation passes, and a message is acknowledged before its end commits; the run answers it", async () => {
   const { agent, harness, run, say, answers } = await begun({ reply: echo });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   harness.clock.moveTo(harness.clock.now() + IDLE_MS);
   const sent: unknown[] = [];
   const world = beforeCall(harness.world, "unread", async () => {
     if (sent.length === 0) sent.push(await say("still there?"));
   });
-  await runAttempt(harness, agent, world);
-  await runUntilIdle(harness, agent);
+  await harness.runAttempt(agent, world);
+  await harness.runUntilIdle(agent);
   expect(sent).toEqual([{ kind: "delivered" }]);
   expect((await answers()).at(-1)).toBe("You said: still there?");
-  expect(rowOf(harness, run).status).toBe("waiting");
+  expect(harness.row(run).status).toBe("waiting");
 });
 
 test("schedule 277: a user stops an answer whose call an earlier invocation began; its outcome is found out", async () => {
   const { agent, harness, stop, acted, call, answers } = await acting((before) =>
     before === 0 ? new Promise(() => undefined) : "acted",
   );
-  await loseAttempt(harness, agent, harness.world);
+  await harness.loseAttempt(agent, harness.world);
   expect(acted).toHaveLength(1);
   await stop();
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(await call()).toMatchObject({ status: "succeeded" });
   expect(new Set(acted).size).toBe(1);
   expect(await answers()).toEqual(["Stopped."]);
@@ -96,11 +96,11 @@ test("schedule 278: a user stops an answer while the reply with its call is comm
     isSent = true;
     await stop();
   });
-  await runAttempt(harness, agent, world);
-  await runUntilIdle(harness, agent);
+  await harness.runAttempt(agent, world);
+  await harness.runUntilIdle(agent);
   expect(isSent).toBe(true);
   expect(acted).toEqual([]);
   expect(await call()).toMatchObject({ status: "failed" });
   expect(await answers()).toEqual(["Stopped."]);
-  expect(rowOf(harness, run).status).toBe("waiting");
+  expect(harness.row(run).status).toBe("waiting");
 });

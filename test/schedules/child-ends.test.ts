@@ -17,16 +17,8 @@ import {
   remove,
   stateOf,
 } from "../support/runs/parent-steps.ts";
-import { neverSettles, advanceUntilSettled, rowOf } from "../support/harness/harness.ts";
-import {
-  crashAfterCall,
-  endAttempt,
-  performTask,
-  flushPromises,
-  sweep,
-  withTakeovers,
-  wrapTableCall,
-} from "../support/harness/chain-steps.ts";
+import { neverSettles, flushPromises } from "../support/harness/harness.ts";
+import { crashAfterCall, sweep, withTakeovers, wrapTableCall } from "../support/harness/chain-steps.ts";
 import { assertSafety } from "../support/gate/safety.ts";
 import type { Operations } from "../support/harness/ports.ts";
 import { OVER, boss, worker } from "../support/agents/workers.ts";
@@ -83,7 +75,7 @@ test("schedule 123: a child answers after another one took its place; the answer
   await playAll(house);
   expect(childrenOf(house).map(({ status }) => status)).toEqual(["completed", "completed"]);
   const total = childrenOf(house).reduce((sum, { spent }) => sum + spent.beats, 2);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", spent: { beats: total } });
+  expect(harness.row(run)).toMatchObject({ status: "completed", spent: { beats: total } });
   expect((await show(harness.world, run))?.result).toEqual([{ outcome: "succeeded", result: { memo: "second" } }]);
 });
 
@@ -94,11 +86,11 @@ test("schedule 124: a boss is done while a child that was too late still works; 
   const [child] = childrenOf(house);
   for (let beat = 0; beat < 3; beat += 1) await beatOf(house, run);
   expect(await kindsOf(house)).toContain("ChildSuperseded");
-  expect(rowOf(harness, run)).toMatchObject({ phase: "Reflecting", owner: null });
-  expect(rowOf(harness, child?.run ?? "")).toMatchObject({ cancel: true });
+  expect(harness.row(run)).toMatchObject({ phase: "Reflecting", owner: null });
+  expect(harness.row(child?.run ?? "")).toMatchObject({ cancel: true });
   await playAll(house);
-  expect(rowOf(harness, child?.run ?? "").status).toBe("cancelled");
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", endNotified: true });
+  expect(harness.row(child?.run ?? "").status).toBe("cancelled");
+  expect(harness.row(run)).toMatchObject({ status: "completed", endNotified: true });
   expect(await stateOf(house, run)).toMatchObject({ children: [] });
 });
 
@@ -109,14 +101,14 @@ test("schedule 125: a child is asked to stop, and its boss dies; the end was dec
   await beatOf(house, run);
   await sendRequest(harness.world, { run, want: "cancel" });
   const out = leaveOf(house, run);
-  performTask(out.task, { world: crashAfterCall(harness.world, "request"), agent: agents }).catch(() => undefined);
+  out.perform({ world: crashAfterCall(harness.world, "request"), agent: agents }).catch(() => undefined);
   await flushPromises();
   await flushPromises();
   expect(childrenOf(house).filter(({ cancel }) => cancel)).toHaveLength(1);
   expect((await stateOf(house, run)).ending).toEqual({ kind: "cancelled" });
-  endAttempt(harness, out, null);
+  out.end(null);
   await playAll(house);
-  expect([rowOf(harness, run), ...childrenOf(house)]).toMatchObject([1, 2, 3].map(() => ({ status: "cancelled" })));
+  expect([harness.row(run), ...childrenOf(house)]).toMatchObject([1, 2, 3].map(() => ({ status: "cancelled" })));
 });
 
 test("schedule 126: the inbox is read, a child reports and is removed, and then it is missing; its cost is counted", async () => {
@@ -132,7 +124,7 @@ test("schedule 126: the inbox is read, a child reports and is removed, and then 
     when: (asked: string) => asked === name,
     act: async () => {
       await playOf(house, name);
-      spent = rowOf(harness, name).spent.beats;
+      spent = harness.row(name).spent.beats;
       remove(house, { run: name });
     },
   });
@@ -140,7 +132,7 @@ test("schedule 126: the inbox is read, a child reports and is removed, and then 
   await playAll({ ...house, agents });
   expect(spent).toBeGreaterThan(0);
   expect(await kindsOf(house)).not.toContain("ChildNeverMade");
-  expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", spent: { beats: 1 + spent } });
+  expect(harness.row(run)).toMatchObject({ status: "cancelled", spent: { beats: 1 + spent } });
 });
 
 /** A boss whose processes die while a child is out, until it is given up. */
@@ -155,7 +147,7 @@ async function crashing(): Promise<House & { readonly child: string }> {
 test("schedule 127: a boss ends in a crash loop while a child is out; what is reserved for it counts as spent", async () => {
   const house = await crashing();
   await beatOf(house, house.run);
-  const row = rowOf(house.harness, house.run);
+  const row = house.harness.row(house.run);
   expect(row).toMatchObject({ status: "failed" });
   expect(row.spent.beats).toBe(1 + 5);
 });
@@ -164,13 +156,13 @@ test("schedule 128: a boss ends without its child; it is not delivered or purged
   const house = await crashing();
   const { harness, run, child } = house;
   await beatOf(house, run);
-  expect(rowOf(harness, child)).toMatchObject({ cancel: true });
-  expect(rowOf(harness, run)).toMatchObject({ status: "failed", endNotified: false, expiresAtSec: null });
+  expect(harness.row(child)).toMatchObject({ cancel: true });
+  expect(harness.row(run)).toMatchObject({ status: "failed", endNotified: false, expiresAtSec: null });
   expect(await purge(harness.world, run)).toMatchObject({ kind: "live" });
   await playOf(house, child);
-  expect(rowOf(harness, child).status).toBe("cancelled");
+  expect(harness.row(child).status).toBe("cancelled");
   await sweep(harness.world);
-  expect(rowOf(harness, run).endNotified).toBe(true);
+  expect(harness.row(run).endNotified).toBe(true);
   expect(await purge(harness.world, run)).toMatchObject({ kind: "purged" });
 });
 
@@ -186,11 +178,7 @@ test("schedule 129: a child is too late by the clock, and its answer comes befor
   });
   harness.clock.moveTo(harness.clock.now() + 1_000);
   const out = leaveOf(house, run);
-  endAttempt(
-    harness,
-    out,
-    await advanceUntilSettled(harness, performTask(out.task, { world: answering, agent: house.agents })),
-  );
+  out.end(await harness.advanceUntilSettled(out.perform({ world: answering, agent: house.agents })));
   await playAll(house);
   const kinds = await kindsOf(house);
   expect(kinds).not.toContain("ChildSuperseded");
@@ -217,16 +205,14 @@ test("schedule 131: a child that is left alone ends and is removed before its bo
   const house = await household([alone, worker({ onReply: (part) => asked.push(part) })]);
   const { harness, agents, run } = house;
   const out = leaveOf(house, run);
-  performTask(out.task, { world: crashAfterCall(harness.world, "createChildren"), agent: agents }).catch(
-    () => undefined,
-  );
+  out.perform({ world: crashAfterCall(harness.world, "createChildren"), agent: agents }).catch(() => undefined);
   await flushPromises();
   await flushPromises();
   const child = [...harness.world.store.rows.values()].find((row) => row.run !== run);
   await sweep(harness.world);
   await playOf(house, child?.run ?? "");
   remove(house, { run: child?.run ?? "" });
-  endAttempt(harness, out, null);
+  out.end(null);
   await playAll(house);
   expect(asked).toEqual([0, 0]);
   expect(harness.world.store.rows.size).toBe(1);
@@ -243,8 +229,8 @@ test("schedule 132: a boss is cancelled with compensation; the wish reaches its 
   expect(await kindsOf(house, child?.run)).toContain("ToolResultRecorded");
   expect(await requestCompensation(harness.world, { run, next: "cancel", by: "ada" })).toBe("accepted");
   await playAll(house);
-  expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", endNotified: true });
-  expect(rowOf(harness, child?.run ?? "").status).toBe("cancelled");
+  expect(harness.row(run)).toMatchObject({ status: "cancelled", endNotified: true });
+  expect(harness.row(child?.run ?? "").status).toBe("cancelled");
   expect(await kindsOf(house, child?.run)).toContain("ToolCompensated");
 });
 
@@ -265,14 +251,14 @@ test("schedule 225: a restart waits for children to stop, and an operator cancel
       else expect(await requestCompensation(harness.world, { run, next, by: "ada" })).toBe("accepted");
       if (dies !== null) {
         const out = leaveOf(house, run);
-        performTask(out.task, { world: crashAfterCall(harness.world, dies), agent: agents }).catch(() => undefined);
+        out.perform({ world: crashAfterCall(harness.world, dies), agent: agents }).catch(() => undefined);
         await flushPromises();
         await flushPromises();
-        endAttempt(harness, out, null);
+        out.end(null);
       }
       await playAll(house);
       assertSafety("the later word holds", () =>
-        expect({ row: rowOf(harness, run), children: childrenOf(house) }).toMatchObject({
+        expect({ row: harness.row(run), children: childrenOf(house) }).toMatchObject({
           row: { status: "cancelled" },
           children: [{ status: "cancelled" }],
         }),

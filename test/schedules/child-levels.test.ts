@@ -1,7 +1,6 @@
 /** Forced ends in families of more than two levels: who hears of them, and when. */
 import { expect, test } from "vitest";
 import { beatOf, crashTwice, levelsOf, playAll, playOf } from "../support/runs/parent-steps.ts";
-import { rowOf } from "../support/harness/harness.ts";
 import { sweep } from "../support/harness/chain-steps.ts";
 
 test("schedule 133: a sub-boss ends in a crash loop while its worker works; the root hears of it when the worker has stopped", async () => {
@@ -10,16 +9,16 @@ test("schedule 133: a sub-boss ends in a crash loop while its worker works; the 
   const [root = "", sub = "", leaf = ""] = runs;
   await crashTwice(house, sub);
   await beatOf(house, sub);
-  expect(rowOf(harness, sub)).toMatchObject({ status: "failed", endNotified: false });
+  expect(harness.row(sub)).toMatchObject({ status: "failed", endNotified: false });
   // The sweeper repeats the delivery, and the worker has not stopped yet.
   await sweep(harness.world);
-  expect(rowOf(harness, leaf)).toMatchObject({ status: "queued", cancel: true });
-  expect(rowOf(harness, root).wakeCount).toBe(rowOf(harness, root).wakeCountSeen);
+  expect(harness.row(leaf)).toMatchObject({ status: "queued", cancel: true });
+  expect(harness.row(root).wakeCount).toBe(harness.row(root).wakeCountSeen);
   await playOf(house, leaf);
   await sweep(harness.world);
   await playAll(house);
-  expect([sub, root].map((each) => rowOf(harness, each).endNotified)).toEqual([true, true]);
+  expect([sub, root].map((each) => harness.row(each).endNotified)).toEqual([true, true]);
   // What was reserved for the worker counts as spent, up to the root.
-  expect(rowOf(harness, sub).spent.beats).toBe(1 + 5);
-  expect(rowOf(harness, root)).toMatchObject({ status: "completed", spent: { beats: 2 + 1 + 5 } });
+  expect(harness.row(sub).spent.beats).toBe(1 + 5);
+  expect(harness.row(root)).toMatchObject({ status: "completed", spent: { beats: 2 + 1 + 5 } });
 });

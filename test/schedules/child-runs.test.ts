@@ -17,17 +17,8 @@ import {
   remove,
   stateOf,
 } from "../support/runs/parent-steps.ts";
-import { neverSettles, advanceUntilSettled, rowOf } from "../support/harness/harness.ts";
-import {
-  beforeCall,
-  crashAfterCall,
-  freezeBeforeCall,
-  endAttempt,
-  performTask,
-  flushPromises,
-  stopExecution,
-  sweep,
-} from "../support/harness/chain-steps.ts";
+import { neverSettles, flushPromises } from "../support/harness/harness.ts";
+import { beforeCall, crashAfterCall, freezeBeforeCall, sweep } from "../support/harness/chain-steps.ts";
 import { OVER, asks, boss, worker } from "../support/agents/workers.ts";
 
 const eventsOf = async (house: Awaited<ReturnType<typeof household>>, run = house.run) =>
@@ -37,10 +28,10 @@ const eventsOf = async (house: Awaited<ReturnType<typeof household>>, run = hous
 async function dies(house: Awaited<ReturnType<typeof household>>, call: "createChildren" | "commit" | "request") {
   const { harness, agents, run } = house;
   const out = leaveOf(house, run);
-  performTask(out.task, { world: crashAfterCall(harness.world, call), agent: agents }).catch(() => undefined);
+  out.perform({ world: crashAfterCall(harness.world, call), agent: agents }).catch(() => undefined);
   await flushPromises();
   await flushPromises();
-  endAttempt(harness, out, null);
+  out.end(null);
 }
 
 test("schedule 113: a child is made, and its boss dies; no child works that is not in the history", async () => {
@@ -78,19 +69,19 @@ test("schedule 115: a process freezes before it makes a child; the next one hear
   const { harness, agents, run } = house;
   const frozen = freezeBeforeCall(harness.world, "createChildren");
   const out = leaveOf(house, run);
-  const late = performTask(out.task, { world: frozen.world, agent: agents });
+  const late = out.perform({ world: frozen.world, agent: agents });
   await flushPromises();
-  endAttempt(harness, out, null);
+  out.end(null);
   // Its successor cannot make it either, and gives it up at its deadline.
   harness.clock.moveTo(harness.clock.now() + 1_000);
   await beatOf(house, run);
   expect((await eventsOf(house)).map(({ kind }) => kind)).toContain("ChildNeverMade");
-  expect(rowOf(harness, run).status).toBe("running");
+  expect(harness.row(run).status).toBe("running");
   frozen.thaw();
-  await advanceUntilSettled(harness, late);
+  await harness.advanceUntilSettled(late);
   expect(childrenOf(house)).toEqual([]);
   await playAll(house);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", endNotified: true });
+  expect(harness.row(run)).toMatchObject({ status: "completed", endNotified: true });
 });
 
 test("schedule 116: children are made, and their boss is cancelled before they start; none of them works", async () => {
@@ -100,13 +91,13 @@ test("schedule 116: children are made, and their boss is cancelled before they s
   expect(childrenOf(house)).toMatchObject([{ status: "queued" }, { status: "queued" }]);
   await sendRequest(house.harness.world, { run: house.run, want: "cancel" });
   await beatOf(house, house.run);
-  expect(rowOf(house.harness, house.run).status).toBe("waiting");
+  expect(house.harness.row(house.run).status).toBe("waiting");
   await sweep(house.harness.world);
   house.harness.clock.moveTo(house.harness.clock.now() + house.harness.world.limits.overdueMs);
   await sweep(house.harness.world);
   await playAll(house);
   expect(asked).toEqual([]);
-  const all = [rowOf(house.harness, house.run), ...childrenOf(house)];
+  const all = [house.harness.row(house.run), ...childrenOf(house)];
   expect(all).toMatchObject([1, 2, 3].map(() => ({ status: "cancelled", endNotified: true })));
 });
 
@@ -126,11 +117,7 @@ test("schedule 117: a child has reported and is gone; a process that finds it mi
     harness.clock.moveTo(harness.clock.now() + 1);
     await sweep(harness.world);
   }
-  endAttempt(
-    harness,
-    out,
-    await advanceUntilSettled(harness, performTask(out.task, { world: removing, agent: agents })),
-  );
+  out.end(await harness.advanceUntilSettled(out.perform({ world: removing, agent: agents })));
   await playAll(house);
   expect(childrenOf(house)).toEqual([]);
   expect((await show(harness.world, run))?.result).toEqual([{ outcome: "succeeded", result: { memo: "part 0" } }]);
@@ -157,19 +144,19 @@ test("schedule 120: a child ends, and dies before it reports; its end is not del
   const [child] = childrenOf(house);
   const name = child?.run ?? "";
   await beatOf(house, name);
-  if (!rowOf(harness, name).endNotified) {
+  if (!harness.row(name).endNotified) {
     const out = leaveOf(house, name);
     const world = crashAfterCall(harness.world, "commit", ({ unlessWoken }) => unlessWoken);
-    performTask(out.task, { world, agent: agents }).catch(() => undefined);
+    out.perform({ world, agent: agents }).catch(() => undefined);
     await flushPromises();
     await flushPromises();
-    endAttempt(harness, out, null);
-    expect(rowOf(harness, name)).toMatchObject({ status: "completed", endNotified: false, expiresAtSec: null });
-    stopExecution(harness, rowOf(harness, name));
+    out.end(null);
+    expect(harness.row(name)).toMatchObject({ status: "completed", endNotified: false, expiresAtSec: null });
+    harness.stopExecution(harness.row(name));
   }
   harness.clock.moveTo(harness.clock.now() + harness.world.limits.retentionMs);
   await sweep(harness.world);
-  expect(rowOf(harness, name).endNotified).toBe(true);
+  expect(harness.row(name).endNotified).toBe(true);
   await playAll(house);
   expect((await show(harness.world, run))?.result).toMatchObject([{ outcome: "succeeded" }]);
 });
@@ -191,7 +178,7 @@ test("schedule 122: a report comes twice, and one of a child that no entry names
   await beatOf(house, run);
   const [one] = childrenOf(house);
   await playOf(house, one?.run ?? "");
-  const { born } = rowOf(harness, run);
+  const { born } = harness.row(run);
   const spent = { ...NOTHING_SPENT, beats: 9 };
   for (const [id, child] of [
     ["again", one?.run ?? ""],
@@ -207,5 +194,5 @@ test("schedule 122: a report comes twice, and one of a child that no entry names
   await playAll(house);
   const [first, second] = childrenOf(house);
   const own = 2;
-  expect(rowOf(harness, run).spent.beats).toBe(own + (first?.spent.beats ?? 0) + (second?.spent.beats ?? 0));
+  expect(harness.row(run).spent.beats).toBe(own + (first?.spent.beats ?? 0) + (second?.spent.beats ?? 0));
 });

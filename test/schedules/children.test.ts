@@ -16,21 +16,13 @@ import {
   scriptedAgent,
   createChainHarness,
   neverSettles,
-  rowOf,
+  flushPromises,
 } from "../support/harness/harness.ts";
 import { boss, worker } from "../support/agents/workers.ts";
 import {
   crashAfterCall,
   freezeBeforeCall,
-  endAttempt,
-  startAttempt,
-  loseAttempt,
-  performTask,
-  runUntilIdle,
-  flushPromises,
   startKeyedRun,
-  runAttempt,
-  stopExecution,
   sweep,
   withTakeovers,
 } from "../support/harness/chain-steps.ts";
@@ -41,17 +33,17 @@ test("schedule 41: a child ends and its process dies before it notifies; the row
   const agent = scriptedAgent({ reply: () => FINAL_REPLY });
   const parent = await beginRun(harness.world, agent, {});
   // The parent waits, as far as this schedule goes.
-  startAttempt(harness);
+  harness.startAttempt();
   const child = await startKeyedRun(harness.world, { agent, key: "child", parent });
-  await loseAttempt(harness, agent, crashAfterCall(harness.world, "commit"));
-  stopExecution(harness, child);
-  expect(rowOf(harness, child.run)).toMatchObject({ status: "completed", endNotified: false, expiresAtSec: null });
+  await harness.loseAttempt(agent, crashAfterCall(harness.world, "commit"));
+  harness.stopExecution(child);
+  expect(harness.row(child.run)).toMatchObject({ status: "completed", endNotified: false, expiresAtSec: null });
   harness.clock.moveTo(harness.clock.now() + harness.world.limits.retentionMs + 1_000);
   await sweep(harness.world);
   const now = harness.clock.now();
   const [message] = await harness.world.inbox.unread({ ...parent, now, limit: 9 });
   expect(message?.body).toMatchObject({ kind: "child", child: child.run, status: "completed" });
-  const expiresAtSec = rowOf(harness, child.run).expiresAtSec ?? 0;
+  const expiresAtSec = harness.row(child.run).expiresAtSec ?? 0;
   expect(expiresAtSec * 1_000).toBeGreaterThanOrEqual(now + harness.world.limits.retentionMs);
   expect(await harness.world.table.read(child.run, expiresAtSec * 1_000)).toBeNull();
 });
@@ -62,24 +54,24 @@ async function cancelWhileMaking(): Promise<void> {
   const agents = [boss(), worker()];
   const { run } = await beginRun(harness.world, agents[0] as Agent, {});
   const slow = freezeBeforeCall(harness.world, "createChildren");
-  const out = startAttempt(harness);
-  const late = performTask(out.task, { world: slow.world, agent: agents });
+  const out = harness.startAttempt();
+  const late = out.perform({ world: slow.world, agent: agents });
   await flushPromises();
-  endAttempt(harness, out, null);
+  out.end(null);
   // The retry makes both, and parks; one of them works.
-  await runAttempt(harness, agents);
+  await harness.runAttempt(agents);
   const children = [...harness.world.store.rows.values()].filter(({ parent }) => parent?.run === run);
   expect(children).toHaveLength(2);
   expect(await sendRequest(harness.world, { run, want: "cancel" })).toBe("requested");
   slow.thaw();
   await late;
-  await runUntilIdle(harness, agents);
-  const ended = children.map((child) => rowOf(harness, child.run));
+  await harness.runUntilIdle(agents);
+  const ended = children.map((child) => harness.row(child.run));
   expect(ended).toMatchObject([
     { status: "cancelled", endNotified: true },
     { status: "cancelled", endNotified: true },
   ]);
-  expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", endNotified: true });
+  expect(harness.row(run)).toMatchObject({ status: "cancelled", endNotified: true });
 }
 
 /** The end of a parent is forced, and its process dies. Its child has not begun, and nothing asks it to stop. */
@@ -92,16 +84,16 @@ async function orphanBeforeItsFirstBeat(): Promise<void> {
   await beatOf(house, run);
   await crashTwice(house, run);
   const out = leaveOf(house, run);
-  performTask(out.task, { world: crashAfterCall(harness.world, "commit"), agent: agents }).catch(() => undefined);
+  out.perform({ world: crashAfterCall(harness.world, "commit"), agent: agents }).catch(() => undefined);
   await flushPromises();
-  endAttempt(harness, out, null);
+  out.end(null);
   const [child] = childrenOf(house);
-  expect({ row: rowOf(harness, run), child }).toMatchObject({
+  expect({ row: harness.row(run), child }).toMatchObject({
     row: { status: "failed", endNotified: false },
     child: { status: "queued", cancel: false },
   });
   await playOf(house, child?.run ?? "");
-  expect({ worked, status: rowOf(harness, child?.run ?? "").status }).toEqual({ worked: [], status: "cancelled" });
+  expect({ worked, status: harness.row(child?.run ?? "").status }).toEqual({ worked: [], status: "cancelled" });
 }
 
 test("schedule 44: a parent ends while a child works or is being made, and while another has not begun", async () => {
@@ -120,22 +112,22 @@ const archives = (harness: Harness): readonly string[] =>
 test("schedule 50: a process dies right before it stores the archive; the end is unnotified until an archive is stored", async () => {
   const harness = createChainHarness();
   const run = await startKeyedRun(harness.world, { agent: archiving, key: "kept" });
-  await loseAttempt(harness, archiving, crashAfterCall(harness.world, "commit"));
-  expect(rowOf(harness, run.run)).toMatchObject({ status: "completed", endNotified: false, expiresAtSec: null });
+  await harness.loseAttempt(archiving, crashAfterCall(harness.world, "commit"));
+  expect(harness.row(run.run)).toMatchObject({ status: "completed", endNotified: false, expiresAtSec: null });
   // The retry dies as well, with its next write: whatever that is, the run is not told without its archive.
   const { world: mine, kill } = killableWorld(harness.world);
   const put: World["objects"]["put"] = async () => {
     kill();
     return neverSettles();
   };
-  await loseAttempt(harness, archiving, { ...mine, objects: { ...mine.objects, put } });
-  stopExecution(harness, run);
+  await harness.loseAttempt(archiving, { ...mine, objects: { ...mine.objects, put } });
+  harness.stopExecution(run);
   harness.clock.moveTo(harness.clock.now() + harness.world.limits.retentionMs + 1_000);
   expect(archives(harness)).toEqual([]);
   expect(await harness.world.table.read(run.run, harness.clock.now())).toMatchObject({ endNotified: false });
   await sweep(harness.world);
   expect(archives(harness)).toEqual([archiveKey(run, "warm")]);
-  const { endNotified, expiresAtSec } = rowOf(harness, run.run);
+  const { endNotified, expiresAtSec } = harness.row(run.run);
   expect({ endNotified, expiresLater: (expiresAtSec ?? 0) * 1_000 > harness.clock.now() }).toEqual({
     endNotified: true,
     expiresLater: true,
@@ -150,17 +142,17 @@ test("schedule 51: a run is purged with its archive while a process that read it
     if (key.startsWith("archive/")) await thawed.promise;
     return harness.world.objects.put(key, bytes);
   };
-  const frozen = startAttempt(harness);
+  const frozen = harness.startAttempt();
   const began = harness.clock.now();
-  const late = performTask(frozen.task, {
+  const late = frozen.perform({
     world: { ...harness.world, objects: { ...harness.world.objects, put } },
     agent: archiving,
   });
   await flushPromises();
-  endAttempt(harness, frozen, null);
+  frozen.end(null);
   harness.clock.moveTo(began + 1_000);
-  await runAttempt(harness, archiving);
-  expect(rowOf(harness, run.run).endNotified).toBe(true);
+  await harness.runAttempt(archiving);
+  expect(harness.row(run.run).endNotified).toBe(true);
   const { skewMs } = harness.world.limits;
   const asked = await purge(harness.world, run.run);
   // By then it is killed: it is not frozen for longer than it may live.
@@ -171,5 +163,5 @@ test("schedule 51: a run is purged with its archive while a process that read it
   if (asked.kind === "tooEarly") harness.clock.moveTo(asked.from);
   if (asked.kind !== "purged") expect(await purge(harness.world, run.run)).toMatchObject({ kind: "purged" });
   expect(archives(harness)).toEqual([]);
-  expect(rowOf(harness, run.run)).toBeUndefined();
+  expect(harness.row(run.run)).toBeUndefined();
 });

@@ -6,7 +6,7 @@ import { sendRequest } from "../../src/engine/loop/request.ts";
 import { beginRun } from "../support/harness/drive.ts";
 import { createSupervisedHarness, driveUntil, passTime, sweep } from "../support/harness/supervised-harness.ts";
 import { wrapTableCall } from "../support/harness/chain-steps.ts";
-import { rowOf, scriptedAgent } from "../support/harness/harness.ts";
+import { scriptedAgent } from "../support/harness/harness.ts";
 
 const MINUTE_MS = 60_000;
 const agent = scriptedAgent({});
@@ -49,12 +49,12 @@ test("schedule 165: a run without a claim for hours is claimed between the read 
     await driveUntil(harness, { agent, run, until: ({ park }) => park !== null });
     return call(asked);
   });
-  const { chain } = rowOf(harness, run);
+  const { chain } = harness.row(run);
   await sweep(harness, overtaken);
-  expect({ isClaimed, row: rowOf(harness, run) }).toMatchObject({ isClaimed: true, row: { chain, status: "paused" } });
+  expect({ isClaimed, row: harness.row(run) }).toMatchObject({ isClaimed: true, row: { chain, status: "paused" } });
   await sendRequest(harness.world, { run, want: "resume" });
   await driveUntil(harness, { agent, run, until: ({ endNotified }) => endNotified });
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", chain });
+  expect(harness.row(run)).toMatchObject({ status: "completed", chain });
 });
 
 test("schedule 166: Lambda turns a run away for a day; it is handed over once in two hours, and hardly described", async () => {
@@ -67,10 +67,10 @@ test("schedule 166: Lambda turns a run away for a day; it is handed over once in
     if (minutes % 120 === 0) descriptions.push(described());
   }
   expect(harness.clock.now() - since).toBeGreaterThanOrEqual(24 * 60 * MINUTE_MS);
-  expect(rowOf(harness, run)).toMatchObject({ chain: 1 + 12, deaths: 0, takeovers: 0, status: "running" });
+  expect(harness.row(run)).toMatchObject({ chain: 1 + 12, deaths: 0, takeovers: 0, status: "running" });
   // In the first two hours the execution may only pause. Afterwards each sweep repeats the start of the last one.
   expect(descriptions[0]).toBe(23);
   expect(descriptions.at(-1)).toBe(descriptions[0]);
   await driveUntil(harness, { agent, run, until: ({ endNotified }) => endNotified });
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", chain: 1 + 12 });
+  expect(harness.row(run)).toMatchObject({ status: "completed", chain: 1 + 12 });
 });

@@ -12,19 +12,21 @@ import { send } from "../../src/operations/steer.ts";
 import { callPart, EVENT } from "../support/states/states-and-events.ts";
 import { beginRun, cleanUpRemovedRuns, runnerOf } from "../support/harness/drive.ts";
 import { expireKey } from "../support/runs/leftover-objects.ts";
-import { BEAT_MS, SKEW_MS, scriptedAgent, createChainHarness, beatReply, rowOf } from "../support/harness/harness.ts";
+import {
+  BEAT_MS,
+  SKEW_MS,
+  scriptedAgent,
+  createChainHarness,
+  beatReply,
+  performTask,
+  flushPromises,
+} from "../support/harness/harness.ts";
 import {
   withClockAhead,
   crashAfterCall,
   enterTool,
   freezeBeforeCall,
-  endAttempt,
-  startAttempt,
-  performTask,
-  runUntilIdle,
-  flushPromises,
   startKeyedRun,
-  runAttempt,
   claimAndLoad,
 } from "../support/harness/chain-steps.ts";
 
@@ -32,17 +34,17 @@ test("schedule 1: attempt 0 is frozen before its claim, attempt 1 completes the 
   const harness = createChainHarness();
   const agent = scriptedAgent({});
   const { run } = await beginRun(harness.world, agent, {});
-  const first = startAttempt(harness);
+  const first = harness.startAttempt();
   const frozen = freezeBeforeCall(crashAfterCall(harness.world, "claim"), "claim");
-  void performTask(first.task, { world: frozen.world, agent });
-  endAttempt(harness, first, null);
-  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "beat", epoch: 1 });
-  const released = rowOf(harness, run);
+  void first.perform({ world: frozen.world, agent });
+  first.end(null);
+  expect(await beatReply(harness.runAttempt(agent))).toMatchObject({ route: "beat", epoch: 1 });
+  const released = harness.row(run);
   frozen.thaw();
   await flushPromises();
-  expect(rowOf(harness, run)).toEqual(released);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 0, endNotified: true });
+  expect(harness.row(run)).toEqual(released);
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", takeovers: 0, endNotified: true });
 });
 
 test("schedule 2: a duplicate execution starts while the healthy one is parked, and is refused", async () => {
@@ -51,17 +53,17 @@ test("schedule 2: a duplicate execution starts while the healthy one is parked, 
   const payload = await beginRun(harness.world, agent, {});
   const { run } = payload;
   await sendRequest(harness.world, { run, want: "pause" });
-  await runUntilIdle(harness, agent);
-  const parked = rowOf(harness, run);
+  await harness.runUntilIdle(agent);
+  const parked = harness.row(run);
   expect(parked.park).not.toBeNull();
   await harness.world.chain.start("twin", payload);
   // Its first attempt dies before it claims, so that its retry is the higher one.
-  endAttempt(harness, startAttempt(harness), null);
-  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "superseded" });
-  expect(rowOf(harness, run)).toEqual(parked);
+  harness.startAttempt().end(null);
+  expect(await beatReply(harness.runAttempt(agent))).toMatchObject({ route: "superseded" });
+  expect(harness.row(run)).toEqual(parked);
   await sendRequest(harness.world, { run, want: "resume" });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 0 });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", takeovers: 0 });
   const stages = [...harness.world.chain.executions.values()].map(({ stage }) => stage);
   expect(stages).toEqual(["ended", "ended"]);
 });
@@ -71,12 +73,12 @@ test("schedule 19: a run expires and its key is used again; an old invocation an
   const agent = scriptedAgent({});
   const before = await startKeyedRun(harness.world, { agent, key: "k" });
   const { run } = before;
-  const old = startAttempt(harness);
+  const old = harness.startAttempt();
   const frozen = freezeBeforeCall(harness.world, "claim");
-  const zombie = performTask(old.task, { world: frozen.world, agent });
-  endAttempt(harness, old, null);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", endNotified: true });
+  const zombie = old.perform({ world: frozen.world, agent });
+  old.end(null);
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", endNotified: true });
   expireKey(harness, run);
   const fresh = await startKeyedRun(harness.world, { agent, key: "k" });
   expect(fresh.run).toBe(run);
@@ -84,9 +86,9 @@ test("schedule 19: a run expires and its key is used again; an old invocation an
   frozen.thaw();
   expect(await beatReply(zombie)).toMatchObject({ route: "superseded" });
   await cleanUp(harness.world, before);
-  expect(rowOf(harness, run)).toEqual(fresh);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", born: fresh.born, takeovers: 0 });
+  expect(harness.row(run)).toEqual(fresh);
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", born: fresh.born, takeovers: 0 });
   expect([...harness.world.store.objects.keys()].filter((key) => !key.includes(`/${fresh.born}/`))).toEqual([]);
 });
 
@@ -119,36 +121,36 @@ test("schedule 23: clocks differ by more than the margin, and every rule without
   const keys: string[] = [];
   const agent = scriptedAgent({ run: ({ key }) => keys.push(key), approval: "always" });
   const { run } = await beginRun(harness.world, agent, {});
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(keys).toEqual([]);
-  const [call] = (await load(harness.world, rowOf(harness, run), new SegmentCache())).state.open;
+  const [call] = (await load(harness.world, harness.row(run), new SegmentCache())).state.open;
   const gate = (call && gateIn(call)?.gate) ?? "";
   const said = { run, gate, as: "approve", args: null, by: "ann", note: null } as const;
   expect(await decide(harness.world, said)).toMatchObject({ kind: "accepted" });
   const owner = await enterTool(harness, agent);
-  endAttempt(harness, owner.out, null);
+  owner.out.end(null);
   // To the next one the owner's lease and quiet are over, while the owner is alive.
   const fast = withClockAhead(harness.world, 10 * (BEAT_MS + SKEW_MS));
   const frozen = freezeBeforeCall(fast, "commit");
-  const next = startAttempt(harness);
-  const taken = performTask(next.task, { world: frozen.world, agent });
+  const next = harness.startAttempt();
+  const taken = next.perform({ world: frozen.world, agent });
   await flushPromises();
-  const { version, epoch, effectsSettleAt } = rowOf(harness, run);
+  const { version, epoch, effectsSettleAt } = harness.row(run);
   expect(effectsSettleAt).toBeLessThan(fast.clock.now());
   // The owner acts, and writes nothing.
   keys.push(owner.key);
   owner.thaw("acted");
   expect(await beatReply(owner.result)).toMatchObject({ route: "superseded" });
-  expect(rowOf(harness, run)).toMatchObject({ version, epoch });
+  expect(harness.row(run)).toMatchObject({ version, epoch });
   expect(await send(fast, { run, text: "hurry", by: "ann", id: "w1" })).toEqual({ kind: "delivered" });
   frozen.thaw();
-  endAttempt(harness, next, await taken);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", endNotified: true });
+  next.end(await taken);
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", endNotified: true });
   // The other side hears one key, and counts one effect.
   expect(keys).toEqual([owner.key, owner.key]);
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "succeeded" }]);
-  expect(rowOf(harness, run).spent.toolCalls).toBe(1);
+  expect(harness.row(run).spent.toolCalls).toBe(1);
   const heard = (await transcript(harness.world, run))?.filter(({ source }) => source === "user:ann");
   expect(heard).toHaveLength(1);
 });
@@ -159,7 +161,7 @@ test("schedule 32: an expired row that is not deleted yet is not overwritten: it
   const { run, born } = await startKeyedRun(harness.world, { agent, key: "k" });
   const words = { run, text: "hello", by: "ann", id: "w1" };
   expect(await send(harness.world, words)).toEqual({ kind: "delivered" });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expireKey(harness, run);
   expect(harness.world.store.rows.get(run)?.born).toBe(born);
   const next = await startKeyedRun(harness.world, { agent, key: "k" });
@@ -168,6 +170,6 @@ test("schedule 32: an expired row that is not deleted yet is not overwritten: it
   await cleanUpRemovedRuns(harness.world, (task) => performTask(task, { world: harness.world, agent }));
   expect([...harness.world.store.objects.keys()].filter((key) => key.includes(`/${born}/`))).toEqual([]);
   expect([...harness.world.store.messages.values()].map(({ of }) => of.born)).toEqual([next.born]);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", born: next.born });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", born: next.born });
 });

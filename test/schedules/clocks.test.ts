@@ -9,7 +9,7 @@ import { startRun } from "../../src/operations/start.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { runUntilGate, gatesOf } from "../support/agents/approval-agent.ts";
 import { LIMIT_MS, callsOnce, waitingAgent, waitsOf } from "../support/agents/waiting-agent.ts";
-import { runAttempt, startKeyedRun } from "../support/harness/chain-steps.ts";
+import { startKeyedRun } from "../support/harness/chain-steps.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 import { DAY_MS, HOUR_MS, createClockedMachine } from "../support/harness/clocked-machine.ts";
 import {
@@ -17,7 +17,6 @@ import {
   type Harness,
   scriptedAgent,
   beatReply,
-  rowOf,
   createChainHarness,
   createHarness,
 } from "../support/harness/harness.ts";
@@ -69,8 +68,8 @@ const hasOrphan = ({ world }: Harness): boolean => world.store.objects.has(ORPHA
 
 async function expectAllKept(harness: Harness, { gated, parked, gone }: KeptRun): Promise<void> {
   expect(await gatesOf(harness.world, gated.run)).toMatchObject([{ decision: null }]);
-  expect(rowOf(harness, gated.run)).toMatchObject({ status: "waiting" });
-  expect(rowOf(harness, parked.run)).toMatchObject({ status: "paused" });
+  expect(harness.row(gated.run)).toMatchObject({ status: "waiting" });
+  expect(harness.row(parked.run)).toMatchObject({ status: "paused" });
   expect(await show(harness.world, gone)).toMatchObject({ status: "completed" });
   expect(hasOrphan(harness)).toBe(true);
 }
@@ -95,7 +94,7 @@ test("schedule 104: the clock is set 40 days ahead and back: nothing has expired
   // What is over in truth still ends.
   machine.pass(DAY_MS);
   await attemptBeat(runnerOf(world, all.gated.agent), gate);
-  expect(rowOf(harness, all.gated.run)).toMatchObject({ status: "completed" });
+  expect(harness.row(all.gated.run)).toMatchObject({ status: "completed" });
 });
 
 test("schedule 105: a run that ends while the clock is two days behind is kept for its whole time", async () => {
@@ -140,21 +139,21 @@ test("schedule 106: a machine restarts and its clock shows 40 days later: nothin
   });
   expect(again).toBe("exists");
   expect(hasOrphan(harness)).toBe(true);
-  expect(rowOf(harness, all.gated.run)).toMatchObject({ status: "waiting" });
-  expect(rowOf(harness, all.parked.run)).toMatchObject({ status: "paused" });
+  expect(harness.row(all.gated.run)).toMatchObject({ status: "waiting" });
+  expect(harness.row(all.parked.run)).toMatchObject({ status: "paused" });
   machine.pass(HOUR_MS / 2);
   await sweep(harness, world);
-  expect(rowOf(harness, all.parked.run)).toMatchObject({ status: "paused" });
+  expect(harness.row(all.parked.run)).toMatchObject({ status: "paused" });
   machine.pass(HOUR_MS);
   expect(clock.doubt()).toBeNull();
   await attemptBeat(runnerOf(world, all.gated.agent), gate);
   const warned = await beatReply(attemptBeat(runnerOf(world, all.idler), idle));
-  expect(rowOf(harness, all.gated.run)).toMatchObject({ status: "completed" });
+  expect(harness.row(all.gated.run)).toMatchObject({ status: "completed" });
   // Nobody was told before the deadline, so a warning comes first.
-  expect(rowOf(harness, all.parked.run)).toMatchObject({ status: "paused" });
+  expect(harness.row(all.parked.run)).toMatchObject({ status: "paused" });
   machine.pass(world.limits.idleRunMs / 10);
   await attemptBeat(runnerOf(world, all.idler), warned);
-  expect(rowOf(harness, all.parked.run)).toMatchObject({ status: "failed" });
+  expect(harness.row(all.parked.run)).toMatchObject({ status: "failed" });
 });
 
 test("schedule 107: a worker that starts after the jump uses the time that the supervisor trusts", async () => {
@@ -173,7 +172,7 @@ test("schedule 107: a worker that starts after the jump uses the time that the s
 async function resting(harness: Harness, world: World) {
   const agent = waitingAgent({ reply: callsOnce("rest") });
   const { run } = await startKeyedRun(world, { agent, key: "rest" });
-  const look = (): ReturnType<typeof runAttempt> => runAttempt(harness, agent, world);
+  const look = (): ReturnType<typeof harness.runAttempt> => harness.runAttempt(agent, world);
   while ((await waitsOf(harness.world, run)).length === 0) await look();
   return { run, agent, look };
 }
@@ -201,7 +200,7 @@ test("schedule 235: the clock of an AWS process is set ahead between AWS's answe
   aheadMs = HOUR_MS;
   expect(clock.now()).toBe(harness.clock.now() + HOUR_MS);
   const beat = () => {
-    const { born, chain, epoch } = rowOf(harness, run);
+    const { born, chain, epoch } = harness.row(run);
     return attemptBeat(runnerOf(world, agent), { run, born, chain, epoch, agent: agent.name });
   };
   await beat();
@@ -227,7 +226,7 @@ test("schedule 234: a clock is set back or ahead by an hour in a wait for a time
     machine.aheadMs = -HOUR_MS;
     machine.follow();
     expect(clock.doubt()).toMatchObject({ kind: "behind" });
-    while (rowOf(harness, run).status !== "completed") await look();
+    while (harness.row(run).status !== "completed") await look();
     expect(harness.clock.now() - begun).toBeLessThan(100_000);
     expect(harness.clock.now() - begun).toBeGreaterThanOrEqual(90_000);
   }
@@ -240,7 +239,7 @@ test("schedule 234: a clock is set back or ahead by an hour in a wait for a time
     const begun = harness.clock.now();
     machine.aheadMs = HOUR_MS;
     machine.follow();
-    while (rowOf(harness, run).status !== "completed") await look();
+    while (harness.row(run).status !== "completed") await look();
     expect(harness.clock.now() - begun).toBeGreaterThanOrEqual(90_000);
   }
   // A clock is set back by an hour in a wait for an answer, whose limit waits for every clock.
@@ -250,12 +249,12 @@ test("schedule 234: a clock is set back or ahead by an hour in a wait for a time
     const { world } = machine.process();
     const agent = waitingAgent({ reply: callsOnce("askFor") });
     const { run } = await startKeyedRun(world, { agent, key: "ask" });
-    while ((await waitsOf(harness.world, run)).length === 0) await runAttempt(harness, agent, world);
+    while ((await waitsOf(harness.world, run)).length === 0) await harness.runAttempt(agent, world);
     machine.pass(LIMIT_MS - HOUR_MS / 2);
     machine.aheadMs = -HOUR_MS;
     machine.follow();
     machine.pass(HOUR_MS / 2 + 60_000);
-    const { born, chain, epoch } = rowOf(harness, run);
+    const { born, chain, epoch } = harness.row(run);
     await attemptBeat(runnerOf(world, agent), { run, born, chain, epoch, agent: agent.name });
     expect(await waitsOf(harness.world, run)).toHaveLength(1);
   }

@@ -6,24 +6,23 @@ import { check } from "../../src/index.ts";
 import { ledger, show } from "../../src/operations/views.ts";
 import { type PaymentOrder, replyWithCalls, sideEffectAgent } from "../support/agents/side-effect-agent.ts";
 import { attemptBeat, beginRun, drive, killableWorld, runnerOf } from "../support/harness/drive.ts";
-import { flushPromises } from "../support/harness/chain-steps.ts";
-import { type Harness, advanceUntilSettled, createHarness, neverSettles, rowOf } from "../support/harness/harness.ts";
+import { type Harness, createHarness, neverSettles, flushPromises } from "../support/harness/harness.ts";
 
 const HOUR = 3_600_000;
 const DEADLINE: DeadlinePolicy = { afterMs: HOUR, withinMs: 60_000, onExpiry: "undo" };
 
 const payloadOf = (harness: Harness, run: string) => {
-  const { born, chain, epoch, agent } = rowOf(harness, run);
+  const { born, chain, epoch, agent } = harness.row(run);
   return { run, born, chain, epoch, agent };
 };
 
 const beats = (harness: Harness, agent: Agent, run: string) =>
-  advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payloadOf(harness, run)));
+  harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), payloadOf(harness, run)));
 
 /** Drives the run until it ends. The clock moves to each time at which the run wakes by itself. */
 async function driven(harness: Harness, agent: Agent, run: string): Promise<void> {
-  for (let count = 0; count < 30 && !rowOf(harness, run).endNotified; count += 1) {
-    harness.clock.moveTo(Math.max(harness.clock.now(), rowOf(harness, run).wakeAt ?? 0));
+  for (let count = 0; count < 30 && !harness.row(run).endNotified; count += 1) {
+    harness.clock.moveTo(Math.max(harness.clock.now(), harness.row(run).wakeAt ?? 0));
     await beats(harness, agent, run);
   }
 }
@@ -33,7 +32,7 @@ const triesIn = ({ retry }: Entry): number => Math.floor(retry / RETRY_GROUP);
 /** One attempt, whose process is killed as soon as nothing goes on any more. */
 async function killed(harness: Harness, agent: Agent, run: string): Promise<void> {
   const { world, kill } = killableWorld(harness.world);
-  const { owner, entry } = rowOf(harness, run);
+  const { owner, entry } = harness.row(run);
   const payload = payloadOf(harness, run);
   const next = owner === null || entry === null ? null : entry;
   const [from, tries] = next === null ? [payload, 0] : [{ ...payload, epoch: next.epoch }, triesIn(next) + 1];

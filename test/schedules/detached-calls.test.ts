@@ -9,10 +9,15 @@ import type { Agent } from "../../src/ports/agent.ts";
 import type { Json } from "../../src/core/json.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { type AsynchronousAgent, asynchronousAgent } from "../support/agents/asynchronous-agent.ts";
-import { endAttempt, flushPromises, performTask, runAttempt } from "../support/harness/chain-steps.ts";
-import { runUntilIdle, startAttempt, startKeyedRun } from "../support/harness/chain-steps.ts";
-import { SETTLE_MS, createChainHarness, neverSettles, rowOf } from "../support/harness/harness.ts";
-import { beatReply, scriptedAgent } from "../support/harness/harness.ts";
+import { startKeyedRun } from "../support/harness/chain-steps.ts";
+import {
+  SETTLE_MS,
+  createChainHarness,
+  neverSettles,
+  flushPromises,
+  beatReply,
+  scriptedAgent,
+} from "../support/harness/harness.ts";
 import { attemptDuringOutage } from "../support/faults/store-outages.ts";
 
 /** The agent in a process whose request to start a job goes through `submit`. */
@@ -40,16 +45,16 @@ test("schedule 194: a process dies after its provider has accepted a job and bef
       await submit(...asked);
       return neverSettles();
     });
-    const out = startAttempt(harness);
-    performTask(out.task, { world: harness.world, agent: dying }).catch(() => undefined);
+    const out = harness.startAttempt();
+    out.perform({ world: harness.world, agent: dying }).catch(() => undefined);
     await flushPromises();
     expect(detached.model.started()).toHaveLength(1);
-    endAttempt(harness, out, null);
-    await runUntilIdle(harness, detached.agent);
-    expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 1 });
+    out.end(null);
+    await harness.runUntilIdle(detached.agent);
+    expect(harness.row(run)).toMatchObject({ status: "completed", takeovers: 1 });
     expect(await endsIn(harness.world, run)).toEqual(["job-1 adopted", "job-2"]);
     // The reply of the first job was read, and nothing was paid twice.
-    expect(rowOf(harness, run).spent).toMatchObject({ tokensIn: 100, tokensOut: 10 });
+    expect(harness.row(run).spent).toMatchObject({ tokensIn: 100, tokensOut: 10 });
   }
 });
 
@@ -62,18 +67,18 @@ test("schedule 195: a process freezes before its request leaves, another one loo
     await frozen.promise;
     return submit(...asked);
   });
-  const out = startAttempt(harness);
-  performTask(out.task, { world: harness.world, agent: late }).catch(() => undefined);
+  const out = harness.startAttempt();
+  out.perform({ world: harness.world, agent: late }).catch(() => undefined);
   await flushPromises();
-  const leaseUntil = rowOf(harness, run).leaseUntil ?? 0;
-  endAttempt(harness, out, null);
+  const leaseUntil = harness.row(run).leaseUntil ?? 0;
+  out.end(null);
   // The provider has no job under the key yet, and the other process may not conclude that it never will.
-  await beatReply(runAttempt(harness, detached.agent));
-  expect(rowOf(harness, run).wakeAt).toBe(leaseUntil + SETTLE_MS);
+  await beatReply(harness.runAttempt(detached.agent));
+  expect(harness.row(run).wakeAt).toBe(leaseUntil + SETTLE_MS);
   frozen.resolve();
   await flushPromises();
-  await runUntilIdle(harness, detached.agent);
-  expect(rowOf(harness, run).status).toBe("completed");
+  await harness.runUntilIdle(detached.agent);
+  expect(harness.row(run).status).toBe("completed");
   expect(await endsIn(harness.world, run)).toEqual(["job-1 adopted", "job-2"]);
   expect(detached.model.started()).toHaveLength(2);
 });
@@ -82,10 +87,10 @@ test("schedule 196: a user writes while a job is out that knows nothing of it, a
   const harness = createChainHarness();
   const { agent } = asynchronousAgent({ reply: ({ messages }) => ({ text: `I read ${messages.length}.` }) });
   const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
-  await runAttempt(harness, agent);
+  await harness.runAttempt(agent);
   await send(harness.world, { run, text: "And the rest?", by: "ada", id: "u1" });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe("completed");
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe("completed");
   const said = (await transcript(harness.world, run))?.map(({ source, parts }) => [source, parts]);
   expect(said?.slice(1)).toMatchObject([
     ["model:scripted:slow", [{ text: "I read 1." }]],
@@ -98,10 +103,10 @@ test("schedule 197: an operator cancels a run whose job is out, and its provider
   const harness = createChainHarness();
   const { agent, model } = asynchronousAgent({ pending: 1_000 });
   const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
-  await runAttempt(harness, agent);
+  await harness.runAttempt(agent);
   await sendRequest(harness.world, { run, want: "cancel" });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", spent: { tokensOut: 500, beats: 0 } });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "cancelled", spent: { tokensOut: 500, beats: 0 } });
   expect(model.started()).toMatchObject([{ state: "cancelled" }]);
 });
 
@@ -127,8 +132,8 @@ test("schedule 198: quick retries are used up, the answer to a job's start is lo
     const fallback = { model, price: { inUsd: 1, outUsd: 10 }, priceFrom: { kind: "none" } } as const;
     const agent = { ...broken, fallbacks: [fallback] };
     const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
-    await runUntilIdle(harness, agent);
-    expect(rowOf(harness, run).status).toBe("completed");
+    await harness.runUntilIdle(agent);
+    expect(harness.row(run).status).toBe("completed");
     // The job is looked for once it can be there. Only if it is not, the next model is asked, and that at once.
     expect(await endsIn(harness.world, run)).toEqual(arrives ? ["job-1 adopted", "job-2"] : []);
     expect({ started: detached.model.started().length, asks }).toEqual(
@@ -158,13 +163,13 @@ test("schedule 199: no store accepts what a job's reply or its end decides, atte
       reply: ({ calls }) => ({ ...(calls.length === 0 ? reply : { text: "over" }), tokensIn: 60, tokensOut: 6 }),
     });
     const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
-    await runAttempt(harness, agent);
+    await harness.runAttempt(agent);
     if (cancels) await sendRequest(harness.world, { run, want: "cancel" });
     const away = withoutPuts(harness.world);
     for (let attempts = 0; attempts < 3; attempts += 1) await attemptDuringOutage(harness, agent, away);
-    expect(rowOf(harness, run)).toMatchObject({ status: "running", owner: null, spent: { tokensOut: 0 } });
-    await runUntilIdle(harness, agent);
-    expect(rowOf(harness, run)).toMatchObject({ status: cancels ? "cancelled" : "completed", spent: { tokensOut } });
+    expect(harness.row(run)).toMatchObject({ status: "running", owner: null, spent: { tokensOut: 0 } });
+    await harness.runUntilIdle(agent);
+    expect(harness.row(run)).toMatchObject({ status: cancels ? "cancelled" : "completed", spent: { tokensOut } });
     expect(model.started()).toHaveLength(tokensOut === 12 ? 2 : 1);
   }
 });
@@ -191,18 +196,18 @@ test("schedule 226: the answer to a start is lost, the start is refused when it 
       });
       const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
       if (dies) {
-        await runAttempt(harness, agent);
-        const out = startAttempt(harness);
-        performTask(out.task, { world: harness.world, agent }).catch(() => undefined);
+        await harness.runAttempt(agent);
+        const out = harness.startAttempt();
+        out.perform({ world: harness.world, agent }).catch(() => undefined);
         await flushPromises();
         expect(starts).toHaveLength(2);
-        endAttempt(harness, out, null);
+        out.end(null);
       }
-      await runUntilIdle(harness, agent);
+      await harness.runUntilIdle(agent);
       // The first job was found, its reply was read, and nothing was paid twice or not at all.
       expect(detached.model.started()).toMatchObject([{ state: "done" }, { state: "done" }]);
       expect(await endsIn(harness.world, run)).toEqual(["job-1", "job-2"]);
-      expect(rowOf(harness, run)).toMatchObject({
+      expect(harness.row(run)).toMatchObject({
         status: "completed",
         takeovers: dies ? 1 : 0,
         spent: { tokensIn: 100, tokensOut: 10 },

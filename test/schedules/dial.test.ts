@@ -10,9 +10,8 @@ import {
   scriptedAgent,
   createChainHarness,
   neverSettles,
-  rowOf,
 } from "../support/harness/harness.ts";
-import { dieInTool, loseAttempt, runUntilIdle, runAttempt } from "../support/harness/chain-steps.ts";
+import { dieInTool } from "../support/harness/chain-steps.ts";
 
 /** How often its model was asked. */
 interface Asked {
@@ -42,7 +41,7 @@ const stuckIn = (agent: Agent, name: string): Agent => ({
 
 async function die(harness: Harness, agent: Agent): Promise<void> {
   const { world, kill } = killableWorld(harness.world);
-  await loseAttempt(harness, agent, world);
+  await harness.loseAttempt(agent, world);
   kill();
 }
 
@@ -61,9 +60,9 @@ test("schedule 70: a process dies in a call whose plan waits for its result; the
   const { agent, asked } = dialled(({ calls }) => (calls.length === 0 ? call("look") : FINAL_REPLY));
   const { run } = await beginRun(harness.world, agent, {});
   await die(harness, stuckIn(agent, "look"));
-  expect(rowOf(harness, run)).toMatchObject({ version: 0, phase: "Preparing", claims: 1 });
-  await runUntilIdle(harness, agent);
-  expect({ status: rowOf(harness, run).status, replies: asked.replies }).toEqual({ status: "completed", replies: 3 });
+  expect(harness.row(run)).toMatchObject({ version: 0, phase: "Preparing", claims: 1 });
+  await harness.runUntilIdle(agent);
+  expect({ status: harness.row(run).status, replies: asked.replies }).toEqual({ status: "completed", replies: 3 });
   expect(await knownIn(harness, run)).toEqual({ own: 2, lost: 1 });
   expect(await ledger(harness.world, run)).toMatchObject([{ tool: "look", status: "succeeded", attempts: 1 }]);
   // Behind a call that acts outside nobody could tell that the model was asked again: there the plan is committed.
@@ -71,9 +70,9 @@ test("schedule 70: a process dies in a call whose plan waits for its result; the
   const next = dialled(({ calls }) => [call("act"), call("look")][calls.length] ?? FINAL_REPLY);
   const begun = await beginRun(other.world, next.agent, {});
   await die(other, stuckIn(next.agent, "look"));
-  expect(rowOf(other, begun.run)).toMatchObject({ phase: "ExecutingTools" });
-  await runUntilIdle(other, next.agent);
-  expect({ status: rowOf(other, begun.run).status, replies: next.asked.replies }).toEqual({
+  expect(other.row(begun.run)).toMatchObject({ phase: "ExecutingTools" });
+  await other.runUntilIdle(next.agent);
+  expect({ status: other.row(begun.run).status, replies: next.asked.replies }).toEqual({
     status: "completed",
     replies: 3,
   });
@@ -89,8 +88,8 @@ test("schedule 71: an invocation calls its model once more and dies while an ear
   const { run } = await beginRun(harness.world, agent, {});
   await die(harness, agent);
   expect(asked.replies).toBe(2);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe("completed");
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe("completed");
   const { own, lost } = await knownIn(harness, run);
   expect({ replies: own + lost, lost }).toEqual({ replies: asked.replies, lost: 1 });
 });
@@ -105,7 +104,7 @@ test("schedule 72: a call kills its process each time; its plan is committed at 
   const { run } = await beginRun(harness.world, agent, {});
   for (let deaths = 0; deaths < 4; deaths += 1) await dieInTool(harness, agent);
   expect(asked).toHaveLength(2);
-  expect(rowOf(harness, run)).toMatchObject({ phase: "ExecutingTools", takeovers: 3 });
-  await runAttempt(harness, agent);
+  expect(harness.row(run)).toMatchObject({ phase: "ExecutingTools", takeovers: 3 });
+  await harness.runAttempt(agent);
   expect((await ledger(harness.world, run))?.[0]).toMatchObject({ status: "succeeded", attempts: 4 });
 });

@@ -5,7 +5,7 @@ import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { newRow, type Row } from "../../src/protocol/row.ts";
 import { beginRun } from "../support/harness/drive.ts";
 import { createSupervisedHarness, endExecution, passTime, sweep } from "../support/harness/supervised-harness.ts";
-import { rowOf, scriptedAgent } from "../support/harness/harness.ts";
+import { scriptedAgent } from "../support/harness/harness.ts";
 import { dynamoTable } from "../support/aws/dynamo-table.ts";
 
 const HOUR_MS = 3_600_000;
@@ -23,10 +23,10 @@ test("schedule 143: an older process claims a run that a newer one parked, and d
       : Promise.resolve({ rows: [], damaged: [], behind: [], next: null });
   const world = { ...harness.world, table: { ...harness.world.table, alive } };
   await sweep(harness, world);
-  expect(rowOf(harness, payload.run).chain).toBe(1);
+  expect(harness.row(payload.run).chain).toBe(1);
   passTime(harness, HOUR_MS);
   await sweep(harness, world);
-  expect(rowOf(harness, payload.run).chain).toBe(2);
+  expect(harness.row(payload.run).chain).toBe(2);
 });
 
 test("schedule 144: a message comes to a parked run, and its sender dies before it wakes the run", async () => {

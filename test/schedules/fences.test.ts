@@ -8,14 +8,7 @@ import { Till, payer, payingBoss } from "../support/agents/payers.ts";
 import { INPUT } from "../support/agents/workers.ts";
 import { assertSafety } from "../support/gate/safety.ts";
 import { storeOutage } from "../support/faults/store-outages.ts";
-import { advanceUntilSettled, rowOf } from "../support/harness/harness.ts";
-import {
-  crashAfterCall,
-  endAttempt,
-  freezeBeforeCall,
-  performTask,
-  wrapTableCall,
-} from "../support/harness/chain-steps.ts";
+import { crashAfterCall, freezeBeforeCall, wrapTableCall } from "../support/harness/chain-steps.ts";
 import {
   CHILD,
   LATE_MS,
@@ -39,11 +32,11 @@ test("schedule 251: a boss takes its child from a process and dies; its next pro
   await hangs(house);
   harness.clock.moveTo(harness.clock.now() + LATE_MS);
   const out = leaveOf(house, run);
-  performTask(out.task, { world: crashAfterCall(harness.world, "fenceChild"), agent: agents }).catch(() => undefined);
+  out.perform({ world: crashAfterCall(harness.world, "fenceChild"), agent: agents }).catch(() => undefined);
   await settled();
   const fenced = childOf(house);
   expect(dispatchIn(fenced)).toBe(2);
-  endAttempt(harness, out, null);
+  out.end(null);
   const before = (await stateOf(house, run)).children;
   expect(before).toMatchObject([{ dispatch: 2, isContinuing: true }]);
   await beatOf(house, run);
@@ -68,20 +61,20 @@ test("schedule 253: a boss freezes before it takes its child; the next one ends,
   harness.clock.moveTo(harness.clock.now() + LATE_MS);
   const frozen = freezeBeforeCall(harness.world, "fenceChild");
   const out = leaveOf(house, run);
-  const zombie = performTask(out.task, { world: frozen.world, agent: agents }).catch(() => undefined);
+  const zombie = out.perform({ world: frozen.world, agent: agents }).catch(() => undefined);
   await settled();
-  endAttempt(harness, out, null);
+  out.end(null);
   expect(await sendRequest(harness.world, { run, want: "cancel" })).toBe("requested");
   await beatOf(house, run);
   const asked = childOf(house);
   expect(asked).toMatchObject({ cancel: true });
   frozen.thaw();
-  await advanceUntilSettled(harness, zombie);
+  await harness.advanceUntilSettled(zombie);
   assertSafety("a process that lost its run takes no child", () => expect(childOf(house)).toEqual(asked));
   die();
   await playAll(house);
   assertOnce(house, till, "keyed");
-  expect(rowOf(harness, run).status).toBe("cancelled");
+  expect(harness.row(run).status).toBe("cancelled");
 });
 
 test("schedule 254: a child that was replaced still hangs; it delays the end of its boss, and no model call before", async () => {
@@ -108,14 +101,14 @@ test("schedule 254: a child that was replaced still hangs; it delays the end of 
   for (let beat = 0; beat < 12 && said.length < 3; beat += 1) await beatOf(house, run);
   expect(said).toHaveLength(3);
   for (let beat = 0; beat < 3; beat += 1) await settled();
-  expect(rowOf(harness, first?.run ?? "").status).toBe("running");
+  expect(harness.row(first?.run ?? "").status).toBe("running");
   assertSafety("the end waits", () => {
-    expect(rowOf(harness, run)).toMatchObject({ phase: "Reflecting" });
-    expect(rowOf(harness, run).status).not.toBe("completed");
+    expect(harness.row(run)).toMatchObject({ phase: "Reflecting" });
+    expect(harness.row(run).status).not.toBe("completed");
   });
   die();
   await playAll(house);
-  expect(rowOf(harness, run).status).toBe("completed");
+  expect(harness.row(run).status).toBe("completed");
   expect(childrenOf(house).map(({ status }) => status)).toEqual(["cancelled", "completed"]);
 });
 
@@ -144,11 +137,11 @@ test("schedule 256: an operator cancels a child, and it is taken from its proces
   harness.clock.moveTo(harness.clock.now() + LATE_MS);
   const frozen = freezeBeforeCall(harness.world, "fenceChild");
   const out = leaveOf(house, run);
-  const deciding = performTask(out.task, { world: frozen.world, agent: agents });
+  const deciding = out.perform({ world: frozen.world, agent: agents });
   await settled();
   expect(await sendRequest(harness.world, { run: child, want: "cancel" })).toBe("requested");
   frozen.thaw();
-  endAttempt(harness, out, await advanceUntilSettled(harness, deciding));
+  out.end(await harness.advanceUntilSettled(deciding));
   expect(childOf(house)).toMatchObject({ dispatch: 2, cancel: true });
   await playAll(house);
   expect(childOf(house).status).toBe("cancelled");
@@ -166,7 +159,7 @@ test("schedule 269: a fence lands and its answer is lost; the execution that wai
   const child = childrenOf(house)[0]?.run ?? "";
   await beatOf(house, child);
   await beatOf(house, child);
-  const token = rowOf(harness, child).park?.token ?? "";
+  const token = harness.row(child).park?.token ?? "";
   const waits = [...harness.world.chain.executions.values()].find((each) => each.token === token);
   expect(waits?.name).toContain(child);
   harness.clock.moveTo(harness.clock.now() + LATE_MS);
@@ -177,11 +170,11 @@ test("schedule 269: a fence lands and its answer is lost; the execution that wai
     return (sent += 1) === 1 ? { kind: "ambiguous", why: "no answer" } : answer;
   };
   await beatOf(house, run, { ...harness.world, table: { ...table, fenceChild } });
-  expect({ sent, dispatch: dispatchIn(rowOf(harness, child)) }).toEqual({ sent: 2, dispatch: 2 });
+  expect({ sent, dispatch: dispatchIn(harness.row(child)) }).toEqual({ sent: 2, dispatch: 2 });
   expect([...harness.world.chain.executions.values()].filter((each) => each.token === token)).toEqual([]);
   await playAll(house);
   assertSafety("paid once", () => expect(till.effectsOf(PART, "keyed")).toBe(1));
-  expect(rowOf(harness, run).status).toBe("completed");
+  expect(harness.row(run).status).toBe("completed");
 });
 
 test("schedule 218: a fence lands, and the store is away before its answer comes; the next process of the boss starts the child", async () => {
@@ -197,9 +190,9 @@ test("schedule 218: a fence lands, and the store is away before its answer comes
     return call(fence);
   });
   const out = leaveOf(house, run);
-  const taking = performTask(out.task, { world, agent: agents });
-  await expect(advanceUntilSettled(harness, taking)).rejects.toThrow("does not answer");
-  endAttempt(harness, out, null);
+  const taking = out.perform({ world, agent: agents });
+  await expect(harness.advanceUntilSettled(taking)).rejects.toThrow("does not answer");
+  out.end(null);
   expect(dispatchIn(childOf(house))).toBe(2);
   const fenced = childOf(house);
   outage.isAway = false;

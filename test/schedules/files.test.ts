@@ -12,16 +12,8 @@ import { show } from "../../src/operations/views.ts";
 import type { World } from "../../src/ports/world.ts";
 import type { FileContent } from "../../src/core/file.ts";
 import { png } from "../files/support.ts";
-import {
-  beforeCall,
-  endAttempt,
-  flushPromises,
-  performTask,
-  runUntilIdle,
-  startAttempt,
-  startKeyedRun,
-} from "../support/harness/chain-steps.ts";
-import { createChainHarness, neverSettles, rowOf, scriptedAgent } from "../support/harness/harness.ts";
+import { beforeCall, startKeyedRun } from "../support/harness/chain-steps.ts";
+import { createChainHarness, neverSettles, scriptedAgent, flushPromises } from "../support/harness/harness.ts";
 
 function contents(bytes: Uint8Array): readonly FileContent[] {
   const checked = checkedFiles([{ name: "photo.png", bytes }]);
@@ -56,9 +48,9 @@ test("schedule 167: a sender dies between the put of a file and the delivery of 
   expect(await send(world, { ...MESSAGE, run: row.run })).toEqual({ kind: "duplicate" });
   const another = { ...MESSAGE, files: contents(png("another")) };
   expect(await send(world, { ...another, run: row.run })).toEqual({ kind: "conflict" });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(stored).toEqual([true]);
-  expect(rowOf(harness, row.run).status).toBe("completed");
+  expect(harness.row(row.run).status).toBe("completed");
   expect(await filesOf(world, row.run)).toEqual([sha256(PHOTO)]);
   expect(await findingsOf(world, row.run)).toEqual([]);
 });
@@ -74,8 +66,8 @@ test("schedule 168: the search for orphans passes while a delivered message wait
     for (let after: string | null = ""; after !== null;) after = await collectOrphans(world, after || null);
   });
   const other = await startKeyedRun(slow, { agent, key: "other" });
-  await runUntilIdle(harness, agent);
-  expect([rowOf(harness, row.run).status, rowOf(harness, other.run).status]).toEqual(["completed", "completed"]);
+  await harness.runUntilIdle(agent);
+  expect([harness.row(row.run).status, harness.row(other.run).status]).toEqual(["completed", "completed"]);
   expect(await findingsOf(world, row.run)).toEqual([]);
   expect(await world.objects.get(fileKey(row, sha256(PHOTO)))).toEqual(PHOTO);
 });
@@ -103,15 +95,15 @@ test("schedule 169: a beat that lost its run puts another file of the same call;
       },
     },
   };
-  const out = startAttempt(harness);
-  const lost = performTask(out.task, { world: stale, agent }).catch(() => undefined);
+  const out = harness.startAttempt();
+  const lost = out.perform({ world: stale, agent }).catch(() => undefined);
   await flushPromises();
-  endAttempt(harness, out, null);
-  await runUntilIdle(harness, agent);
+  out.end(null);
+  await harness.runUntilIdle(agent);
   thaw();
   await lost;
   expect(taken).toBe(2);
   expect(await filesOf(world, run)).toEqual([sha256(png("fresh"))]);
   expect(await findingsOf(world, run)).toEqual([]);
-  expect(await world.objects.get(fileKey(rowOf(harness, run), sha256(png("stale"))))).toEqual(png("stale"));
+  expect(await world.objects.get(fileKey(harness.row(run), sha256(png("stale"))))).toEqual(png("stale"));
 });

@@ -4,13 +4,12 @@ import { prefixUnder } from "../../src/history/object-keys.ts";
 import { stateAt } from "../../src/history/state-at.ts";
 import { purge } from "../../src/operations/purge.ts";
 import { crashAtCall, forEachCrashPoint } from "../support/faults/crash-at-call.ts";
-import { rowOf } from "../support/harness/harness.ts";
 import { wrapPorts } from "../support/harness/ports.ts";
 import { CALLS, type RunToFork, createRunToFork, rowIn } from "../support/runs/run-to-fork.ts";
 
 /** The newest version before the last call. */
 async function beforeLast({ harness, run }: RunToFork): Promise<number> {
-  const row = rowOf(harness, run);
+  const row = harness.row(run);
   for (let at = row.version; at > 0; at -= 1) {
     const state = (await stateAt(harness.world, row, at))?.state;
     if (state?.calls === CALLS - 1 && state.open.length === 0) return at;
@@ -28,7 +27,7 @@ test("schedule 180: a run is purged while a fork copies its values; the fork is 
     const slow = wrapPorts(world, async ({ send }) => {
       count += 1;
       if (count === purgeAt) {
-        const own = rowOf(it.harness, it.run);
+        const own = it.harness.row(it.run);
         await purge(world, it.run);
         await world.objects.removeUnder(prefixUnder(own));
       }

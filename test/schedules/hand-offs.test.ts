@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { show, timeline } from "../../src/operations/views.ts";
 import { Till, payer, payingBoss } from "../support/agents/payers.ts";
 import { assertSafety } from "../support/gate/safety.ts";
-import { advanceUntilSettled, rowOf } from "../support/harness/harness.ts";
-import { endAttempt, flushPromises, freezeBeforeCall, performTask, sweep } from "../support/harness/chain-steps.ts";
+import { freezeBeforeCall, sweep } from "../support/harness/chain-steps.ts";
 import { CHILD, LATE_MS, deployed, tooLate, waiting } from "../support/runs/late-child.ts";
 import {
   beatOf,
@@ -17,6 +16,7 @@ import {
   playOf,
   stateOf,
 } from "../support/runs/parent-steps.ts";
+import { flushPromises } from "../support/harness/harness.ts";
 
 const paidOnce = (till: Till): void => assertSafety("paid once", () => expect(till.paid).toHaveLength(1));
 
@@ -25,13 +25,13 @@ test("schedule 213: a child acts and is too late; its call waits for its end, an
   const house = await waiting({ effect: "unsafe", till, fate: () => "hangs" });
   const { harness, agents, run, child } = house;
   const out = leaveOf(house, child);
-  performTask(out.task, { world: harness.world, agent: agents }).catch(() => undefined);
+  out.perform({ world: harness.world, agent: agents }).catch(() => undefined);
   for (let step = 0; step < 10; step += 1) await flushPromises();
   paidOnce(till);
   await tooLate(house);
   expect(await stateOf(house, run)).toMatchObject({ phase: "AwaitingChildren", children: [{ id: child, late: true }] });
-  expect(rowOf(harness, child)).toMatchObject({ cancel: true });
-  endAttempt(harness, out, null);
+  expect(harness.row(child)).toMatchObject({ cancel: true });
+  out.end(null);
   await playAll(house);
   paidOnce(till);
   expect(childrenOf(house)).toMatchObject([{ status: "cancelled" }]);
@@ -44,21 +44,21 @@ test("schedule 214: a child has released nothing when it is too late, and acts t
   const { harness, agents, run, child } = house;
   const frozen = freezeBeforeCall(harness.world, "commit");
   const out = leaveOf(house, child);
-  const late = performTask(out.task, { world: frozen.world, agent: agents });
+  const late = out.perform({ world: frozen.world, agent: agents });
   for (let step = 0; step < 10; step += 1) await flushPromises();
   expect(till.paid).toEqual([]);
   harness.clock.moveTo(harness.clock.now() + LATE_MS);
   // Its parent has decided, and the child has not been asked to stop.
   const deciding = freezeBeforeCall(harness.world, "fenceChild");
   const parent = leaveOf(house, run);
-  const decided = performTask(parent.task, { world: deciding.world, agent: agents });
+  const decided = parent.perform({ world: deciding.world, agent: agents });
   for (let step = 0; step < 10; step += 1) await flushPromises();
   expect(await stateOf(house, run)).toMatchObject({ children: [{ id: child, dispatch: 2, isContinuing: true }] });
   frozen.thaw();
-  endAttempt(harness, out, await advanceUntilSettled(harness, late));
+  out.end(await harness.advanceUntilSettled(late));
   paidOnce(till);
   deciding.thaw();
-  endAttempt(harness, parent, await advanceUntilSettled(harness, decided));
+  parent.end(await harness.advanceUntilSettled(decided));
   await playAll(house);
   paidOnce(till);
   expect(childrenOf(house)).toHaveLength(1);
@@ -71,13 +71,13 @@ test("schedule 215: a child is not made when it is too late; it never was, so an
   const { harness, agents, run } = house;
   const frozen = freezeBeforeCall(harness.world, "createChildren");
   const out = leaveOf(house, run);
-  const late = performTask(out.task, { world: frozen.world, agent: agents }).catch(() => undefined);
+  const late = out.perform({ world: frozen.world, agent: agents }).catch(() => undefined);
   for (let step = 0; step < 10; step += 1) await flushPromises();
-  endAttempt(harness, out, null);
+  out.end(null);
   harness.clock.moveTo(harness.clock.now() + 20 * LATE_MS);
   await beatOf(house, run);
   frozen.thaw();
-  await advanceUntilSettled(harness, late);
+  await harness.advanceUntilSettled(late);
   await playAll(house);
   paidOnce(till);
   expect(childrenOf(house)).toHaveLength(1);
@@ -97,12 +97,12 @@ test("schedule 216: a sub-boss ends in a crash loop, and its worker acts after t
   await beatOf(house, leaf);
   await crashTwice(house, middle);
   await beatOf(house, middle);
-  expect(rowOf(harness, middle).status).toBe("failed");
+  expect(harness.row(middle).status).toBe("failed");
   await playOf(house, leaf);
   for (const _ of runs) await sweep(harness.world);
   await playAll(house);
   expect((await stateOf(house, leaf)).outside?.calls ?? []).toMatchObject([{ tool: "act" }]);
-  expect(rowOf(harness, root).status).toBe("completed");
+  expect(harness.row(root).status).toBe("completed");
   expect((await show(harness.world, root))?.result).toMatchObject([
     { outcome: "failed", result: { status: "failed", done: [expect.stringContaining(`act (c1, of run ${leaf}`)] } },
   ]);
@@ -114,21 +114,21 @@ test("schedule 205: a child of an earlier version has released nothing when it i
   const { harness, agents, run, child } = house;
   const frozen = freezeBeforeCall(harness.world, "commit");
   const out = leaveOf(house, child);
-  const late = performTask(out.task, { world: frozen.world, agent: agents });
+  const late = out.perform({ world: frozen.world, agent: agents });
   for (let step = 0; step < 10; step += 1) await flushPromises();
   expect(till.paid).toEqual([]);
   const after = deployed(house, "2");
   harness.clock.moveTo(harness.clock.now() + LATE_MS);
   const deciding = freezeBeforeCall(harness.world, "fenceChild");
   const parent = leaveOf(after, run);
-  const decided = performTask(parent.task, { world: deciding.world, agent: after.agents });
+  const decided = parent.perform({ world: deciding.world, agent: after.agents });
   for (let step = 0; step < 10; step += 1) await flushPromises();
   expect(await stateOf(house, run)).toMatchObject({ children: [{ id: child, dispatch: 2, isContinuing: true }] });
   frozen.thaw();
-  endAttempt(harness, out, await advanceUntilSettled(harness, late));
+  out.end(await harness.advanceUntilSettled(late));
   paidOnce(till);
   deciding.thaw();
-  endAttempt(harness, parent, await advanceUntilSettled(harness, decided));
+  parent.end(await harness.advanceUntilSettled(decided));
   await playAll(after);
   paidOnce(till);
   expect(childrenOf(house)).toHaveLength(1);

@@ -12,21 +12,13 @@ import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import type { Task, TaskResult } from "../../src/protocol/chain.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { runnerOf } from "../support/harness/drive.ts";
-import {
-  claimAndLoad,
-  runUntilIdle,
-  startAttempt,
-  startKeyedRun,
-  wrapTableCall,
-} from "../support/harness/chain-steps.ts";
+import { claimAndLoad, startKeyedRun, wrapTableCall } from "../support/harness/chain-steps.ts";
 import {
   FINAL_REPLY,
   type Harness,
   type ScriptedAgentOptions,
-  advanceUntilSettled,
   createChainHarness,
   neverSettles,
-  rowOf,
   scriptedAgent,
 } from "../support/harness/harness.ts";
 import { AT } from "../support/states/states-and-events.ts";
@@ -53,7 +45,7 @@ const tableHeldWhile = (world: World, isHeld: () => boolean): World =>
 
 /** Performs the attempt in a process that may hold on; `told` is what it says of that. */
 async function attempt(harness: Harness, agent: Agent, { world, told }: { world: World; told: string[] }) {
-  const out = startAttempt(harness);
+  const out = harness.startAttempt();
   const deadline = harness.clock.now() + world.limits.beatMs;
   const holdOn = (why: string): boolean => {
     told.push(why);
@@ -61,7 +53,7 @@ async function attempt(harness: Harness, agent: Agent, { world, told }: { world:
   };
   const invocation = { deadline, drain: new AbortController().signal, holdOn };
   const perform = (task: Task): Promise<TaskResult> => runTask(runnerOf(world, agent))(task, invocation);
-  const result = await advanceUntilSettled(harness, perform(out.task)).catch((error: unknown) => error as Error);
+  const result = await harness.advanceUntilSettled(perform(out.task)).catch((error: unknown) => error as Error);
   harness.world.chain.end(out.name, out.attempt, result instanceof Error || result.kind === "exit" ? null : result);
   return { result, deadline };
 }
@@ -114,7 +106,7 @@ async function beginsNothingMore(isMovedFirst: boolean): Promise<void> {
   );
   await attempt(harness, agent, { world, told });
   expect({ isMoved, acted }).toEqual({ isMoved: isMovedFirst, acted: isMovedFirst ? 0 : 1 });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(acted).toBe(1);
 }
 
@@ -139,11 +131,11 @@ async function asksNobodyMore(): Promise<void> {
   const push = (): number => Number((isMoved ||= deadline - harness.clock.now() < HOLD_FROM_MS));
   const world = { ...harness.world, objects: heldWhile(harness.world, () => !isMoved).objects };
   await attempt(harness, agent, { world, told: Object.assign([] as string[], { push }) });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   const kinds = ((await timeline(harness.world, { run, after: 0 })) ?? []).map(({ kind }) => kind);
   expect(isMoved).toBe(true);
   expect(kinds).not.toContain("ApprovalRequested");
-  expect(rowOf(harness, run).status).toBe("completed");
+  expect(harness.row(run).status).toBe("completed");
 }
 
 test("schedule 236: a client holds the store when the commit of a call is due, and its beat outlives its deadline for that commit alone", async () => {
@@ -163,13 +155,13 @@ test("schedule 236: a client holds the store when the commit of a call is due, a
     const { result, deadline } = await attempt(harness, agent, { world, told });
     expect(harness.clock.now()).toBeGreaterThan(deadline);
     expect(result).toMatchObject({ kind: "beat", reply: { route: "beat" } });
-    expect(rowOf(harness, run)).toMatchObject({ owner: null });
+    expect(harness.row(run)).toMatchObject({ owner: null });
     expect(told.length).toBeGreaterThan(1);
     expect(new Set(told)).toEqual(new Set(["process 7 holds it"]));
     // The reply that follows the call is one for another beat.
     expect({ acted, replies: replies() }).toEqual({ acted: 1, replies: 1 });
-    await runUntilIdle(harness, agent);
-    expect({ acted, replies: replies(), status: rowOf(harness, run).status }).toEqual({
+    await harness.runUntilIdle(agent);
+    expect({ acted, replies: replies(), status: harness.row(run).status }).toEqual({
       acted: 1,
       replies: 2,
       status: "completed",
@@ -292,7 +284,7 @@ test("schedule 250: each task of a run that waits for a held store ends in its t
     const invocation = { deadline, drain: new AbortController().signal, holdOn: () => false };
     const world = { ...harness.world, ...ports };
     const done = runTask(runnerOf(world, scriptedAgent({})))(task, invocation);
-    const outcome = await advanceUntilSettled(harness, done).catch((error: unknown) => error);
+    const outcome = await harness.advanceUntilSettled(done).catch((error: unknown) => error);
     expect({
       kind: task.kind,
       isStoreUnreachable: outcome instanceof StoreUnreachable,

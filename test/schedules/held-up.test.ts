@@ -7,10 +7,10 @@ import type { ToChild } from "../../src/workers/wire.ts";
 import { createPool } from "../../src/workers/workers.ts";
 import { type TaskEnd, type Worker, give, hasJudged, hear, newWorker } from "../../src/workers/worker-process.ts";
 import { attemptTool } from "../../src/engine/tools/tool-attempt.ts";
-import { flushPromises } from "../support/harness/chain-steps.ts";
 import { afterReading } from "../../src/ports/late-timers.ts";
 import type { Tool } from "../../src/ports/agent.ts";
 import type { Clock } from "../../src/ports/world.ts";
+import { flushPromises } from "../support/harness/harness.ts";
 
 const BEAT_MS = 3_000;
 /** No process has it. */

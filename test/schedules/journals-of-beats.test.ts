@@ -8,7 +8,6 @@ import { transcript } from "../../src/operations/views.ts";
 import { FEW_BYTES } from "../../src/ports/stored-sizes.ts";
 import { NOW, RUN, claim, commit, creation, open, temporaryStore } from "../process/fixtures/store.ts";
 import { beginRun, drive } from "../support/harness/drive.ts";
-import { rowOf } from "../support/harness/harness.ts";
 import { runBeats } from "../support/runs/long-runs.ts";
 import { twoProcesses } from "../support/runs/two-processes.ts";
 import { COMMIT } from "../../src/protocol/row-commit.ts";
@@ -21,14 +20,14 @@ test("schedule 170: another process adds beats to the journal in between; the fi
   gets.length = 0;
   const second = await runBeats(one, first, 1);
   const third = await runBeats(other, second, 1);
-  const { snapshot, version } = rowOf(harness, begun.run);
+  const { snapshot, version } = harness.row(begun.run);
   expect({ snapshotVersion: snapshot.version, version }).toEqual({ snapshotVersion: 0, version: 8 });
   await drive(one, third);
   expect(gets).toEqual([]);
   const told = await transcript(harness.world, begun.run);
   expect(told?.filter(({ role }) => role === "assistant")).toHaveLength(6);
   // Six beats, and no other: the one of the other process is not done again.
-  expect(rowOf(harness, begun.run)).toMatchObject({ status: "completed", journal: null, version: 11, epoch: 6 });
+  expect(harness.row(begun.run)).toMatchObject({ status: "completed", journal: null, version: 11, epoch: 6 });
   expect(await verify(harness.world, { run: begun.run })).toMatchObject({ findings: [] });
 });
 

@@ -4,28 +4,21 @@ import { sendRequest } from "../../src/engine/loop/request.ts";
 import { cleanUpRemovedRuns } from "../support/harness/drive.ts";
 import { startFirst, removeRun, retryStart } from "../support/runs/key-retries.ts";
 import { performMaintenance } from "../support/runs/leftover-objects.ts";
-import { scriptedAgent, createChainHarness, beatReply, rowOf } from "../support/harness/harness.ts";
-import {
-  freezeBeforeCall,
-  endAttempt,
-  startAttempt,
-  performTask,
-  runUntilIdle,
-  flushPromises,
-} from "../support/harness/chain-steps.ts";
+import { scriptedAgent, createChainHarness, beatReply, flushPromises } from "../support/harness/harness.ts";
+import { freezeBeforeCall } from "../support/harness/chain-steps.ts";
 
 test("schedule 81: a retry with an old key arrives after the row has expired, was removed, and was cleaned up", async () => {
   const harness = createChainHarness();
   let acts = 0;
   const agent = scriptedAgent({ run: () => (acts += 1) });
   const { run, born } = await startFirst(harness.world, agent);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", endNotified: true });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", endNotified: true });
   const known = {
     kind: "ended",
-    tombstone: { run, born, status: "completed", endedAt: rowOf(harness, run).statusSince },
+    tombstone: { run, born, status: "completed", endedAt: harness.row(run).statusSince },
   };
-  harness.clock.moveTo((rowOf(harness, run).expiresAtSec ?? 0) * 1_000);
+  harness.clock.moveTo((harness.row(run).expiresAtSec ?? 0) * 1_000);
   // Expired and still there; then gone, and its removal not yet heard of; then gone with everything that it left.
   expect(await retryStart(harness.world, agent)).toMatchObject(known);
   harness.world.store.expire(harness.clock.now());
@@ -46,7 +39,7 @@ test("schedule 82: a start finds neither run nor key and freezes; another one cr
   const late = retryStart(slow.world, agent);
   await flushPromises();
   const { run, born } = await startFirst(harness.world, agent);
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   await removeRun(harness, { run, born });
   expect(harness.world.store.rows.size).toBe(0);
   slow.thaw();
@@ -58,17 +51,17 @@ test("schedule 83: an invocation is frozen before it writes its tombstone, and a
   const harness = createChainHarness();
   const agent = scriptedAgent({ reply: () => ({ text: "over" }) });
   const { run } = await startFirst(harness.world, agent);
-  const out = startAttempt(harness);
+  const out = harness.startAttempt();
   const frozen = freezeBeforeCall(harness.world, "keepKey");
-  const zombie = performTask(out.task, { world: frozen.world, agent });
+  const zombie = out.perform({ world: frozen.world, agent });
   await flushPromises();
-  endAttempt(harness, out, null);
+  out.end(null);
   await sendRequest(harness.world, { run, want: "cancel" });
-  harness.clock.moveTo(rowOf(harness, run).leaseUntil ?? 0);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", endNotified: true });
+  harness.clock.moveTo(harness.row(run).leaseUntil ?? 0);
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "cancelled", endNotified: true });
   const stands = harness.world.store.tombstones.get(run);
-  expect(stands).toMatchObject({ status: "cancelled", epoch: rowOf(harness, run).epoch });
+  expect(stands).toMatchObject({ status: "cancelled", epoch: harness.row(run).epoch });
   frozen.thaw();
   expect(await beatReply(zombie)).toMatchObject({ route: "superseded" });
   expect(harness.world.store.tombstones.get(run)).toEqual(stands);

@@ -7,7 +7,7 @@ import {
   startMachineRun,
   runMachineToEnd,
 } from "../support/aws/state-machine-runs.ts";
-import { scriptedAgent, rowOf, createHarness } from "../support/harness/harness.ts";
+import { scriptedAgent, createHarness } from "../support/harness/harness.ts";
 import { wrapTableCall, withTakeovers } from "../support/harness/chain-steps.ts";
 
 test("schedule 101: a process dies, and then a store is unavailable: the death is kept, and the outage is not counted as one", async () => {
@@ -24,12 +24,12 @@ test("schedule 101: a process dies, and then a store is unavailable: the death i
     await performMachineTask(await performMachineTask(outage.machine, { ...by, world: away }), { ...by, world: away }),
     by,
   );
-  expect(rowOf(harness, outage.run)).toMatchObject({ status: "completed", takeovers: 0 });
+  expect(harness.row(outage.run)).toMatchObject({ status: "completed", takeovers: 0 });
   const death = await startMachineRun(harness, by.agent);
   await runMachineToEnd(
     harness,
     await performMachineTask(await crashMachineTask(death.machine, by), { ...by, world: away }),
     by,
   );
-  expect(rowOf(harness, death.run)).toMatchObject({ status: "failed", phase: "Failed", takeovers: 1 });
+  expect(harness.row(death.run)).toMatchObject({ status: "failed", phase: "Failed", takeovers: 1 });
 });

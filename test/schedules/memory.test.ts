@@ -5,28 +5,28 @@ import { defineAgent, tool } from "../../src/index.ts";
 import { memoryOf } from "../../src/features/memory/stored.ts";
 import { stateAt } from "../../src/history/state-at.ts";
 import type { Agent } from "../../src/ports/agent.ts";
+import type { Row } from "../../src/protocol/row.ts";
 import type { TaskResult } from "../../src/protocol/chain.ts";
 import { scriptedModel } from "../../src/sdk/scripted.ts";
 import { crashAtCall, forEachCrashPoint } from "../support/faults/crash-at-call.ts";
-import { endAttempt, performTask, runUntilIdle, startAttempt, startKeyedRun } from "../support/harness/chain-steps.ts";
-import { createHarness, rowOf, type Harness } from "../support/harness/harness.ts";
+import { startKeyedRun } from "../support/harness/chain-steps.ts";
+import { createHarness, type Harness } from "../support/harness/harness.ts";
 
 /** Starts a run, lets its first process die at that call, and plays the run to its end. Returns whether it survived. */
 async function playWithCrash(harness: Harness, agent: Agent, crash: Parameters<typeof crashAtCall>[1]) {
   const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
-  const out = startAttempt(harness);
+  const out = harness.startAttempt();
   let result: TaskResult | null = null;
   const survived = await crashAtCall(harness.world, crash).survives(async (world) => {
-    result = await performTask(out.task, { world, agent });
+    result = await out.perform({ world, agent });
   });
-  endAttempt(harness, out, result);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status, JSON.stringify(crash)).toBe("completed");
+  out.end(result);
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status, JSON.stringify(crash)).toBe("completed");
   return { run, survived };
 }
 
-const stateOf = async ({ world }: Harness, row: ReturnType<typeof rowOf>) =>
-  (await stateAt(world, row, row.version))?.state;
+const stateOf = async ({ world }: Harness, row: Row) => (await stateAt(world, row, row.version))?.state;
 
 test("schedule 200: a process dies between the write of an entry and the commit that refers to it; the entry is there once", async () => {
   const model = scriptedModel({ name: "script", reply: () => ({ text: "done" }) });
@@ -39,7 +39,7 @@ test("schedule 200: a process dies between the write of an entry and the commit 
     const { run, survived } = await playWithCrash(harness, agent, crash);
     const kept = await memoryOf(harness.world, { tenant: "local", scope: "learner" }).search("");
     expect(kept, JSON.stringify(crash)).toHaveLength(2);
-    const learned = (await stateOf(harness, rowOf(harness, run)))?.memory?.learned.map(({ id }) => id);
+    const learned = (await stateOf(harness, harness.row(run)))?.memory?.learned.map(({ id }) => id);
     expect(learned?.toSorted(), JSON.stringify(crash)).toEqual(kept.map(({ id }) => id).toSorted());
     return survived;
   });
@@ -75,8 +75,8 @@ test("schedule 201: an entry changes or goes while a run goes on; each request o
     },
   }) as Agent;
   const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe("completed");
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe("completed");
   expect(seen).toHaveLength(3);
   expect(new Set(seen).size).toBe(1);
   expect(seen[0]).toContain("Ferries leave at nine.");

@@ -24,22 +24,9 @@ import {
   createChainHarness,
   neverSettles,
   beatReply,
-  rowOf,
-} from "../support/harness/harness.ts";
-import {
-  dieInTool,
-  crashAfterCall,
-  freezeBeforeCall,
-  endAttempt,
-  startAttempt,
-  wrapTableCall,
-  loseAttempt,
-  performTask,
-  runUntilIdle,
   flushPromises,
-  runAttempt,
-  sweep,
-} from "../support/harness/chain-steps.ts";
+} from "../support/harness/harness.ts";
+import { dieInTool, crashAfterCall, freezeBeforeCall, wrapTableCall, sweep } from "../support/harness/chain-steps.ts";
 
 const reconcileAs = (world: World, run: string, as: Answer["as"], by = "ann") =>
   reconcile(world, { run, call: "c1", as, result: null, by, note: null });
@@ -61,10 +48,10 @@ async function blocked(harness: Harness) {
   const agent = scriptedAgent({ effect: "unsafe", run: () => (runs += 1) });
   const { run, born } = await beginRun(harness.world, agent, {});
   const key = await dieInTool(harness, agent);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "blocked" });
-  expect(rowOf(harness, run).park).not.toBeNull();
-  harness.clock.moveTo(rowOf(harness, run).effectsSettleAt + harness.world.limits.settleMs);
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "blocked" });
+  expect(harness.row(run).park).not.toBeNull();
+  harness.clock.moveTo(harness.row(run).effectsSettleAt + harness.world.limits.settleMs);
   return { run, born, agent, key, runs: () => runs };
 }
 
@@ -73,8 +60,8 @@ async function gated(harness: Harness) {
   let runs = 0;
   const agent = scriptedAgent({ approval: "always", run: () => (runs += 1) });
   const { run, born } = await beginRun(harness.world, agent, {});
-  await runUntilIdle(harness, agent);
-  const { state } = await load(harness.world, rowOf(harness, run), new SegmentCache());
+  await harness.runUntilIdle(agent);
+  const { state } = await load(harness.world, harness.row(run), new SegmentCache());
   const gate = state.open[0] && gateIn(state.open[0]);
   if (!gate) throw new Error("it waits at no gate");
   const decideAs = (as: HumanDecision["as"], id = gate.gate) =>
@@ -87,20 +74,20 @@ test("schedule 10: a sender dies between its message and the wake; its retry cou
   const { run, agent } = await blocked(harness);
   void reconcileAs(crashAfterCall(harness.world, "deliver"), run, "succeeded");
   await flushPromises();
-  expect(rowOf(harness, run).wakeCount).toBe(1);
+  expect(harness.row(run).wakeCount).toBe(1);
   expect(harness.wakes).toEqual([]);
   expect(await reconcileAs(harness.world, run, "succeeded")).toMatchObject({ kind: "duplicate" });
-  expect(rowOf(harness, run).wakeCount).toBe(1);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe("completed");
+  expect(harness.row(run).wakeCount).toBe(1);
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe("completed");
   // Before the run is parked there is nobody to wake: the park itself sees that somebody stirred.
   const payload = await beginRun(harness.world, agent, {});
   await dieInTool(harness, agent);
-  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "park" });
+  expect(await beatReply(harness.runAttempt(agent))).toMatchObject({ route: "park" });
   void reconcileAs(crashAfterCall(harness.world, "deliver"), payload.run, "succeeded");
   await flushPromises();
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, payload.run).status).toBe("completed");
+  await harness.runUntilIdle(agent);
+  expect(harness.row(payload.run).status).toBe("completed");
 });
 
 test("schedule 11: a pause and a resume raise wakeCount of a blocked run without a message; it wakes only once", async () => {
@@ -108,11 +95,11 @@ test("schedule 11: a pause and a resume raise wakeCount of a blocked run without
   const { run, agent } = await blocked(harness);
   for (const want of ["pause", "resume"] as const)
     expect(await sendRequest(harness.world, { run, want })).toBe("requested");
-  expect(rowOf(harness, run)).toMatchObject({ wakeCount: 2, wakeCountSeen: 0 });
+  expect(harness.row(run)).toMatchObject({ wakeCount: 2, wakeCountSeen: 0 });
   // One beat sees both and parks again.
-  expect(await runUntilIdle(harness, agent)).toBe(2);
-  expect(rowOf(harness, run)).toMatchObject({ wakeCount: 2, wakeCountSeen: 2, status: "blocked" });
-  expect(rowOf(harness, run).park).not.toBeNull();
+  expect(await harness.runUntilIdle(agent)).toBe(2);
+  expect(harness.row(run)).toMatchObject({ wakeCount: 2, wakeCountSeen: 2, status: "blocked" });
+  expect(harness.row(run).park).not.toBeNull();
 });
 
 test("schedule 12: a message is acknowledged after the inbox is read and before the end commits", async () => {
@@ -120,10 +107,10 @@ test("schedule 12: a message is acknowledged after the inbox is read and before 
   const agent = scriptedAgent({ reply: () => FINAL_REPLY });
   const { run } = await beginRun(harness.world, agent, {});
   const act = async () => expect(await send(harness.world, words(run))).toEqual({ kind: "delivered" });
-  await runAttempt(harness, agent, beforeCommit(harness, { when: () => true, act }));
-  expect(rowOf(harness, run).status).toBe("running");
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe("completed");
+  await harness.runAttempt(agent, beforeCommit(harness, { when: () => true, act }));
+  expect(harness.row(run).status).toBe("running");
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe("completed");
   expect(await heard(harness, run)).toEqual(["words w1"]);
 });
 
@@ -132,8 +119,8 @@ test("schedule 13: time is up at a gate, an approval is acknowledged, the denial
   const { run, gate, agent, decideAs, runs } = await gated(harness);
   harness.clock.moveTo(gate.expiresAt);
   const act = async () => expect(await decideAs("approve")).toMatchObject({ kind: "accepted" });
-  await runAttempt(harness, agent, beforeCommit(harness, { when: () => true, act }));
-  await runUntilIdle(harness, agent);
+  await harness.runAttempt(agent, beforeCommit(harness, { when: () => true, act }));
+  await harness.runUntilIdle(agent);
   expect(runs()).toBe(1);
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "succeeded" }]);
 });
@@ -143,13 +130,13 @@ test("schedule 14: a paused run parks although it is paused, and resuming clears
   const agent = scriptedAgent({});
   const { run } = await beginRun(harness.world, agent, {});
   await sendRequest(harness.world, { run, want: "pause" });
-  expect(await runUntilIdle(harness, agent)).toBe(2);
-  const { park, status } = rowOf(harness, run);
+  expect(await harness.runUntilIdle(agent)).toBe(2);
+  const { park, status } = harness.row(run);
   expect({ status, wakes: harness.wakes }).toEqual({ status: "paused", wakes: [] });
   expect(await sendRequest(harness.world, { run, want: "resume" })).toBe("requested");
   expect(harness.wakes).toEqual([park?.token]);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", pause: false });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", pause: false });
 });
 
 test("schedule 18: two operators answer *retry* to one question; the first is used and crashes, the second permits nothing", async () => {
@@ -161,17 +148,17 @@ test("schedule 18: two operators answer *retry* to one question; the first is us
   await flushPromises();
   expect(await reconcileAs(harness.world, run, "retry")).toEqual({ kind: "accepted" });
   await dieInTool(harness, agent);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe("blocked");
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe("blocked");
   slow.thaw();
   expect(await second).toMatchObject({ kind: "duplicate" });
-  harness.clock.moveTo(rowOf(harness, run).effectsSettleAt + harness.world.limits.settleMs);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe("blocked");
+  harness.clock.moveTo(harness.row(run).effectsSettleAt + harness.world.limits.settleMs);
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe("blocked");
   expect(runs()).toBe(1);
   // Whoever asks for another try answers the second question.
   expect(await reconcileAs(harness.world, run, "retry", "bob")).toEqual({ kind: "accepted" });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(runs()).toBe(2);
 });
 
@@ -180,13 +167,13 @@ test("schedule 27: a message is absorbed, its item deleted and its ID dropped; i
   const agent = scriptedAgent({ reply: callsThenFinal(2) });
   const { run, born } = await beginRun(harness.world, agent, {});
   expect(await send(harness.world, words(run))).toEqual({ kind: "delivered" });
-  await runAttempt(harness, agent);
-  await runAttempt(harness, agent);
-  const { state } = await load(harness.world, rowOf(harness, run), new SegmentCache());
+  await harness.runAttempt(agent);
+  await harness.runAttempt(agent);
+  const { state } = await load(harness.world, harness.row(run), new SegmentCache());
   expect(state.absorbed).toEqual([]);
   expect(await harness.world.inbox.unread({ run, born, now: harness.clock.now(), limit: 9 })).toEqual([]);
   expect(await send(harness.world, words(run))).toEqual({ kind: "duplicate" });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(await heard(harness, run)).toEqual(["words w1"]);
 });
 
@@ -203,11 +190,11 @@ test("schedule 29: a decision about another gate, or an answer to no question, d
   expect(await decideAs("approve", wrong)).toEqual({ kind: "stale", gates: [gate.gate], why: null });
   expect(await reconcileAs(harness.world, run, "retry")).toEqual({ kind: "stale", unknown: [] });
   expect(harness.world.store.messages.size).toBe(0);
-  expect(rowOf(harness, run).wakeCount).toBe(0);
-  await runUntilIdle(harness, agent);
+  expect(harness.row(run).wakeCount).toBe(0);
+  await harness.runUntilIdle(agent);
   expect(runs()).toBe(0);
   expect(await decideAs("approve")).toMatchObject({ kind: "accepted" });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(runs()).toBe(1);
 });
 
@@ -215,9 +202,9 @@ test("schedule 30: the answer that would release a blocked run arrives, and is r
   const harness = createChainHarness();
   const { run, agent, runs } = await blocked(harness);
   expect(await reconcileAs(harness.world, run, "retry")).toEqual({ kind: "accepted" });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(runs()).toBe(2);
-  expect(rowOf(harness, run).status).toBe("completed");
+  expect(harness.row(run).status).toBe("completed");
 });
 
 test("schedule 43: the deletion of an absorbed item is lost; its ID is kept until the item is deleted", async () => {
@@ -226,18 +213,17 @@ test("schedule 43: the deletion of an absorbed item is lost; its ID is kept unti
   const { run } = await beginRun(harness.world, agent, {});
   await send(harness.world, words(run, "w1"));
   // The process that took it in could not delete it, and the next one is not heard.
-  await runAttempt(
-    harness,
+  await harness.runAttempt(
     agent,
     wrapTableCall(harness.world, "clear", () => away),
   );
   await send(harness.world, words(run, "w2"));
-  const lost = startAttempt(harness);
+  const lost = harness.startAttempt();
   const world = wrapTableCall(harness.world, "clear", () => neverSettles);
-  void performTask(lost.task, { world, agent });
+  void lost.perform({ world, agent });
   await flushPromises();
-  endAttempt(harness, lost, null);
-  await runUntilIdle(harness, agent);
+  lost.end(null);
+  await harness.runUntilIdle(agent);
   expect(await heard(harness, run)).toEqual(["words w1", "words w2"]);
 });
 
@@ -245,16 +231,16 @@ test("schedule 49: an operator reads a gate, it expires, and then the approval i
   const harness = createChainHarness();
   const agent = scriptedAgent({ approval: "always", run: neverSettles, reply: callsThenFinal(2) });
   const { run } = await beginRun(harness.world, agent, {});
-  await runUntilIdle(harness, agent);
-  const { state } = await load(harness.world, rowOf(harness, run), new SegmentCache());
+  await harness.runUntilIdle(agent);
+  const { state } = await load(harness.world, harness.row(run), new SegmentCache());
   const gate = state.open[0] && gateIn(state.open[0]);
   const slow = freezeBeforeCall(harness.world, "deliver");
   const said = { run, gate: gate?.gate ?? "", as: "approve", args: null, by: "ann", note: null } as const;
   const late = decide(slow.world, said);
   await flushPromises();
   harness.clock.moveTo(gate?.expiresAt ?? 0);
-  await runAttempt(harness, agent);
-  expect(rowOf(harness, run).status).not.toBe("completed");
+  await harness.runAttempt(agent);
+  expect(harness.row(run).status).not.toBe("completed");
   slow.thaw();
   expect(await late).toMatchObject({ kind: "duplicate", decision: { as: "deny", by: "expiry" } });
   expect((await ledger(harness.world, run))?.[0]).toMatchObject({ status: "failed" });
@@ -269,11 +255,11 @@ test("schedule 84: a run is to restart; approvals are delivered before and after
   const late = decide(slow.world, said);
   await flushPromises();
   expect(await requestCompensation(harness.world, { run, next: "restart", by: "cyd" })).toBe("accepted");
-  const { version } = rowOf(harness, run);
+  const { version } = harness.row(run);
   // Nothing of the run has moved yet: a person still sees the gate open.
   expect(await decideAs("approve")).toEqual({ kind: "accepted", stage: "waits" });
-  expect(rowOf(harness, run).version).toBe(version);
-  await runUntilIdle(harness, agent);
+  expect(harness.row(run).version).toBe(version);
+  await harness.runUntilIdle(agent);
   const [open] = (await show(harness.world, run))?.gates ?? [];
   expect(open?.gate).not.toBe(gate.gate);
   const told = { kind: "noEffect", why: expect.stringContaining("begin again"), gates: [open?.gate] };
@@ -298,18 +284,17 @@ test("schedule 108: a run takes in a message and ends, and its process dies befo
   const body = { kind: "user", text: "use password=hunter2hunter2", by: "ann" } as const;
   // As it was written by a process that knows no secrets.
   const message = { id: "raw", sentAt: harness.clock.now(), body };
-  const { deadline } = rowOf(harness, run);
+  const { deadline } = harness.row(run);
   await harness.world.inbox.deliver({ run, born, message, now: harness.clock.now(), deadline });
   const raw = (): boolean => JSON.stringify([...harness.world.store.messages.values()]).includes("hunter2hunter2");
-  await loseAttempt(
-    harness,
+  await harness.loseAttempt(
     agent,
     crashAfterCall(harness.world, "commit", ({ release }) => release),
   );
-  expect(rowOf(harness, run).status).toBe("completed");
+  expect(harness.row(run).status).toBe("completed");
   expect(raw()).toBe(true);
   await sweep(harness.world);
   expect(raw()).toBe(false);
-  expect(rowOf(harness, run)).toMatchObject({ endNotified: true });
+  expect(harness.row(run)).toMatchObject({ endNotified: true });
   expect(await heard(harness, run)).toEqual(["use password=[redacted password]"]);
 });

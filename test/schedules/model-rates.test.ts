@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { MutexLeases } from "../../src/ports/mutex-leases.ts";
 import { ratedRunner } from "../support/agents/rated.ts";
 import { attemptBeat, beginRun } from "../support/harness/drive.ts";
-import { advanceUntilSettled, beatReply, createHarness, scriptedAgent } from "../support/harness/harness.ts";
+import { beatReply, createHarness, scriptedAgent } from "../support/harness/harness.ts";
 
 test("schedule 149: a process freezes between the read of a rate limit and its write, and another process uses the limit meanwhile", async () => {
   const harness = createHarness();
@@ -27,8 +27,8 @@ test("schedule 149: a process freezes between the read of a rate limit and its w
   // The lease of the frozen process expires.
   clock.moveTo(clock.now() + 1_001);
   const other = attemptBeat(ratedRunner(world, of), await beginRun(world, agent, {}));
-  expect(await advanceUntilSettled(harness, beatReply(other))).toMatchObject({ route: "beat" });
+  expect(await harness.advanceUntilSettled(beatReply(other))).toMatchObject({ route: "beat" });
   thaw.resolve();
-  expect(await advanceUntilSettled(harness, late1)).toMatchObject({ route: "wait" });
+  expect(await harness.advanceUntilSettled(late1)).toMatchObject({ route: "wait" });
   expect(of.asked).toHaveLength(1);
 });

@@ -19,20 +19,8 @@ import {
   createChainHarness,
   SKEW_MS,
   neverSettles,
-  advanceUntilSettled,
-  rowOf,
 } from "../support/harness/harness.ts";
-import {
-  dieInTool,
-  enterTool,
-  endAttempt,
-  startAttempt,
-  loseAttempt,
-  wrapTableCall,
-  runUntilIdle,
-  runAttempt,
-  withTakeovers,
-} from "../support/harness/chain-steps.ts";
+import { dieInTool, enterTool, wrapTableCall, withTakeovers } from "../support/harness/chain-steps.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -50,10 +38,10 @@ test("schedule 91: a commit is in flight when its run is released; it is applied
   const { run } = await beginRun(harness.world, agent, {});
   const { world, land } = delayCommit(harness.world, { when: releases });
   await attemptDuringOutage(harness, agent, world);
-  expect(rowOf(harness, run)).toMatchObject({ owner: null, storeOutage: { store: "the table" }, deaths: 0 });
+  expect(harness.row(run)).toMatchObject({ owner: null, storeOutage: { store: "the table" }, deaths: 0 });
   expect(await land()).toMatchObject({ kind: "fenced" });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", spent: { toolCalls: 1, beats: 2 } });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", spent: { toolCalls: 1, beats: 2 } });
 });
 
 test("schedule 92: a commit is applied and its response lost; the run is released from its present state", async () => {
@@ -63,16 +51,16 @@ test("schedule 92: a commit is applied and its response lost; the run is release
   const { world } = delayCommit(harness.world, { when: ({ release }) => !release, meanwhile: (land) => land() });
   const answered = await attemptDuringOutage(harness, agent, world);
   expect(answered).toMatchObject({ kind: "beat", reply: { route: "wait" } });
-  expect(rowOf(harness, run)).toMatchObject({ owner: null, phase: "ExecutingTools", unaccountedModelCalls: 0 });
-  await runUntilIdle(harness, agent);
+  expect(harness.row(run)).toMatchObject({ owner: null, phase: "ExecutingTools", unaccountedModelCalls: 0 });
+  await harness.runUntilIdle(agent);
   expect(await countOf(harness, { run, kind: "ModelCallLost" })).toBe(0);
   // The same where that commit moved the run to its next execution, which no process has started yet.
   const moving = createChainHarness({ chainClaimsMax: 1 });
   const { run: moved } = await beginRun(moving.world, agent, {});
   const lost = delayCommit(moving.world, { when: ({ nextChain }) => nextChain, meanwhile: (land) => land() });
   expect(await attemptDuringOutage(moving, agent, lost.world)).toMatchObject({ reply: { route: "renew", chain: 2 } });
-  await runUntilIdle(moving, agent);
-  expect(rowOf(moving, moved)).toMatchObject({ status: "completed", deaths: 0 });
+  await moving.runUntilIdle(agent);
+  expect(moving.row(moved)).toMatchObject({ status: "completed", deaths: 0 });
 });
 
 test("schedule 93: an end is decided and no store accepts it; a message arrives, and is read before the run is released", async () => {
@@ -91,9 +79,9 @@ test("schedule 93: an end is decided and no store accepts it; a message arrives,
     meanwhile: () => send(harness.world, say),
   });
   await attemptDuringOutage(harness, agent, world);
-  expect(rowOf(harness, run)).toMatchObject({ status: "running", owner: null });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
+  expect(harness.row(run)).toMatchObject({ status: "running", owner: null });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed" });
   expect(heard).toEqual([0, 1]);
   // The same before it is committed: its key is not taken.
   const other = createChainHarness();
@@ -104,9 +92,9 @@ test("schedule 93: an end is decided and no store accepts it; a message arrives,
     throw new StoreUnreachable("the table does not answer", { store: "the table" });
   });
   await attemptDuringOutage(other, quick, away);
-  expect(rowOf(other, ending)).toMatchObject({ status: "running", owner: null });
-  await runUntilIdle(other, quick);
-  expect(rowOf(other, ending)).toMatchObject({ status: "completed" });
+  expect(other.row(ending)).toMatchObject({ status: "running", owner: null });
+  await other.runUntilIdle(quick);
+  expect(other.row(ending)).toMatchObject({ status: "completed" });
   expect(await countOf(other, { run: ending, kind: "MessageAbsorbed" })).toBe(1);
 });
 
@@ -117,14 +105,14 @@ test("schedule 94: a run backs off, and a message or a deploy arrives; it does n
     sweepWith(harness.world, { ...invocation, deadline: harness.clock.now() + BEAT_MS }, { deployment });
   expect(harness.world.chain.next()).toBeGreaterThan(harness.clock.now() + 60_000);
   await sweep("one");
-  expect(rowOf(harness, run)).toMatchObject({ chain: 2 });
+  expect(harness.row(run)).toMatchObject({ chain: 2 });
   for (let attempts = 0; attempts < 24; attempts += 1) await attemptDuringOutage(harness, agent, table.world);
-  const { chain } = rowOf(harness, run);
+  const { chain } = harness.row(run);
   await sweep("one");
-  expect(rowOf(harness, run)).toMatchObject({ chain });
+  expect(harness.row(run)).toMatchObject({ chain });
   expect((await send(harness.world, { run, text: "go on", by: "ann", id: "m1" })).kind).toBe("delivered");
   await sweep("one");
-  expect(rowOf(harness, run)).toMatchObject({ chain: chain + 1 });
+  expect(harness.row(run)).toMatchObject({ chain: chain + 1 });
   expect(harness.world.chain.next()).toBeLessThanOrEqual(harness.clock.now());
 });
 
@@ -146,10 +134,10 @@ test("schedule 95: the table is unavailable for hours; each attempt leaves an ow
     await attemptDuringOutage(harness, agent, claimed);
   }
   expect(attempts).toBeLessThan(6 * 60);
-  expect(rowOf(harness, run)).toMatchObject({ status: "running", deaths: 0 });
-  expect(rowOf(harness, run).takeovers).toBeGreaterThan(10);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
+  expect(harness.row(run)).toMatchObject({ status: "running", deaths: 0 });
+  expect(harness.row(run).takeovers).toBeGreaterThan(10);
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed" });
 });
 
 test("schedule 96: the table is unavailable, the next attempt dies before it claims, and the third finds the first's owner", async () => {
@@ -160,19 +148,19 @@ test("schedule 96: the table is unavailable, the next attempt dies before it cla
   const reached = await enterTool(harness, agent, table.world);
   table.isAway = true;
   reached.thaw("acted");
-  await advanceUntilSettled(harness, reached.result).catch(() => undefined);
+  await harness.advanceUntilSettled(reached.result).catch(() => undefined);
   harness.world.chain.end(reached.out.name, reached.out.attempt, null, false);
-  endAttempt(harness, startAttempt(harness), null);
+  harness.startAttempt().end(null);
   const claims: unknown[] = [];
   const watched = wrapTableCall(harness.world, "claim", (call) => async (claim) => {
     const outcome = await call(claim);
     claims.push([claim.entry.retry, claim.died, outcome.kind === "granted" ? outcome.row.deaths : outcome.kind]);
     return outcome;
   });
-  await runAttempt(harness, agent, watched);
+  await harness.runAttempt(agent, watched);
   expect(claims).toEqual([[2_000, 1_000, 0]]);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 1 });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", takeovers: 1 });
 });
 
 test("schedule 97: a paused run resumes to a message, calls its model and dies; that call is debited", async () => {
@@ -185,9 +173,9 @@ test("schedule 97: a paused run resumes to a message, calls its model and dies; 
   const agent = scriptedAgent({ reply: over });
   const { run } = await beginRun(harness.world, agent, {});
   const pause = () => sendRequest(harness.world, { run, want: "pause" });
-  await runAttempt(harness, agent, beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act: pause }));
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "paused", marksAtClaim: 0 });
+  await harness.runAttempt(agent, beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act: pause }));
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "paused", marksAtClaim: 0 });
   expect((await send(harness.world, { run, text: "one more thing", by: "ann", id: "m1" })).kind).toBe("delivered");
   await sendRequest(harness.world, { run, want: "resume" });
   const { world, kill } = killableWorld(harness.world);
@@ -195,10 +183,10 @@ test("schedule 97: a paused run resumes to a message, calls its model and dies; 
     asked += 1;
     return neverSettles();
   };
-  await loseAttempt(harness, scriptedAgent({ reply: stuck }), world);
+  await harness.loseAttempt(scriptedAgent({ reply: stuck }), world);
   kill();
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed" });
   const kinds = await kindsOf(harness, run);
   const accounted = kinds.filter((kind) => kind === "ModelCallLost" || kind === "ModelCallCompleted");
   expect({ accounted: accounted.length, asked }).toEqual({ accounted: 3, asked: 3 });
@@ -215,10 +203,10 @@ test("schedule 98: the objects are unavailable when a run is loaded; no model wa
       kind: "beat",
       reply: { route: "wait" },
     });
-    expect(rowOf(harness, run)).toMatchObject({ owner: null, storeOutage: { store: "the objects" }, deaths: 0 });
+    expect(harness.row(run)).toMatchObject({ owner: null, storeOutage: { store: "the objects" }, deaths: 0 });
   }
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", storeOutage: null, takeovers: 0 });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", storeOutage: null, takeovers: 0 });
   expect(await countOf(harness, { run, kind: "ModelCallLost" })).toBe(0);
 });
 
@@ -239,9 +227,9 @@ test("schedule 99: an unsafe call is released, and a store fails before it start
     return outcome;
   });
   await attemptDuringOutage(harness, agent, world);
-  expect({ owner: rowOf(harness, run).owner, acted }).toEqual({ owner: null, acted: [] });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
+  expect({ owner: harness.row(run).owner, acted }).toEqual({ owner: null, acted: [] });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed" });
   expect(acted).toHaveLength(1);
 });
 
@@ -251,10 +239,10 @@ test("schedule 100: one process dies in each beat, and each beat makes progress;
   const { run } = await beginRun(harness.world, agent, {});
   for (let beats = 0; beats < 4; beats += 1) {
     await dieInTool(harness, agent);
-    await runAttempt(harness, agent);
+    await harness.runAttempt(agent);
   }
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", deaths: 0, takeovers: 4 });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", deaths: 0, takeovers: 4 });
 });
 
 test("schedule 136: a store accepts requests and answers none; each invocation ends before it is killed, and none counts as a death", async () => {
@@ -276,9 +264,9 @@ test("schedule 136: a store accepts requests and answers none; each invocation e
       expect(harness.clock.now()).toBeLessThan(killedAt);
       const isReleased = store === "objects";
       expect(result).toEqual(isReleased ? expect.objectContaining({ kind: "beat" }) : null);
-      expect(rowOf(harness, run).owner === null).toBe(isReleased);
+      expect(harness.row(run).owner === null).toBe(isReleased);
     }
   }
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", deaths: 0, takeovers: 3 });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", deaths: 0, takeovers: 3 });
 });

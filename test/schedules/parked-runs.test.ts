@@ -8,20 +8,14 @@ import { startExecution } from "../../src/engine/context/executions.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { send } from "../../src/operations/steer.ts";
 import { beginRun } from "../support/harness/drive.ts";
-import { type Harness, createChainHarness, rowOf, scriptedAgent } from "../support/harness/harness.ts";
 import {
-  beforeCall,
-  crashAfterCall,
-  endAttempt,
+  type Harness,
+  createChainHarness,
+  scriptedAgent,
   flushPromises,
-  freezeBeforeCall,
-  loseAttempt,
   performTask,
-  runAttempt,
-  runUntilIdle,
-  startAttempt,
-  sweep,
-} from "../support/harness/chain-steps.ts";
+} from "../support/harness/harness.ts";
+import { beforeCall, crashAfterCall, freezeBeforeCall, sweep } from "../support/harness/chain-steps.ts";
 
 const OPEN_PARK_MS = 600_000;
 const agent = scriptedAgent({ approval: "always" });
@@ -35,8 +29,8 @@ async function waitingRun(openParkMs = OPEN_PARK_MS) {
 /** The run waits for an approval, and its execution has ended. */
 async function asleepRun() {
   const { harness, payload } = await waitingRun();
-  await runUntilIdle(harness, agent);
-  expect(isAsleep(rowOf(harness, payload.run))).toBe(true);
+  await harness.runUntilIdle(agent);
+  expect(isAsleep(harness.row(payload.run))).toBe(true);
   expect(isDriven(harness)).toBe(false);
   return { harness, payload };
 }
@@ -68,15 +62,15 @@ test("schedule 172: a sender hands a run over and dies before the start; its mes
     const { harness, payload } = await asleepRun();
     void say(crashAfterCall(harness.world, "handOver"), payload);
     await flushPromises();
-    expect(rowOf(harness, payload.run)).toMatchObject({ chain: 2, park: null });
+    expect(harness.row(payload.run)).toMatchObject({ chain: 2, park: null });
     expect(isDriven(harness)).toBe(false);
     harness.clock.moveTo(harness.clock.now() + harness.world.limits.overdueMs);
     await again(harness.world, payload);
     expect(isDriven(harness)).toBe(true);
-    await runUntilIdle(harness, agent);
-    expect(rowOf(harness, payload.run)).toMatchObject({ chain: 2 });
-    expect(hasRead(rowOf(harness, payload.run))).toBe(true);
-    expect(isAsleep(rowOf(harness, payload.run))).toBe(true);
+    await harness.runUntilIdle(agent);
+    expect(harness.row(payload.run)).toMatchObject({ chain: 2 });
+    expect(hasRead(harness.row(payload.run))).toBe(true);
+    expect(isAsleep(harness.row(payload.run))).toBe(true);
   }
 });
 
@@ -92,74 +86,73 @@ test("schedule 173: two messages come at once, or one and a sweep, and start one
     const first = say(frozen.world, payload);
     await flushPromises();
     await other(world, payload);
-    await runUntilIdle(harness, agent);
+    await harness.runUntilIdle(agent);
     // It read the row before the other one handed the run over, and the run is parked once more by now.
     frozen.thaw();
     await first;
     expect(starts).toEqual([expect.stringMatching(/^2 /)]);
-    await runUntilIdle(harness, agent);
-    expect(rowOf(harness, payload.run)).toMatchObject({ chain: 2 });
-    expect(hasRead(rowOf(harness, payload.run))).toBe(true);
+    await harness.runUntilIdle(agent);
+    expect(harness.row(payload.run)).toMatchObject({ chain: 2 });
+    expect(hasRead(harness.row(payload.run))).toBe(true);
   }
 });
 
 test("schedule 174: a message comes after the release of a run and before its execution ends; the execution goes on", async () => {
   const { harness, payload } = await waitingRun();
   const { world, starts } = startsIn(harness);
-  await runAttempt(
-    harness,
+  await harness.runAttempt(
     agent,
     beforeCall(world, "park", () => say(world, payload)),
   );
-  expect(rowOf(harness, payload.run).park).toBeNull();
+  expect(harness.row(payload.run).park).toBeNull();
   expect(isDriven(harness)).toBe(true);
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(starts).toEqual([]);
-  expect(isAsleep(rowOf(harness, payload.run))).toBe(true);
-  expect(hasRead(rowOf(harness, payload.run))).toBe(true);
+  expect(isAsleep(harness.row(payload.run))).toBe(true);
+  expect(hasRead(harness.row(payload.run))).toBe(true);
 });
 
 test("schedule 175: a process notes that its execution ends, and dies; a message comes before the execution is over", async () => {
   const { harness, payload } = await waitingRun();
   const { world, starts } = startsIn(harness);
-  await loseAttempt(harness, agent, crashAfterCall(world, "park"));
-  expect(isAsleep(rowOf(harness, payload.run))).toBe(true);
+  await harness.loseAttempt(agent, crashAfterCall(world, "park"));
+  expect(isAsleep(harness.row(payload.run))).toBe(true);
   // The sender dies too, so only the retry of the old execution is left.
   void say(crashAfterCall(world, "handOver"), payload);
   await flushPromises();
-  expect(rowOf(harness, payload.run).chain).toBe(2);
-  await runUntilIdle({ ...harness, world }, agent);
+  expect(harness.row(payload.run).chain).toBe(2);
+  await { ...harness, world }.runUntilIdle(agent);
   expect(starts).toEqual([expect.stringMatching(/^2 /)]);
-  expect(hasRead(rowOf(harness, payload.run))).toBe(true);
-  expect(isAsleep(rowOf(harness, payload.run))).toBe(true);
+  expect(hasRead(harness.row(payload.run))).toBe(true);
+  expect(isAsleep(harness.row(payload.run))).toBe(true);
 });
 
 test("schedule 176: a process freezes after the release, its retry goes on with the run, and its late note is refused", async () => {
   const { harness, payload } = await waitingRun();
   const frozen = freezeBeforeCall(harness.world, "park");
-  const out = startAttempt(harness);
-  const zombie = performTask(out.task, { world: frozen.world, agent });
+  const out = harness.startAttempt();
+  const zombie = out.perform({ world: frozen.world, agent });
   await flushPromises();
-  endAttempt(harness, out, null);
+  out.end(null);
   const retry = freezeBeforeCall(harness.world, "commit");
-  const next = startAttempt(harness);
-  const reply = performTask(next.task, { world: retry.world, agent });
+  const next = harness.startAttempt();
+  const reply = next.perform({ world: retry.world, agent });
   await flushPromises();
   frozen.thaw();
   expect(await zombie).toMatchObject({ reply: { route: "superseded" } });
-  expect(rowOf(harness, payload.run).park).toBeNull();
+  expect(harness.row(payload.run).park).toBeNull();
   retry.thaw();
-  endAttempt(harness, next, await reply);
-  await runUntilIdle(harness, agent);
-  expect(isAsleep(rowOf(harness, payload.run))).toBe(true);
+  next.end(await reply);
+  await harness.runUntilIdle(agent);
+  expect(isAsleep(harness.row(payload.run))).toBe(true);
 });
 
 test("schedule 177: a beat of the old execution comes after the hand-over, and is refused", async () => {
   const { harness, payload } = await waitingRun();
-  const out = startAttempt(harness);
-  endAttempt(harness, out, await performTask(out.task, { world: harness.world, agent }));
+  const out = harness.startAttempt();
+  out.end(await out.perform({ world: harness.world, agent }));
   await say(harness.world, payload);
-  const { epoch } = rowOf(harness, payload.run);
+  const { epoch } = harness.row(payload.run);
   // Both the attempt that was and one of the epoch that the old execution left.
   for (const entry of [{ retry: 99 }, { epoch: epoch - 1, retry: 0 }]) {
     if (out.task.kind !== "beat") throw new Error("no beat");
@@ -167,13 +160,13 @@ test("schedule 177: a beat of the old execution comes after the hand-over, and i
     const result = await performTask({ ...out.task, attempt }, { world: harness.world, agent });
     expect(result).toMatchObject({ reply: { route: "renew", chain: 2 } });
   }
-  expect(rowOf(harness, payload.run)).toMatchObject({ epoch, owner: null });
+  expect(harness.row(payload.run)).toMatchObject({ epoch, owner: null });
 });
 
 test("schedule 178: a sweep wakes a run ahead of its timer, but never ahead of its deadline, which a beat would move", async () => {
   const { harness, payload } = await asleepRun();
   const { limits } = harness.world;
-  const { wakeAt, deadline } = rowOf(harness, payload.run);
+  const { wakeAt, deadline } = harness.row(payload.run);
   if (wakeAt === null) throw new Error("it waits for no time");
   expect(wakeAt).toBeLessThan(deadline);
   harness.clock.moveTo(wakeAt - wakeAheadMs(limits) - 1);
@@ -181,33 +174,33 @@ test("schedule 178: a sweep wakes a run ahead of its timer, but never ahead of i
   expect(isDriven(harness)).toBe(false);
   harness.clock.moveTo(wakeAt - wakeAheadMs(limits));
   await sweep(harness.world);
-  await runAttempt(harness, agent);
-  await runAttempt(harness, agent);
+  await harness.runAttempt(agent);
+  await harness.runAttempt(agent);
   // What is left of the wait is an open park, which ends on time.
-  expect(rowOf(harness, payload.run)).toMatchObject({ chain: 2, wakeAt });
-  expect(isAsleep(rowOf(harness, payload.run))).toBe(false);
-  await runAttempt(harness, agent);
+  expect(harness.row(payload.run)).toMatchObject({ chain: 2, wakeAt });
+  expect(isAsleep(harness.row(payload.run))).toBe(false);
+  await harness.runAttempt(agent);
   expect(harness.clock.now()).toBeGreaterThanOrEqual(wakeAt - 1_000);
   expect(harness.clock.now()).toBeLessThan(wakeAt + 2_000);
 
   const paused = await waitingRun();
   await sendRequest(paused.harness.world, { run: paused.payload.run, want: "pause" });
-  await runUntilIdle(paused.harness, agent);
+  await paused.harness.runUntilIdle(agent);
   const { run } = paused.payload;
-  const until = rowOf(paused.harness, run).deadline;
+  const until = paused.harness.row(run).deadline;
   // A beat has warned of the deadline, so the run waits until then.
-  paused.harness.clock.moveTo(rowOf(paused.harness, run).wakeAt ?? 0);
+  paused.harness.clock.moveTo(paused.harness.row(run).wakeAt ?? 0);
   await sweep(paused.harness.world);
-  await runUntilIdle(paused.harness, agent);
-  expect(rowOf(paused.harness, run)).toMatchObject({ status: "paused", wakeAt: until });
-  const { chain } = rowOf(paused.harness, run);
+  await paused.harness.runUntilIdle(agent);
+  expect(paused.harness.row(run)).toMatchObject({ status: "paused", wakeAt: until });
+  const { chain } = paused.harness.row(run);
   paused.harness.clock.moveTo(until - 2_000);
   await sweep(paused.harness.world);
-  expect(rowOf(paused.harness, run)).toMatchObject({ chain, deadline: until });
+  expect(paused.harness.row(run)).toMatchObject({ chain, deadline: until });
   paused.harness.clock.moveTo(until);
   await sweep(paused.harness.world);
-  await runUntilIdle(paused.harness, agent);
-  expect(hasEnded(rowOf(paused.harness, run))).toBe(true);
+  await paused.harness.runUntilIdle(agent);
+  expect(hasEnded(paused.harness.row(run))).toBe(true);
 });
 
 test("schedule 179: a process of an older version takes the note for a token; it wakes nothing, and a sweep starts the run", async () => {
@@ -215,31 +208,31 @@ test("schedule 179: a process of an older version takes the note for a token; it
   // What older code does after it has stored a message.
   void say(crashAfterCall(harness.world, "deliver"), payload);
   await flushPromises();
-  expect(await harness.world.chain.wake(rowOf(harness, payload.run).park?.token ?? "")).toEqual({ kind: "awake" });
+  expect(await harness.world.chain.wake(harness.row(payload.run).park?.token ?? "")).toEqual({ kind: "awake" });
   // An older sweep starts the execution that the row names, whose name is used, and then the next one.
-  await startExecution(harness.world, rowOf(harness, payload.run));
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, payload.run)).toMatchObject({ chain: 2 });
-  expect(hasRead(rowOf(harness, payload.run))).toBe(true);
+  await startExecution(harness.world, harness.row(payload.run));
+  await harness.runUntilIdle(agent);
+  expect(harness.row(payload.run)).toMatchObject({ chain: 2 });
+  expect(hasRead(harness.row(payload.run))).toBe(true);
 });
 
 test("schedule 229: no process ran for a month, so the deadline was over before anyone was told; a beat warns first", async () => {
   for (const openParkMs of [OPEN_PARK_MS, 31 * 24 * 3_600_000]) {
     const { harness, payload } = await waitingRun(openParkMs);
     await sendRequest(harness.world, { run: payload.run, want: "pause" });
-    await runUntilIdle(harness, agent);
-    const { deadline } = rowOf(harness, payload.run);
+    await harness.runUntilIdle(agent);
+    const { deadline } = harness.row(payload.run);
     const { idleRunMs } = harness.world.limits;
     harness.clock.moveTo(deadline + 24 * 3_600_000);
     const noticed = harness.clock.now();
     await sweep(harness.world);
-    await runUntilIdle(harness, agent);
-    const end = rowOf(harness, payload.run).deadline;
-    expect(rowOf(harness, payload.run)).toMatchObject({ status: "paused", wakeAt: end });
+    await harness.runUntilIdle(agent);
+    const end = harness.row(payload.run).deadline;
+    expect(harness.row(payload.run)).toMatchObject({ status: "paused", wakeAt: end });
     expect(end).toBeGreaterThanOrEqual(noticed + idleRunMs / 10);
     harness.clock.moveTo(end);
     await sweep(harness.world);
-    await runUntilIdle(harness, agent);
-    expect(hasEnded(rowOf(harness, payload.run))).toBe(true);
+    await harness.runUntilIdle(agent);
+    expect(hasEnded(harness.row(payload.run))).toBe(true);
   }
 });

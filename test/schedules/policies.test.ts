@@ -14,18 +14,9 @@ import {
   beforeCommit,
   callsThenFinal,
   createChainHarness,
-  rowOf,
-} from "../support/harness/harness.ts";
-import {
-  dieInTool,
-  enterTool,
-  freezeBeforeCall,
-  endAttempt,
-  runUntilIdle,
   flushPromises,
-  recoveryRulesOf,
-  runAttempt,
-} from "../support/harness/chain-steps.ts";
+} from "../support/harness/harness.ts";
+import { dieInTool, enterTool, freezeBeforeCall, recoveryRulesOf } from "../support/harness/chain-steps.ts";
 
 const CALL = { tool: "act", args: {} } as const;
 
@@ -36,7 +27,7 @@ function unsafe(part: ScriptedAgentOptions, rules: Partial<Pick<Tool, "onUnknown
 
 /** Attempts leave as long as one may without the passing of time. */
 async function untilItWaits(harness: Harness, agent: Agent): Promise<void> {
-  while ((harness.world.chain.next() ?? Infinity) <= harness.clock.now()) await runAttempt(harness, agent);
+  while ((harness.world.chain.next() ?? Infinity) <= harness.clock.now()) await harness.runAttempt(agent);
 }
 
 const reconcileAs = (harness: Harness, run: string, world = harness.world as Parameters<typeof reconcile>[0]) =>
@@ -53,7 +44,7 @@ async function lost(harness: Harness) {
   const agent = unsafe({ run: act, reply: callsThenFinal(2) }, { onUnknown: "tell" });
   const payload = await beginRun(harness.world, agent, {});
   await untilItWaits(harness, agent);
-  expect(rowOf(harness, payload.run).status).toBe("blocked");
+  expect(harness.row(payload.run).status).toBe("blocked");
   return { agent, run: payload.run };
 }
 
@@ -67,12 +58,12 @@ test("schedule 59: the owner of a call is frozen; the model gets that, checks, f
   const agent = unsafe({ run: ({ key }) => effects.push(key), reply }, { onUnknown: "tell" });
   const { run } = await beginRun(harness.world, agent, {});
   const frozen = await enterTool(harness, agent);
-  endAttempt(harness, frozen.out, null);
+  frozen.out.end(null);
   await untilItWaits(harness, agent);
   // It thaws inside its lease, and what it sends lands.
   effects.push(frozen.key);
-  await runUntilIdle(harness, agent);
-  expect({ status: rowOf(harness, run).status, effects }).toEqual({ status: "completed", effects: [frozen.key] });
+  await harness.runUntilIdle(agent);
+  expect({ status: harness.row(run).status, effects }).toEqual({ status: "completed", effects: [frozen.key] });
   expect(await recoveryRulesOf(harness.world, run)).toContain("outcome stays unknown, the model is told");
 });
 
@@ -80,8 +71,8 @@ test("schedule 60: a call is given up while an answer about it is acknowledged, 
   const harness = createChainHarness();
   const { run, agent } = await lost(harness);
   const act = async () => expect(await reconcileAs(harness, run)).toEqual({ kind: "accepted" });
-  await runAttempt(harness, agent, beforeCommit(harness, { when: () => true, act }));
-  await runUntilIdle(harness, agent);
+  await harness.runAttempt(agent, beforeCommit(harness, { when: () => true, act }));
+  await harness.runUntilIdle(agent);
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "reconciled" }, { status: "succeeded" }]);
   // Whoever looked before and answers after it is told that nobody will hear it.
   const other = createChainHarness();
@@ -89,8 +80,8 @@ test("schedule 60: a call is given up while an answer about it is acknowledged, 
   const slow = freezeBeforeCall(other.world, "deliver");
   const said = reconcileAs(other, late.run, slow.world);
   await flushPromises();
-  await runAttempt(other, late.agent);
-  expect(rowOf(other, late.run).status).toBe("running");
+  await other.runAttempt(late.agent);
+  expect(other.row(late.run).status).toBe("running");
   slow.thaw();
   expect(await said).toMatchObject({ kind: "stale" });
 });
@@ -103,11 +94,11 @@ test("schedule 268: a run is cancelled with a compensation while an answer about
     const said = reconcileAs(harness, run, slow.world);
     await flushPromises();
     await requestCompensation(harness.world, { run, next: "cancel", by: "bob" });
-    if (isDecided) await runAttempt(harness, agent);
+    if (isDecided) await harness.runAttempt(agent);
     slow.thaw();
     expect((await said).kind).not.toBe("accepted");
-    await runUntilIdle(harness, agent);
-    expect(rowOf(harness, run).status).toBe("cancelled");
+    await harness.runUntilIdle(agent);
+    expect(harness.row(run).status).toBe("cancelled");
     // A beat that meets both applies the answer first (schedule 265), but another one may have read its inbox before.
     expect(await ledger(harness.world, run)).toMatchObject([{ status: isDecided ? "unknown" : "reconciled" }]);
   }
@@ -122,14 +113,14 @@ test("schedule 61: the first of two lone calls dies; the second waits for its ou
   const { run } = await beginRun(harness.world, agent, {});
   const first = await dieInTool(harness, agent);
   await untilItWaits(harness, agent);
-  expect({ status: rowOf(harness, run).status, phase: rowOf(harness, run).phase, keys }).toEqual({
+  expect({ status: harness.row(run).status, phase: harness.row(run).phase, keys }).toEqual({
     status: "blocked",
     phase: "AwaitingReconcile",
     keys: [],
   });
   expect(await reconcileAs(harness, run)).toEqual({ kind: "accepted" });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe("completed");
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe("completed");
   expect(keys).toHaveLength(1);
   expect(keys).not.toContain(first);
 });
@@ -142,8 +133,8 @@ test("schedule 74: a keyed call takes effect and its process dies; the next try 
   const agent = scriptedAgent({ effect: "keyed", run });
   const { run: id } = await beginRun(harness.world, agent, {});
   const landed = await dieInTool(harness, agent);
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   // Its model is told that nobody knows: told that it failed, it would do it once more under another key.
   expect(await ledger(harness.world, id)).toMatchObject([{ key: landed, status: "unknown" }]);
-  expect(rowOf(harness, id).status).toBe("completed");
+  expect(harness.row(id).status).toBe("completed");
 });

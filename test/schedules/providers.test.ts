@@ -7,15 +7,7 @@ import { send } from "../../src/operations/steer.ts";
 import { AT } from "../support/states/states-and-events.ts";
 import { beginRun, killableWorld } from "../support/harness/drive.ts";
 import { HOUR, runForTime } from "../support/harness/run-for-time.ts";
-import {
-  scriptedAgent,
-  callsThenFinal,
-  createChainHarness,
-  neverSettles,
-  advanceUntilSettled,
-  rowOf,
-} from "../support/harness/harness.ts";
-import { endAttempt, startAttempt, loseAttempt, performTask, runAttempt } from "../support/harness/chain-steps.ts";
+import { scriptedAgent, callsThenFinal, createChainHarness, neverSettles } from "../support/harness/harness.ts";
 
 const refused = (): Error => Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
 const silent = scriptedModel({ name: "silent", reply: neverSettles });
@@ -32,14 +24,14 @@ test("schedule 85: a message wakes a run that waits for its model, and a process
   await runForTime(harness, agent, HOUR);
   await send(harness.world, { run, text: "are you there?", by: "ann", id: "w1" });
   const { world, kill } = killableWorld(harness.world);
-  await loseAttempt(harness, { ...agent, model: silent }, world);
+  await harness.loseAttempt({ ...agent, model: silent }, world);
   kill();
   // What the next claim reads says that the model may have been asked, although its time had not come.
-  expect(rowOf(harness, run)).toMatchObject({ phase: "RetryingLLM", owner: expect.any(String) });
+  expect(harness.row(run)).toMatchObject({ phase: "RetryingLLM", owner: expect.any(String) });
   await runForTime(harness, agent, 2 * HOUR);
   const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
   expect(events.filter(({ kind }) => kind === "ModelCallLost")).toMatchObject([{ calls: 1 }]);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
+  expect(harness.row(run)).toMatchObject({ status: "completed" });
 });
 
 test("schedule 86: a call times out, its invocation calls the fallback at once and dies; both calls are debited", async () => {
@@ -61,7 +53,7 @@ test("schedule 86: a call times out, its invocation calls the fallback at once a
   const agent = agentWith(modelThat(callsThenFinal(1)));
   const { run } = await beginRun(harness.world, agent, {});
   // The quick retries.
-  for (let beats = 0; beats < 3; beats += 1) await runAttempt(harness, agent);
+  for (let beats = 0; beats < 3; beats += 1) await harness.runAttempt(agent);
   const { world, kill } = killableWorld(harness.world);
   const asksFallback = Promise.withResolvers<void>();
   const stuck = agentWith(
@@ -70,15 +62,15 @@ test("schedule 86: a call times out, its invocation calls the fallback at once a
       return neverSettles();
     }),
   );
-  const out = startAttempt(harness);
-  performTask(out.task, { world, agent: stuck }).catch(() => undefined);
-  await advanceUntilSettled(harness, asksFallback.promise);
+  const out = harness.startAttempt();
+  out.perform({ world, agent: stuck }).catch(() => undefined);
+  await harness.advanceUntilSettled(asksFallback.promise);
   kill();
-  endAttempt(harness, out, null);
+  out.end(null);
   await runForTime(harness, agent, HOUR);
   const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
   const lost = events.flatMap((event) => (event.kind === "ModelCallLost" ? [event.calls] : []));
   const replies = events.filter(({ kind }) => kind === "ModelCallCompleted").length;
   expect(lost.reduce((sum, calls) => sum + calls, 0) + replies).toBe(left);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
+  expect(harness.row(run)).toMatchObject({ status: "completed" });
 });

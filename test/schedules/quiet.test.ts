@@ -14,19 +14,10 @@ import {
   scriptedAgent,
   createChainHarness,
   beatReply,
-  rowOf,
-} from "../support/harness/harness.ts";
-import {
-  withClockAhead,
-  crashAfterCall,
-  enterTool,
-  endAttempt,
-  loseAttempt,
   performTask,
-  runUntilIdle,
   flushPromises,
-  runAttempt,
-} from "../support/harness/chain-steps.ts";
+} from "../support/harness/harness.ts";
+import { withClockAhead, crashAfterCall, enterTool } from "../support/harness/chain-steps.ts";
 
 const LEASE_MS = BEAT_MS + SKEW_MS;
 
@@ -52,34 +43,34 @@ async function takenOverRun(effect: "probed" | "unsafe") {
   const { run } = await beginRun(harness.world, agent, {});
   const startedAt = harness.clock.now();
   const a = await enterTool(harness, agent);
-  endAttempt(harness, a.out, null);
+  a.out.end(null);
   return { harness, effects, land, agent, run, startedAt, a };
 }
 
 test("schedule 3: A's probed call is in flight, B takes over and would probe *absent*; A acts", async () => {
   const { harness, effects, land, agent, run, startedAt, a } = await takenOverRun("probed");
-  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "wait" });
+  expect(await beatReply(harness.runAttempt(agent))).toMatchObject({ route: "wait" });
   harness.clock.moveTo(startedAt + LEASE_MS - 1);
   land(a.key);
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(effects).toEqual([a.key]);
-  expect(rowOf(harness, run).status).toBe("completed");
+  expect(harness.row(run).status).toBe("completed");
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "reconciled", attempts: 1 }]);
 });
 
 test("schedule 4: A's unsafe call is unknown, an operator sees nothing and would answer *retry*; A acts", async () => {
   const { harness, effects, land, agent, run, startedAt, a } = await takenOverRun("unsafe");
-  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "park" });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "blocked", effectsSettleAt: startedAt + LEASE_MS });
+  expect(await beatReply(harness.runAttempt(agent))).toMatchObject({ route: "park" });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "blocked", effectsSettleAt: startedAt + LEASE_MS });
   // Long after any request of a dead invocation would have settled.
   harness.clock.moveTo(startedAt + LEASE_MS - 1);
   await reconcileAs(harness, run, "retry");
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   land(a.key);
   harness.clock.moveTo(startedAt + LEASE_MS + SETTLE_MS);
   await reconcileAs(harness, run, "succeeded");
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(effects).toEqual([a.key]);
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "reconciled", attempts: 1 }]);
 });
@@ -87,15 +78,15 @@ test("schedule 4: A's unsafe call is unknown, an operator sees nothing and would
 test("schedule 5: B would end the run as cancelled while A, fenced but alive, starts its effect", async () => {
   const { harness, effects, land, agent, run, startedAt, a } = await takenOverRun("unsafe");
   expect(await sendRequest(harness.world, { run, want: "cancel" })).toBe("requested");
-  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "wait" });
+  expect(await beatReply(harness.runAttempt(agent))).toMatchObject({ route: "wait" });
   harness.clock.moveTo(startedAt + LEASE_MS - 1);
-  expect(rowOf(harness, run).status).toBe("running");
+  expect(harness.row(run).status).toBe("running");
   land(a.key);
   a.thaw("it acts inside of its lease");
   expect(await beatReply(a.result)).toMatchObject({ route: "superseded" });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(harness.clock.now()).toBeGreaterThanOrEqual(startedAt + LEASE_MS);
-  expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", endNotified: true });
+  expect(harness.row(run)).toMatchObject({ status: "cancelled", endNotified: true });
   expect(effects).toEqual([a.key]);
   expect(JSON.stringify(await transcript(harness.world, run))).not.toContain("inside of its lease");
 });
@@ -122,9 +113,9 @@ test("schedule 22: a tool times out, the probe would return *absent*, and the fi
   });
   const { run } = await beginRun(harness.world, agent, {});
   const startedAt = harness.clock.now();
-  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "wait" });
+  expect(await beatReply(harness.runAttempt(agent))).toMatchObject({ route: "wait" });
   expect(effects).toEqual([]);
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(keys).toHaveLength(1);
   expect(effects).toEqual(keys);
   expect(JSON.stringify(await transcript(harness.world, run))).toContain("landed late");
@@ -147,20 +138,20 @@ test("schedule 28: a call outlives its timeout in a warm process, and would act 
   };
   const agent = scriptedAgent({ effect: "unsafe", timeoutMs: 400, run });
   const payload = await beginRun(harness.world, agent, {});
-  const ended = await runAttempt(harness, agent);
+  const ended = await harness.runAttempt(agent);
   if (ended.kind === "exit") alive += 1;
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, payload.run).status).toBe("blocked");
+  await harness.runUntilIdle(agent);
+  expect(harness.row(payload.run).status).toBe("blocked");
   const early = await reconcileAs(harness, payload.run, "retry");
   if (early.kind !== "tooEarly") throw new Error(`not refused: ${early.kind}`);
   harness.clock.moveTo(early.reconcilableFrom);
   expect(await reconcileAs(harness, payload.run, "retry")).toEqual({ kind: "accepted" });
   // The later invocation has done what was asked, and the frozen promise thaws.
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   for (const thaw of thaws) thaw();
   await flushPromises();
   expect(effects).toHaveLength(1);
-  expect(rowOf(harness, payload.run).status).toBe("completed");
+  expect(harness.row(payload.run).status).toBe("completed");
 });
 
 test("schedule 33: a request is sent, its beat dies, the run is handed over at the end of the lease; it takes effect", async () => {
@@ -169,16 +160,16 @@ test("schedule 33: a request is sent, its beat dies, the run is handed over at t
   const payload = await beginRun(harness.world, agent, {});
   const startedAt = harness.clock.now();
   const a = await enterTool(harness, agent);
-  endAttempt(harness, a.out, null);
+  a.out.end(null);
   // The clock of whoever hands over is ahead, as far as the margin allows.
   harness.clock.moveTo(startedAt + LEASE_MS - SKEW_MS);
   const by = { world: withClockAhead(harness.world, SKEW_MS), agent };
   expect(await performTask({ kind: "rescue", payload }, by)).toEqual({ kind: "rescue", until: null });
-  expect(rowOf(harness, payload.run)).toMatchObject({ owner: null, chain: 2, effectsSettleAt: startedAt + LEASE_MS });
+  expect(harness.row(payload.run)).toMatchObject({ owner: null, chain: 2, effectsSettleAt: startedAt + LEASE_MS });
   harness.clock.after(startedAt + LEASE_MS + SETTLE_MS - 1 - harness.clock.now(), () => land(a.key));
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(effects).toEqual([a.key]);
-  expect(rowOf(harness, payload.run).status).toBe("completed");
+  expect(harness.row(payload.run).status).toBe("completed");
 });
 
 test("schedule 34: a call outlives its timeout, its beat releases; before its process ends the promise acts", async () => {
@@ -192,28 +183,28 @@ test("schedule 34: a call outlives its timeout, its beat releases; before its pr
     return new Promise(() => undefined);
   };
   const act = { ...agent.tools["act"], run: frozen, timeoutMs: 400 } as never;
-  expect(await runAttempt(harness, { ...agent, tools: { act } })).toMatchObject({ kind: "exit" });
-  expect(rowOf(harness, run)).toMatchObject({ owner: null, takeovers: 0, effectsSettleAt: startedAt + LEASE_MS });
+  expect(await harness.runAttempt({ ...agent, tools: { act } })).toMatchObject({ kind: "exit" });
+  expect(harness.row(run)).toMatchObject({ owner: null, takeovers: 0, effectsSettleAt: startedAt + LEASE_MS });
   harness.clock.after(startedAt + LEASE_MS - 1 - harness.clock.now(), () => land(keys[0] ?? ""));
-  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "wait" });
-  await runUntilIdle(harness, agent);
+  expect(await beatReply(harness.runAttempt(agent))).toMatchObject({ route: "wait" });
+  await harness.runUntilIdle(agent);
   expect(effects).toEqual(keys);
-  expect(rowOf(harness, run).status).toBe("completed");
+  expect(harness.row(run).status).toBe("completed");
 });
 
 test("schedule 35: an operator looks before effectsSettleAt, sees nothing and answers *retry*; the frozen owner acts", async () => {
   const { harness, effects, land, agent, run, startedAt, a } = await takenOverRun("unsafe");
-  await runUntilIdle(harness, agent);
-  const before = rowOf(harness, run);
+  await harness.runUntilIdle(agent);
+  const before = harness.row(run);
   const early = await reconcileAs(harness, run, "retry");
   expect(early).toEqual({ kind: "tooEarly", reconcilableFrom: startedAt + LEASE_MS + SETTLE_MS });
   expect(await reconcileAs(harness, run, "failed")).toEqual(early);
-  expect(rowOf(harness, run)).toEqual(before);
+  expect(harness.row(run)).toEqual(before);
   expect(harness.world.store.messages.size).toBe(0);
   land(a.key);
   harness.clock.moveTo(startedAt + LEASE_MS + SETTLE_MS);
   expect(await reconcileAs(harness, run, "succeeded")).toEqual({ kind: "accepted" });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(effects).toEqual([a.key]);
 });
 
@@ -222,18 +213,18 @@ test("schedule 42: an answer arrives before a later effectsSettleAt, is kept, an
   const { effects, agent } = externalService("unsafe");
   const { run } = await beginRun(harness.world, agent, {});
   const a = await enterTool(harness, agent, killableWorld(harness.world).world);
-  endAttempt(harness, a.out, null);
-  await runUntilIdle(harness, agent);
+  a.out.end(null);
+  await harness.runUntilIdle(agent);
   harness.clock.moveTo(harness.clock.now() + LEASE_MS + SETTLE_MS);
   expect(await reconcileAs(harness, run, "retry")).toEqual({ kind: "accepted" });
   // The beat that the answer woke dies right after its claim: from here on there is quiet again.
-  await loseAttempt(harness, agent, crashAfterCall(harness.world, "claim"));
-  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "wait" });
-  expect(rowOf(harness, run)).toMatchObject({ wakeCount: 1, wakeCountSeen: 1 });
+  await harness.loseAttempt(agent, crashAfterCall(harness.world, "claim"));
+  expect(await beatReply(harness.runAttempt(agent))).toMatchObject({ route: "wait" });
+  expect(harness.row(run)).toMatchObject({ wakeCount: 1, wakeCountSeen: 1 });
   expect(effects).toEqual([]);
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(effects).toEqual([a.key]);
-  expect(rowOf(harness, run).status).toBe("completed");
+  expect(harness.row(run).status).toBe("completed");
 });
 
 test("schedule 48: a call ends without an answer, and its settle time is judged by a clock that is ahead", async () => {
@@ -250,8 +241,8 @@ test("schedule 48: a call ends without an answer, and its settle time is judged 
     };
     const agent = scriptedAgent({ effect: "unsafe", run });
     const payload = await beginRun(harness.world, agent, {});
-    await runUntilIdle(harness, agent);
-    expect(rowOf(harness, payload.run).status).toBe("blocked");
+    await harness.runUntilIdle(agent);
+    expect(harness.row(payload.run).status).toBe("blocked");
     // By the clock of whoever looks the request has settled; by the one of the call it has not.
     harness.clock.moveTo(settledAt - SKEW_MS + 1);
     const early = await reconcileAs({ world: withClockAhead(harness.world, SKEW_MS - 1) }, payload.run, "failed");
@@ -268,15 +259,15 @@ test("schedule 80: A's run is released while A is in its tool, B would probe *ab
   harness.clock.moveTo(harness.clock.now() + SETTLE_MS + SKEW_MS);
   const effectsSettleAt = harness.clock.now() - SETTLE_MS;
   harness.world.store.rows.set(run, {
-    ...rowOf(harness, run),
+    ...harness.row(run),
     owner: null,
     leaseUntil: null,
     claims: 0,
     effectsSettleAt,
   });
-  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "wait" });
+  expect(await beatReply(harness.runAttempt(agent))).toMatchObject({ route: "wait" });
   harness.clock.after(startedAt + LEASE_MS + SETTLE_MS - 1 - harness.clock.now(), () => land(a.key));
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(effects).toEqual([a.key]);
-  expect(rowOf(harness, run).status).toBe("completed");
+  expect(harness.row(run).status).toBe("completed");
 });

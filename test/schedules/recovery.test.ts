@@ -17,15 +17,8 @@ import {
   callsThenFinal,
   createChainHarness,
   neverSettles,
-  rowOf,
 } from "../support/harness/harness.ts";
-import {
-  loseAttempt,
-  wrapTableCall,
-  runUntilIdle,
-  recoveryRulesOf,
-  runAttempt,
-} from "../support/harness/chain-steps.ts";
+import { wrapTableCall, recoveryRulesOf } from "../support/harness/chain-steps.ts";
 
 const lostIn = async (world: World, run: string): Promise<readonly number[]> =>
   ((await timeline(world, { run, after: 0 })) ?? [])
@@ -50,16 +43,16 @@ function loopingAgent(closingReply: () => ScriptedReply | Promise<never>) {
 }
 
 /** The attempt dies with whatever it waits for. */
-async function die(harness: Harness, agent: Parameters<typeof loseAttempt>[1]): Promise<void> {
+async function die(harness: Harness, agent: Agent): Promise<void> {
   const { world, kill } = killableWorld(harness.world);
-  await loseAttempt(harness, agent, world);
+  await harness.loseAttempt(agent, world);
   kill();
 }
 
 async function runUntilLoop(harness: Harness, agent: Agent): Promise<string> {
   const { run } = await beginRun(harness.world, agent, {});
-  for (let beat = 0; beat < BOUNDS.loopRepeats; beat += 1) await runAttempt(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ phase: "AwaitingLLM" });
+  for (let beat = 0; beat < BOUNDS.loopRepeats; beat += 1) await harness.runAttempt(agent);
+  expect(harness.row(run)).toMatchObject({ phase: "AwaitingLLM" });
   return run;
 }
 
@@ -68,10 +61,10 @@ test("schedule 65: a process dies during a closing call; the call counts as lost
   const { agent, asked } = loopingAgent(neverSettles);
   const run = await runUntilLoop(harness, agent);
   await die(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ phase: "ForceStop", status: "running" });
-  await runUntilIdle(harness, agent);
+  expect(harness.row(run)).toMatchObject({ phase: "ForceStop", status: "running" });
+  await harness.runUntilIdle(agent);
   expect(asked.closings).toBe(1);
-  expect(rowOf(harness, run)).toMatchObject({ status: "failed" });
+  expect(harness.row(run)).toMatchObject({ status: "failed" });
   expect(await lostIn(harness.world, run)).toEqual([1]);
   expect(await recoveryRulesOf(harness.world, run)).toEqual([
     "loop detector",
@@ -88,12 +81,12 @@ test("schedule 65: a process dies during a closing call; the call counts as lost
     return call(...of);
   });
   await attemptDuringOutage(other, speaker, world);
-  expect({ row: rowOf(other, stopping), closings: heard.closings }).toMatchObject({
+  expect({ row: other.row(stopping), closings: heard.closings }).toMatchObject({
     row: { phase: "ForceStop", storeOutage: { store: "the objects" } },
     closings: 1,
   });
-  await runUntilIdle(other, speaker);
-  expect({ status: rowOf(other, stopping).status, closings: heard.closings }).toEqual({
+  await other.runUntilIdle(speaker);
+  expect({ status: other.row(stopping).status, closings: heard.closings }).toEqual({
     status: "failed",
     closings: 1,
   });
@@ -106,11 +99,11 @@ test("schedule 66: a process dies during a model call, and an operator requests 
   const { run } = await beginRun(harness.world, agent, {});
   await die(harness, scriptedAgent({ reply: neverSettles }));
   await sendRequest(harness.world, { run, want: "pause" });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe("paused");
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe("paused");
   await sendRequest(harness.world, { run, want: "resume" });
-  await runUntilIdle(harness, agent);
-  expect({ status: rowOf(harness, run).status, lost: await lostIn(harness.world, run) }).toEqual({
+  await harness.runUntilIdle(agent);
+  expect({ status: harness.row(run).status, lost: await lostIn(harness.world, run) }).toEqual({
     status: "completed",
     lost: [1],
   });
@@ -120,11 +113,11 @@ test("schedule 66: a process dies during a model call, and an operator requests 
   const stopping = await runUntilLoop(other, circler);
   await die(other, circler);
   await sendRequest(other.world, { run: stopping, want: "pause" });
-  await runUntilIdle(other, circler);
-  expect(rowOf(other, stopping).status).toBe("paused");
+  await other.runUntilIdle(circler);
+  expect(other.row(stopping).status).toBe("paused");
   await sendRequest(other.world, { run: stopping, want: "resume" });
-  await runUntilIdle(other, circler);
-  expect({ status: rowOf(other, stopping).status, closings: asked.closings }).toEqual({
+  await other.runUntilIdle(circler);
+  expect({ status: other.row(stopping).status, closings: asked.closings }).toEqual({
     status: "failed",
     closings: 1,
   });
@@ -141,9 +134,9 @@ test("schedule 67: an invocation commits, calls its model once more and dies; th
     harness,
     scriptedAgent({ effect: "unsafe", reply: (asked) => (asked.calls.length === 0 ? once(asked) : neverSettles()) }),
   );
-  expect(rowOf(harness, run)).toMatchObject({ phase: "AwaitingLLM" });
-  await runUntilIdle(harness, agent);
-  expect({ status: rowOf(harness, run).status, lost: await lostIn(harness.world, run) }).toEqual({
+  expect(harness.row(run)).toMatchObject({ phase: "AwaitingLLM" });
+  await harness.runUntilIdle(agent);
+  expect({ status: harness.row(run).status, lost: await lostIn(harness.world, run) }).toEqual({
     status: "completed",
     lost: [1],
   });
@@ -153,22 +146,22 @@ test("schedule 73: a process dies during a summary or the call after it; each ca
   const harness = createChainHarness();
   const { agent, counts } = smallContextAgent({ pages: 2 });
   const { run } = await beginRun(harness.world, agent, {});
-  for (let beat = 0; beat < 2; beat += 1) await runAttempt(harness, agent);
+  for (let beat = 0; beat < 2; beat += 1) await harness.runAttempt(agent);
   const silent = smallContextAgent({ pages: 2, summary: neverSettles });
   await die(harness, silent.agent);
-  expect({ phase: rowOf(harness, run).phase, summaries: silent.counts.summaries }).toEqual({
+  expect({ phase: harness.row(run).phase, summaries: silent.counts.summaries }).toEqual({
     phase: "Compacting",
     summaries: 1,
   });
   // The next one gets its summary, asks on in the same breath, and dies there.
   const stuck = smallContextAgent({ pages: 2, reply: neverSettles });
   await die(harness, stuck.agent);
-  expect({ phase: rowOf(harness, run).phase, summaries: stuck.counts.summaries }).toEqual({
+  expect({ phase: harness.row(run).phase, summaries: stuck.counts.summaries }).toEqual({
     phase: "AwaitingLLM",
     summaries: 1,
   });
-  await runUntilIdle(harness, agent);
-  expect({ status: rowOf(harness, run).status, summaries: counts.summaries }).toEqual({
+  await harness.runUntilIdle(agent);
+  expect({ status: harness.row(run).status, summaries: counts.summaries }).toEqual({
     status: "completed",
     summaries: 0,
   });

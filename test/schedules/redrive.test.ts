@@ -7,19 +7,15 @@ import { timeline } from "../../src/operations/views.ts";
 import { redrive } from "../../src/operations/redrive.ts";
 import { type CrashLoopRun, createCrashLoopRun } from "../support/runs/crash-loop-run.ts";
 import { HOUR, MINUTE, runForTime } from "../support/harness/run-for-time.ts";
-import { advanceUntilSettled } from "../support/harness/harness.ts";
 import {
   withClockAhead,
   beforeCall,
   dieInTool,
   crashAfterCall,
   freezeBeforeCall,
-  endAttempt,
-  startAttempt,
-  performTask,
-  flushPromises,
   sweep,
 } from "../support/harness/chain-steps.ts";
+import { flushPromises } from "../support/harness/harness.ts";
 
 const ADA = { by: "ada", why: "more memory" } as const;
 const BOB = { by: "bob", why: "the night shift" } as const;
@@ -62,7 +58,7 @@ test("schedule 88: a sender dies between the row and the start; the sweeper star
   expect(it.row()).toMatchObject({ status: "running", redrive: { by: "ada" }, owner: null });
   expect(harness.world.chain.executions.has(executionName(run, born, chain))).toBe(false);
   harness.clock.moveTo(harness.clock.now() + 2 * MINUTE);
-  await advanceUntilSettled(harness, sweep(harness.world));
+  await harness.advanceUntilSettled(sweep(harness.world));
   expect(harness.world.chain.executions.get(executionName(run, born, chain))?.payload.epoch).toBe(epoch);
   await runForTime(harness, it.agent, HOUR);
   expect({ status: it.row().status, called: it.called, redrives: await redrivesIn(it) }).toEqual({
@@ -91,7 +87,7 @@ test("schedule 89: a process freezes before it notifies an end; the run is redri
   frozen.thaw();
   await flushPromises();
   expect(it.row()).toMatchObject({ status: "failed", endNotified: false, expiresAtSec: null });
-  await advanceUntilSettled(harness, sweep(harness.world));
+  await harness.advanceUntilSettled(sweep(harness.world));
   expect(it.row()).toMatchObject({ endNotified: true });
   const archives = [...harness.world.store.objects.keys()].filter((key) => key.startsWith("archive/"));
   expect(archives.toSorted()).toEqual([1, 2, 3].map((end) => archiveKey(it.row(), "warm", end)).toSorted());
@@ -103,10 +99,10 @@ async function failIn({ harness, agent, row }: CrashLoopRun, world: World): Prom
     while (row().status !== "failed") await new Promise((resolve) => setImmediate(resolve));
   };
   while (row().status !== "failed") {
-    const out = startAttempt(harness);
-    const heard = performTask(out.task, { world, agent }).then((result) => endAttempt(harness, out, result));
+    const out = harness.startAttempt();
+    const heard = out.perform({ world, agent }).then((result) => out.end(result));
     heard.catch(() => undefined);
-    await advanceUntilSettled(harness, Promise.race([heard, failed()]));
+    await harness.advanceUntilSettled(Promise.race([heard, failed()]));
   }
 }
 

@@ -9,9 +9,8 @@ import { fenceRestored } from "../../src/operations/restored.ts";
 import { show } from "../../src/operations/views.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import { assertSafety } from "../support/gate/safety.ts";
-import { runUntilIdle } from "../support/harness/chain-steps.ts";
 import { beginRun } from "../support/harness/drive.ts";
-import { createChainHarness, rowOf } from "../support/harness/harness.ts";
+import { createChainHarness } from "../support/harness/harness.ts";
 import { answer, asked, resume } from "../support/restores/clerk.ts";
 
 type Undone = "unsafe" | "probed" | "keyed" | "idempotent";
@@ -47,13 +46,13 @@ async function restoredAfterUndo(effect: Undone) {
   const scene = { isDown: true, log: [] as string[] };
   const agent = bookingClerk(effect, scene);
   const { run } = await beginRun(harness.world, agent, {});
-  const backup = structuredClone(rowOf(harness, run));
-  await runUntilIdle(harness, agent);
-  expect({ status: rowOf(harness, run).status, log: scene.log.length }).toEqual({ status: "failed", log: 2 });
+  const backup = structuredClone(harness.row(run));
+  await harness.runUntilIdle(agent);
+  expect({ status: harness.row(run).status, log: scene.log.length }).toEqual({ status: "failed", log: 2 });
   scene.isDown = false;
   harness.world.store.rows.set(run, backup);
   await fenceRestored(harness.world);
-  await startExecution(harness.world, rowOf(harness, run));
+  await startExecution(harness.world, harness.row(run));
   await resume(harness, agent, run);
   return { harness, agent, run, log: scene.log };
 }
@@ -62,7 +61,7 @@ test("schedule 263: a call happened in the lost time and was undone there, and i
   for (const effect of ["unsafe", "probed", "keyed"] as const) {
     const { harness, agent, run, log } = await restoredAfterUndo(effect);
     assertSafety("a run does not go on as if a cancelled booking stood", () =>
-      expect({ effect, status: rowOf(harness, run).status, log: log.length }).toEqual({
+      expect({ effect, status: harness.row(run).status, log: log.length }).toEqual({
         effect,
         status: "blocked",
         log: 2,
@@ -74,8 +73,8 @@ test("schedule 263: a call happened in the lost time and was undone there, and i
     harness.clock.moveTo(question?.reconcilableFrom ?? 0);
     // A human wants it again, and is asked once.
     expect(await reconcile(harness.world, answer(run, "retry"))).toMatchObject({ kind: "accepted" });
-    await runUntilIdle(harness, agent);
-    expect({ effect, status: rowOf(harness, run).status, log: log.length }).toEqual({
+    await harness.runUntilIdle(agent);
+    expect({ effect, status: harness.row(run).status, log: log.length }).toEqual({
       effect,
       status: "completed",
       log: 3,
@@ -84,5 +83,5 @@ test("schedule 263: a call happened in the lost time and was undone there, and i
   }
   // To write the value again is what such a class means.
   const { harness, run, log } = await restoredAfterUndo("idempotent");
-  expect({ status: rowOf(harness, run).status, log: log.length }).toEqual({ status: "completed", log: 3 });
+  expect({ status: harness.row(run).status, log: log.length }).toEqual({ status: "completed", log: 3 });
 });

@@ -4,12 +4,11 @@ import type { Agent } from "../../src/ports/agent.ts";
 import { timeline } from "../../src/operations/views.ts";
 import { SUMMARY_WORDS, longPagesAgent, page, resultSummariesIn } from "../support/agents/long-pages.ts";
 import { beginRun, killableWorld } from "../support/harness/drive.ts";
-import { loseAttempt, runAttempt, runUntilIdle } from "../support/harness/chain-steps.ts";
-import { type Harness, createChainHarness, neverSettles, rowOf } from "../support/harness/harness.ts";
+import { type Harness, createChainHarness, neverSettles } from "../support/harness/harness.ts";
 
 async function die(harness: Harness, agent: Agent): Promise<void> {
   const { world, kill } = killableWorld(harness.world);
-  await loseAttempt(harness, agent, world);
+  await harness.loseAttempt(agent, world);
   kill();
 }
 
@@ -17,9 +16,9 @@ test("schedule 203: processes die while summaries are made and after them; each 
   const harness = createChainHarness();
   const silent = longPagesAgent({ pages: 2, cheap: neverSettles });
   const { run } = await beginRun(harness.world, silent.agent, {});
-  await runAttempt(harness, silent.agent);
+  await harness.runAttempt(silent.agent);
   await die(harness, silent.agent);
-  expect({ phase: rowOf(harness, run).phase, asked: silent.asked.length }).toEqual({ phase: "AwaitingLLM", asked: 1 });
+  expect({ phase: harness.row(run).phase, asked: silent.asked.length }).toEqual({ phase: "AwaitingLLM", asked: 1 });
   // The next process gets the first summary, asks for the second one in the same breath, and dies there.
   const later = longPagesAgent({
     pages: 2,
@@ -32,8 +31,8 @@ test("schedule 203: processes die while summaries are made and after them; each 
   await die(harness, stuck.agent);
   expect(stuck.asked.map(({ messages }) => messages.at(-1)?.text.includes("needle 2"))).toEqual([true]);
   const last = longPagesAgent({ pages: 2 });
-  await runUntilIdle(harness, last.agent);
-  expect({ status: rowOf(harness, run).status, asked: last.asked.length }).toEqual({ status: "completed", asked: 0 });
+  await harness.runUntilIdle(last.agent);
+  expect({ status: harness.row(run).status, asked: last.asked.length }).toEqual({ status: "completed", asked: 0 });
 
   const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
   expect(resultSummariesIn(events)).toMatchObject([{ call: "c1" }, { call: "c2" }]);

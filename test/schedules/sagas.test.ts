@@ -14,18 +14,9 @@ import {
   scriptedAgent,
   beforeCommit,
   createChainHarness,
-  advanceUntilSettled,
-  rowOf,
   createHarness,
 } from "../support/harness/harness.ts";
-import {
-  beforeCall,
-  enterTool,
-  endAttempt,
-  runUntilIdle,
-  recoveryRulesOf,
-  runAttempt,
-} from "../support/harness/chain-steps.ts";
+import { beforeCall, enterTool, recoveryRulesOf } from "../support/harness/chain-steps.ts";
 
 const NEVER = [check("never", () => "it never is")];
 
@@ -52,10 +43,9 @@ function paying() {
 /** As a chain drives it to its end, from wherever it is. */
 async function driven(harness: Harness, of: { readonly agent: Agent; readonly run: string }): Promise<string> {
   for (let count = 0; count < 20; count += 1) {
-    const { run, born, chain, epoch, agent, wakeAt } = rowOf(harness, of.run);
+    const { run, born, chain, epoch, agent, wakeAt } = harness.row(of.run);
     harness.clock.moveTo(Math.max(harness.clock.now(), wakeAt ?? 0));
-    const { route } = await advanceUntilSettled(
-      harness,
+    const { route } = await harness.advanceUntilSettled(
       drive(runnerOf(harness.world, of.agent), { run, born, chain, epoch, agent }),
     );
     if (route !== "wait") return route;
@@ -73,8 +63,7 @@ test("schedule 68: a process dies between two undos; the rest is undone newest f
     const { agent, undone, done } = paying();
     const payload = await beginRun(here.world, agent, {});
     const { world, survives } = crashAtCall(here.world, crash);
-    const isOver = await advanceUntilSettled(
-      here,
+    const isOver = await here.advanceUntilSettled(
       survives((mine) => drive(runnerOf({ ...world, ...mine }, agent), payload)),
     );
     if (!isOver) expect(await driven(here, { agent, run: payload.run })).toBe("failed");
@@ -95,7 +84,7 @@ function undoable(part: ScriptedAgentOptions, rules: Partial<Pick<Tool, "onUnkno
 
 /** Attempts leave as long as one may without the passing of time. */
 async function untilItWaits(harness: Harness, agent: Agent): Promise<void> {
-  while ((harness.world.chain.next() ?? Infinity) <= harness.clock.now()) await runAttempt(harness, agent);
+  while ((harness.world.chain.next() ?? Infinity) <= harness.clock.now()) await harness.runAttempt(agent);
 }
 
 /** The owner of the call is frozen before it acts, and thaws when everybody else waits. */
@@ -103,12 +92,12 @@ async function thawing({ agent, outside }: ReturnType<typeof undoable>) {
   const harness = createChainHarness();
   const { run } = await beginRun(harness.world, agent, {});
   const frozen = await enterTool(harness, agent);
-  endAttempt(harness, frozen.out, null);
+  frozen.out.end(null);
   await untilItWaits(harness, agent);
   // It thaws inside its lease, and what it sends lands.
   outside.push("done");
-  await runUntilIdle(harness, agent);
-  return [rowOf(harness, run).status, outside];
+  await harness.runUntilIdle(agent);
+  return [harness.row(run).status, outside];
 }
 
 test("schedule 69: the owner of a call is frozen, everything is undone, and then it acts", async () => {
@@ -130,7 +119,7 @@ async function blocked() {
   });
   const { run } = await beginRun(harness.world, agent, {});
   await untilItWaits(harness, agent);
-  expect(rowOf(harness, run).status).toBe("blocked");
+  expect(harness.row(run).status).toBe("blocked");
   return { harness, agent, outside, run };
 }
 
@@ -141,16 +130,16 @@ test("schedule 75: an operator cancels with compensation; the run continues betw
   const between = async (): Promise<void> => untilItWaits(harness, agent);
   const slow = beforeCall(beforeCall(harness.world, "deliver", between), "request", between);
   expect(await undoFirst(slow, run)).toBe("accepted");
-  await runUntilIdle(harness, agent);
-  expect({ status: rowOf(harness, run).status, outside }).toEqual({ status: "cancelled", outside: ["undone"] });
+  await harness.runUntilIdle(agent);
+  expect({ status: harness.row(run).status, outside }).toEqual({ status: "cancelled", outside: ["undone"] });
   // Another one, that somebody else cancels without: the wish comes right before its end is committed.
   const other = await blocked();
   await sendRequest(other.harness.world, { run: other.run, want: "cancel" });
   const act = async () => undoFirst(other.harness.world, other.run);
   const world = beforeCommit(other.harness, { when: ({ status }) => status === "cancelled", act });
-  await runAttempt(other.harness, other.agent, world);
-  await runUntilIdle(other.harness, other.agent);
-  expect({ status: rowOf(other.harness, other.run).status, outside: other.outside }).toEqual({
+  await other.harness.runAttempt(other.agent, world);
+  await other.harness.runUntilIdle(other.agent);
+  expect({ status: other.harness.row(other.run).status, outside: other.outside }).toEqual({
     status: "cancelled",
     outside: ["undone"],
   });

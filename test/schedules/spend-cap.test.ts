@@ -4,8 +4,7 @@ import type { TaskResult } from "../../src/protocol/chain.ts";
 import { addSpendToday, spentToday } from "../../src/features/spend-caps/today.ts";
 import type { Random } from "../../src/ports/world.ts";
 import { cappedHarness, pricedAgent } from "../support/agents/priced.ts";
-import { endAttempt, performTask, runUntilIdle, startAttempt, startKeyedRun } from "../support/harness/chain-steps.ts";
-import { advanceUntilSettled, rowOf } from "../support/harness/harness.ts";
+import { startKeyedRun } from "../support/harness/chain-steps.ts";
 import { crashAtCall, forEachCrashPoint } from "../support/faults/crash-at-call.ts";
 
 test("schedule 192: commits read one shard at once, and each of them counts", async () => {
@@ -16,7 +15,7 @@ test("schedule 192: commits read one shard at once, and each of them counts", as
   const until = harness.clock.now() + 60_000;
   await addSpendToday(world, { microUsd: 45, until });
   const all = Promise.all(Array.from({ length: 10 }, (_, n) => addSpendToday(world, { microUsd: n + 1, until })));
-  await advanceUntilSettled(harness, all);
+  await harness.advanceUntilSettled(all);
   expect(await spentToday(world)).toBe(100);
 });
 
@@ -26,20 +25,20 @@ test("schedule 193: a process dies at any call around the commit of a debit, and
   await forEachCrashPoint(async (crash) => {
     const harness = cappedHarness(100);
     const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
-    const out = startAttempt(harness);
+    const out = harness.startAttempt();
     const dying = crashAtCall(harness.world, crash);
     let result: TaskResult | null = null;
     const survived = await dying.survives(async (world) => {
-      result = await performTask(out.task, { world, agent });
+      result = await out.perform({ world, agent });
     });
     expect(await spentToday(harness.world), JSON.stringify(crash)).toBeGreaterThanOrEqual(
-      rowOf(harness, run).spent.microUsd,
+      harness.row(run).spent.microUsd,
     );
-    if ((await spentToday(harness.world)) > rowOf(harness, run).spent.microUsd) more += 1;
-    endAttempt(harness, out, result);
-    await runUntilIdle(harness, agent);
-    expect(rowOf(harness, run).status).toBe("completed");
-    expect(await spentToday(harness.world)).toBeGreaterThanOrEqual(rowOf(harness, run).spent.microUsd);
+    if ((await spentToday(harness.world)) > harness.row(run).spent.microUsd) more += 1;
+    out.end(result);
+    await harness.runUntilIdle(agent);
+    expect(harness.row(run).status).toBe("completed");
+    expect(await spentToday(harness.world)).toBeGreaterThanOrEqual(harness.row(run).spent.microUsd);
     return survived;
   });
   expect(more).toBeGreaterThan(0);

@@ -2,8 +2,6 @@
 import { expect, test } from "vitest";
 import { pollLive } from "../../src/operations/event-page.ts";
 import { timeline } from "../../src/operations/views.ts";
-import { rowOf } from "../support/harness/harness.ts";
-import { runUntilIdle } from "../support/harness/chain-steps.ts";
 import { ShownText, createStreamedRun } from "../support/runs/streamed-run.ts";
 
 test("schedule 182: a process streams half a reply and dies; a reader drops it, and sees only the next invocation's", async () => {
@@ -19,7 +17,7 @@ test("schedule 182: a process streams half a reply and dies; a reader drops it, 
   await it.read(shown);
   expect(shown).toMatchObject({ open: "", resets: ["takeover"], replies: [] });
   // A late write of the dead process, as a frozen one makes it.
-  const { run, born } = rowOf(it.harness, it.run);
+  const { run, born } = it.harness.row(it.run);
   const late = { epoch: 1, version: 0, seq: 2, at: it.harness.clock.now() };
   await it.harness.world.deltas.append({ run, born }, { ...late, parts: [{ kind: "text", index: 0, text: "ghost" }] });
   next.call.say("Another reply, ");
@@ -29,10 +27,10 @@ test("schedule 182: a process streams half a reply and dies; a reader drops it, 
   next.call.say("whole.");
   next.call.finish();
   await next.end();
-  await runUntilIdle(it.harness, it.agent);
+  await it.harness.runUntilIdle(it.agent);
   await it.read(shown);
   expect(shown).toMatchObject({ open: "", resets: ["takeover"], replies: ["Another reply, whole."] });
-  expect(rowOf(it.harness, it.run)).toMatchObject({ status: "completed" });
+  expect(it.harness.row(it.run)).toMatchObject({ status: "completed" });
 });
 
 test("schedule 183: the reply is committed while a page is read; no reader has the reply and its text beside it", async () => {
@@ -57,7 +55,7 @@ test("schedule 183: the reply is committed while a page is read; no reader has t
         isFirst = false;
         await finish();
         // The next call has begun to say something.
-        const { run, born, epoch, version } = rowOf(it.harness, it.run);
+        const { run, born, epoch, version } = it.harness.row(it.run);
         const next = { epoch, version, seq: 1, at: it.harness.clock.now() };
         await world.deltas.append({ run, born }, { ...next, parts: [{ kind: "text", index: 0, text: "The next" }] });
       }
@@ -107,7 +105,7 @@ test("schedule 185: the connection breaks in the middle of a streamed reply; the
   again.call.say("All of it.");
   again.call.finish();
   await again.end();
-  await runUntilIdle(it.harness, it.agent);
+  await it.harness.runUntilIdle(it.agent);
   await it.read(shown);
   expect(shown).toMatchObject({ open: "", replies: ["All of it."] });
   const events = (await timeline(it.harness.world, { run: it.run, after: 0 })) ?? [];

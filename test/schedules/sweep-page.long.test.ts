@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import type { World } from "../../src/ports/world.ts";
 import { runnerOf } from "../support/harness/drive.ts";
-import { BEAT_MS, SKEW_MS, neverSettles, rowOf, scriptedAgent } from "../support/harness/harness.ts";
-import { flushPromises } from "../support/harness/chain-steps.ts";
+import { BEAT_MS, SKEW_MS, neverSettles, scriptedAgent, flushPromises } from "../support/harness/harness.ts";
 import {
   type SupervisedHarness,
   createSupervisedHarness,
@@ -20,7 +19,7 @@ import { runsWithoutExecution } from "../support/runs/abandoned-runs.ts";
 /** The runs that no sweep has given an execution. */
 const missed = (harness: SupervisedHarness, runs: readonly string[]): readonly string[] =>
   runs.filter((run) => {
-    const row = rowOf(harness, run);
+    const row = harness.row(run);
     return row.chain === 1 || !harness.world.chain.executions.has(executionNameOf(row));
   });
 

@@ -14,24 +14,15 @@ import {
   scriptedAgent,
   createChainHarness,
   neverSettles,
-  advanceUntilSettled,
   beatReply,
-  rowOf,
+  flushPromises,
 } from "../support/harness/harness.ts";
 import {
   beforeCall,
   dieInTool,
   crashAfterCall,
   freezeBeforeCall,
-  endAttempt,
-  startAttempt,
-  loseAttempt,
-  performTask,
-  runUntilIdle,
-  flushPromises,
   startKeyedRun,
-  runAttempt,
-  stopExecution,
   sweep,
   withTakeovers,
 } from "../support/harness/chain-steps.ts";
@@ -44,7 +35,7 @@ const happened = (world: World, run: string) =>
 
 /** Nobody holds it, and it did not move for so long that it is due, whatever it waits for. */
 function due(harness: Harness, run: string): void {
-  const freeAt = Math.max(harness.clock.now(), rowOf(harness, run).leaseUntil ?? 0);
+  const freeAt = Math.max(harness.clock.now(), harness.row(run).leaseUntil ?? 0);
   harness.clock.moveTo(freeAt + TIMES.waitSecondsMax * 1_000 + harness.world.limits.overdueMs);
 }
 
@@ -52,8 +43,8 @@ async function blocked(harness: Harness): Promise<{ readonly agent: Agent; reado
   const agent = scriptedAgent({ effect: "unsafe" });
   const { run } = await beginRun(harness.world, agent, {});
   await dieInTool(harness, agent);
-  await runUntilIdle(harness, agent);
-  return { agent, row: rowOf(harness, run) };
+  await harness.runUntilIdle(agent);
+  return { agent, row: harness.row(run) };
 }
 
 /** Each leaves a run that nobody drives, and that is due; its agent. */
@@ -68,7 +59,7 @@ const LEFT_ALONE: Readonly<
   },
   "its token is dead": async (harness) => {
     const { agent, row } = await blocked(harness);
-    stopExecution(harness, row);
+    harness.stopExecution(row);
     expect(await happened(harness.world, row.run)).toEqual({ kind: "accepted" });
     due(harness, row.run);
     return { agent, run: row.run };
@@ -76,16 +67,16 @@ const LEFT_ALONE: Readonly<
   "no owner and a dead execution": async (harness) => {
     const agent = scriptedAgent({});
     const row = await startKeyedRun(harness.world, { agent, key: "k" });
-    await runAttempt(harness, agent);
-    stopExecution(harness, row);
+    await harness.runAttempt(agent);
+    harness.stopExecution(row);
     due(harness, row.run);
     return { agent, run: row.run };
   },
   "a dead owner and a dead execution": async (harness) => {
     const agent = scriptedAgent({});
     const row = await startKeyedRun(harness.world, { agent, key: "k" });
-    await loseAttempt(harness, agent, crashAfterCall(harness.world, "claim"));
-    stopExecution(harness, row);
+    await harness.loseAttempt(agent, crashAfterCall(harness.world, "claim"));
+    harness.stopExecution(row);
     due(harness, row.run);
     return { agent, run: row.run };
   },
@@ -98,7 +89,7 @@ const LEFT_ALONE: Readonly<
   "queued, and its execution is closed": async (harness) => {
     const agent = scriptedAgent({});
     const row = await startKeyedRun(harness.world, { agent, key: "k" });
-    stopExecution(harness, row);
+    harness.stopExecution(row);
     return { agent, run: row.run };
   },
   "it has ended, and its parent is not told": async (harness) => {
@@ -109,18 +100,18 @@ const LEFT_ALONE: Readonly<
       parent: await beginRun(harness.world, agent, {}),
     });
     // Its parent is at work elsewhere.
-    startAttempt(harness);
-    await loseAttempt(harness, agent, crashAfterCall(harness.world, "commit"));
-    stopExecution(harness, row);
+    harness.startAttempt();
+    await harness.loseAttempt(agent, crashAfterCall(harness.world, "commit"));
+    harness.stopExecution(row);
     return { agent, run: row.run };
   },
   "it was handed over, and its successor was never started": async (harness) => {
     const agent = scriptedAgent({});
     const row = await startKeyedRun(harness.world, { agent, key: "k" });
-    await runAttempt(harness, agent);
+    await harness.runAttempt(agent);
     const { run, born } = row;
     const now = harness.clock.now();
-    stopExecution(harness, row);
+    harness.stopExecution(row);
     await harness.world.table.decide({ run, born, now, chain: 1 }, HAND_OVER);
     due(harness, run);
     return { agent, run };
@@ -133,12 +124,12 @@ test("schedule 20: an execution has ended and its run has not, in every way that
     const { agent, run } = await scene(harness);
     expect({
       what,
-      attempts: await runUntilIdle(harness, agent),
-      endNotified: rowOf(harness, run).endNotified,
+      attempts: await harness.runUntilIdle(agent),
+      endNotified: harness.row(run).endNotified,
     }).toEqual({ what, attempts: 0, endNotified: false });
     await sweep(harness.world);
-    await runUntilIdle(harness, agent);
-    expect({ what, status: rowOf(harness, run).status, endNotified: rowOf(harness, run).endNotified }).toEqual({
+    await harness.runUntilIdle(agent);
+    expect({ what, status: harness.row(run).status, endNotified: harness.row(run).endNotified }).toEqual({
       what,
       status: "completed",
       endNotified: true,
@@ -155,31 +146,31 @@ test("schedule 31: a row of another version, or one whose snapshot cannot be rea
     record: ({ level, what }) => void (level === "alarm" ? alarms.push(what) : null),
   };
   const world = { ...harness.world, telemetry };
-  const known = rowOf(harness, run);
+  const known = harness.row(run);
   const newer = rewriteRow(known, { format: FORMAT + 1 });
   harness.world.store.rows.set(run, newer);
-  const out = startAttempt(harness);
-  expect(await beatReply(performTask(out.task, { world, agent }))).toMatchObject({ route: "wait" });
-  endAttempt(harness, out, null);
+  const out = harness.startAttempt();
+  expect(await beatReply(out.perform({ world, agent }))).toMatchObject({ route: "wait" });
+  out.end(null);
   due(harness, run);
   await sweep(world);
-  expect(rowOf(harness, run)).toEqual(newer);
+  expect(harness.row(run)).toEqual(newer);
   expect(alarms).toEqual(["Unreadable"]);
   harness.world.store.rows.set(run, known);
   // Claimed by its retry, which cannot read what it claimed.
   const blind = { ...world, objects: { ...world.objects, get: async () => null } };
-  expect(await beatReply(runAttempt(harness, agent, blind))).toMatchObject({ route: "superseded" });
-  const unread = rowOf(harness, run);
+  expect(await beatReply(harness.runAttempt(agent, blind))).toMatchObject({ route: "superseded" });
+  const unread = harness.row(run);
   for (let round = 0; round < 3; round += 1) {
     due(harness, run);
     await sweep(blind);
-    expect(rowOf(harness, run)).toEqual(unread);
+    expect(harness.row(run)).toEqual(unread);
   }
   expect(alarms).toHaveLength(5);
   // Once it can be read again it goes on.
   await sweep(world);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", chain: 2 });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", chain: 2 });
 });
 
 test("schedule 79: one run cannot be judged, and every sweep that meets it first continues with all others", async () => {
@@ -194,7 +185,7 @@ test("schedule 79: one run cannot be judged, and every sweep that meets it first
   const damaged = await startKeyedRun(harness.world, { agent, key: "d" });
   const rows = [...others, mute, damaged];
   for (const [index, row] of rows.entries()) {
-    stopExecution(harness, row);
+    harness.stopExecution(row);
     harness.world.store.rows.set(row.run, { ...row, statusSince: row.statusSince + index });
   }
   due(harness, mute.run);
@@ -209,7 +200,7 @@ test("schedule 79: one run cannot be judged, and every sweep that meets it first
   };
   const world = { ...harness.world, telemetry, chain: { ...harness.world.chain, start: begin } };
   await sweep(world);
-  expect(others.map(({ run }) => rowOf(harness, run).chain)).toEqual([2, 2]);
+  expect(others.map(({ run }) => harness.row(run).chain)).toEqual([2, 2]);
   expect(alarms).toEqual([`Unreadable ${damaged.run}`, `SweepFailed ${mute.run}`]);
   // Where the executions are away for more runs in a row than are passed over, the next sweep begins behind those.
   const asked: string[] = [];
@@ -218,7 +209,7 @@ test("schedule 79: one run cannot be judged, and every sweep that meets it first
     throw new StoreUnreachable("the executions are away");
   };
   for (let key = 0; key < 36; key += 1)
-    stopExecution(harness, await startKeyedRun(harness.world, { agent, key: `${key}` }));
+    harness.stopExecution(await startKeyedRun(harness.world, { agent, key: `${key}` }));
   due(harness, mute.run);
   const without = { ...harness.world, chain: { ...harness.world.chain, start: away } };
   await expect(sweep(without)).rejects.toThrow("the executions are away");
@@ -233,34 +224,34 @@ test("schedule 36: a zombie claims after a rescue has read the row, and can act 
   const acts: string[] = [];
   const promises: (() => void)[] = [];
   const run = (): Promise<never> => {
-    promises.push(() => acts.push(rowOf(harness, payload.run).status));
+    promises.push(() => acts.push(harness.row(payload.run).status));
     return neverSettles();
   };
   const agent = withTakeovers(scriptedAgent({ effect: "unsafe", run, timeoutMs: 400 }), 1);
   const payload = await beginRun(harness.world, agent, {});
-  for (let death = 0; death < 5; death += 1) endAttempt(harness, startAttempt(harness), null);
-  await runAttempt(harness, agent);
-  expect(rowOf(harness, payload.run)).toMatchObject({ chain: 2, takeovers: 0 });
-  for (let death = 0; death < 4; death += 1) endAttempt(harness, startAttempt(harness), null);
-  const last = startAttempt(harness);
+  for (let death = 0; death < 5; death += 1) harness.startAttempt().end(null);
+  await harness.runAttempt(agent);
+  expect(harness.row(payload.run)).toMatchObject({ chain: 2, takeovers: 0 });
+  for (let death = 0; death < 4; death += 1) harness.startAttempt().end(null);
+  const last = harness.startAttempt();
   const frozen = freezeBeforeCall(harness.world, "claim");
-  const zombie = performTask(last.task, { world: frozen.world, agent });
-  endAttempt(harness, last, null);
+  const zombie = last.perform({ world: frozen.world, agent });
+  last.end(null);
   // It claims, its call outlives its timeout, and it releases: all that before the hand-over.
   const world = beforeCall(harness.world, "handOver", async () => {
     frozen.thaw();
-    expect(await advanceUntilSettled(harness, zombie)).toMatchObject({ kind: "exit" });
-    harness.world.store.rows.set(payload.run, { ...rowOf(harness, payload.run), deaths: 2 });
+    expect(await harness.advanceUntilSettled(zombie)).toMatchObject({ kind: "exit" });
+    harness.world.store.rows.set(payload.run, { ...harness.row(payload.run), deaths: 2 });
   });
-  const rescue = startAttempt(harness);
-  endAttempt(harness, rescue, await performTask(rescue.task, { world, agent }));
-  const { effectsSettleAt, chain } = rowOf(harness, payload.run);
+  const rescue = harness.startAttempt();
+  rescue.end(await rescue.perform({ world, agent }));
+  const { effectsSettleAt, chain } = harness.row(payload.run);
   expect(chain).toBe(3);
   harness.clock.moveTo(effectsSettleAt - 1);
   for (const act of promises) act();
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(acts).toEqual(["blocked"]);
-  expect(rowOf(harness, payload.run)).toMatchObject({ status: "failed", endNotified: true });
+  expect(harness.row(payload.run)).toMatchObject({ status: "failed", endNotified: true });
   expect(await show(harness.world, payload.run)).toMatchObject({ failure: { code: "CrashLoop" } });
 });
 
@@ -268,22 +259,22 @@ test("schedule 40: a sweeper decides to hand over, and a zombie commits the end 
   const harness = createSweepHarness();
   const agent = scriptedAgent({ reply: () => FINAL_REPLY });
   const row = await startKeyedRun(harness.world, { agent, key: "k" });
-  const out = startAttempt(harness);
+  const out = harness.startAttempt();
   const frozen = freezeBeforeCall(harness.world, "commit");
-  const zombie = performTask(out.task, { world: frozen.world, agent });
+  const zombie = out.perform({ world: frozen.world, agent });
   await flushPromises();
-  endAttempt(harness, out, null);
-  stopExecution(harness, row);
+  out.end(null);
+  harness.stopExecution(row);
   due(harness, row.run);
   let ended: Row | null = null;
   const world = beforeCall(harness.world, "handOver", async () => {
     frozen.thaw();
     await zombie;
-    ended = rowOf(harness, row.run);
+    ended = harness.row(row.run);
   });
   await sweep(world);
   expect(ended).toMatchObject({ status: "completed", chain: 1, endNotified: true });
-  expect(rowOf(harness, row.run)).toEqual(ended);
+  expect(harness.row(row.run)).toEqual(ended);
   expect(harness.world.chain.executions.size).toBe(1);
 });
 
@@ -291,19 +282,19 @@ test("schedule 46: two sweepers run at once, and the second one leaves a run alo
   const harness = createSweepHarness();
   const agent = withTakeovers(scriptedAgent({}), 1);
   const row = await startKeyedRun(harness.world, { agent, key: "k" });
-  for (let death = 0; death < 3; death += 1) await loseAttempt(harness, agent, crashAfterCall(harness.world, "claim"));
-  stopExecution(harness, row);
+  for (let death = 0; death < 3; death += 1) await harness.loseAttempt(agent, crashAfterCall(harness.world, "claim"));
+  harness.stopExecution(row);
   due(harness, row.run);
-  harness.clock.moveTo(Math.max(harness.clock.now(), rowOf(harness, row.run).effectsSettleAt));
+  harness.clock.moveTo(Math.max(harness.clock.now(), harness.row(row.run).effectsSettleAt));
   const frozen = freezeBeforeCall(harness.world, "commit");
   const first = sweep(frozen.world);
   await flushPromises();
-  const handed = rowOf(harness, row.run);
+  const handed = harness.row(row.run);
   expect(handed).toMatchObject({ chain: 2, owner: null, status: "running" });
   await sweep(harness.world);
-  expect(rowOf(harness, row.run)).toEqual(handed);
+  expect(harness.row(row.run)).toEqual(handed);
   frozen.thaw();
   await first;
-  expect(rowOf(harness, row.run)).toMatchObject({ status: "failed", chain: 2, endNotified: true });
+  expect(harness.row(row.run)).toMatchObject({ status: "failed", chain: 2, endNotified: true });
   expect(await show(harness.world, row.run)).toMatchObject({ failure: { code: "Abandoned" } });
 });

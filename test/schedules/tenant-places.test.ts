@@ -7,13 +7,13 @@ import { executionName } from "../../src/protocol/ids.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { freezeAtCall } from "../support/faults/freeze-at-call.ts";
 import { runnerOf } from "../support/harness/drive.ts";
-import { type StartedAttempt, endAttempt, startAttempt, startKeyedRun } from "../support/harness/chain-steps.ts";
+import { startKeyedRun } from "../support/harness/chain-steps.ts";
 import {
   type Harness,
-  advanceUntilSettled,
   createChainHarness,
-  rowOf,
   scriptedAgent,
+  type StartedAttempt,
+  attemptOf,
 } from "../support/harness/harness.ts";
 
 /** An agent whose calls return when the test says so. */
@@ -34,7 +34,7 @@ function gatedAgent() {
 function begin(harness: Harness, agent: Agent, of: { readonly world?: World; readonly row?: Row } = {}) {
   const { world = harness.world, row } = of;
   const name = row === undefined ? null : executionName(row.run, row.born, row.chain);
-  const out = name === null ? startAttempt(harness) : { name, ...harness.world.chain.begin(name) };
+  const out = name === null ? harness.startAttempt() : attemptOf(harness.world, name);
   if (out.task.kind !== "beat") throw new Error(`the chain asks for ${out.task.kind}`);
   const { clock, limits } = harness.world;
   const invocation = { deadline: clock.now() + limits.beatMs, drain: new AbortController().signal };
@@ -49,8 +49,8 @@ async function finish(
   harness: Harness,
   { out, result }: { readonly out: StartedAttempt; readonly result: Begun["result"] },
 ) {
-  const ended = await advanceUntilSettled(harness, result);
-  endAttempt(harness, out, ended);
+  const ended = await harness.advanceUntilSettled(result);
+  out.end(ended);
   return ended.reply.route;
 }
 
@@ -81,11 +81,11 @@ test("schedule 276: two beats of a tenant read that one place is left; one begin
   frozen.thaw();
   expect(await finish(harness, late)).toBe("wait");
   expect(calls).toMatchObject([{ run: second.run }]);
-  expect(rowOf(harness, first.run)).toMatchObject({ status: "queued", epoch: 0 });
+  expect(harness.row(first.run)).toMatchObject({ status: "queued", epoch: 0 });
   calls[0]?.release();
   await finish(harness, early);
   await untilIdle(harness, atOnce(agent));
-  for (const { run } of [first, second]) expect(rowOf(harness, run).status).toBe("completed");
+  for (const { run } of [first, second]) expect(harness.row(run).status).toBe("completed");
 });
 
 /** The same agent, whose calls return at once. */
@@ -102,7 +102,7 @@ test("schedule 279: a beat freezes with the only place of its tenant; its retry 
   const frozen = begin(harness, agent);
   await expect.poll(() => calls.length).toBe(1);
   // The chain takes it for dead. Another run of the tenant asks for the place before the retry comes.
-  endAttempt(harness, frozen.out, null);
+  frozen.out.end(null);
   const other = await startKeyedRun(harness.world, { agent, key: "other" });
   expect(await finish(harness, begin(harness, agent, { row: other }))).toBe("wait");
   // The retry waits for nothing.
@@ -112,13 +112,13 @@ test("schedule 279: a beat freezes with the only place of its tenant; its retry 
     attempt: { retry: expect.toSatisfy((count) => count > 0) },
   });
   await expect.poll(() => calls.length).toBe(2);
-  expect(rowOf(harness, run)).toMatchObject({ takeovers: 1 });
+  expect(harness.row(run)).toMatchObject({ takeovers: 1 });
   // The frozen beat thaws, and finds that it has lost its run. The place is not its own any more.
   calls[0]?.release();
-  expect((await advanceUntilSettled(harness, frozen.result)).reply.route).toBe("superseded");
+  expect((await harness.advanceUntilSettled(frozen.result)).reply.route).toBe("superseded");
   expect(await finish(harness, begin(harness, agent, { row: other }))).toBe("wait");
   calls[1]?.release();
   await finish(harness, retry);
   await untilIdle(harness, atOnce(agent));
-  for (const id of [run, other.run]) expect(rowOf(harness, id).status).toBe("completed");
+  for (const id of [run, other.run]) expect(harness.row(id).status).toBe("completed");
 });

@@ -7,17 +7,8 @@ import { TIMES } from "../../src/protocol/limits.ts";
 import { Till, payer, payingBoss } from "../support/agents/payers.ts";
 import { OVER } from "../support/agents/workers.ts";
 import { assertSafety } from "../support/gate/safety.ts";
-import { advanceUntilSettled, createChainHarness, neverSettles, rowOf } from "../support/harness/harness.ts";
-import {
-  beforeCall,
-  crashAfterCall,
-  endAttempt,
-  freezeBeforeCall,
-  performTask,
-  stopExecution,
-  sweep,
-  withTakeovers,
-} from "../support/harness/chain-steps.ts";
+import { createChainHarness, neverSettles } from "../support/harness/harness.ts";
+import { beforeCall, crashAfterCall, freezeBeforeCall, sweep, withTakeovers } from "../support/harness/chain-steps.ts";
 import { LATE_MS, SUCCEEDED, assertOnce, resultOf, settled } from "../support/runs/late-child.ts";
 import {
   type Household,
@@ -60,9 +51,9 @@ async function crashing(deadlineMs: number): Promise<Crashing> {
 /** A process of the child dies where it hangs. */
 async function dies(house: Crashing, world: World = house.harness.world): Promise<void> {
   const out = leaveOf(house, house.child);
-  performTask(out.task, { world, agent: house.agents }).catch(() => undefined);
+  out.perform({ world, agent: house.agents }).catch(() => undefined);
   await settled();
-  endAttempt(house.harness, out, null);
+  out.end(null);
 }
 
 const expectedIn = async (house: Crashing) => (await stateOf(house, house.child)).expected;
@@ -73,16 +64,16 @@ test("schedule 208: the code of a child kills its process again after the try th
   const house = await crashing(LONG);
   await dies(house);
   await dies(house);
-  expect(rowOf(house.harness, house.child)).toMatchObject({ deaths: 1 });
+  expect(house.harness.row(house.child)).toMatchObject({ deaths: 1 });
   await dies(house);
   assertSafety("the try is durable before the code of the agent runs", () => {
-    expect(rowOf(house.harness, house.child)).toMatchObject({ deaths: 0, owner: expect.any(String) });
+    expect(house.harness.row(house.child)).toMatchObject({ deaths: 0, owner: expect.any(String) });
   });
   expect(await expectedIn(house)).toMatchObject({ returned: 1, after: { failure: { code: "CrashLoop" } } });
   await dies(house);
   await beatOf(house, house.child);
   // The same place: without a message in between it ends.
-  expect(rowOf(house.harness, house.child)).toMatchObject({ status: "failed" });
+  expect(house.harness.row(house.child)).toMatchObject({ status: "failed" });
   await playAll(house);
   assertOnce(house, house.till, "keyed");
   expect(await resultOf(house)).toMatchObject([{ outcome: "failed", result: { done: [expect.any(String)] } }]);
@@ -95,12 +86,12 @@ test("schedule 209: a sweep counts the try of a child whose processes die before
   await dies(house);
   // The last one dies with its claim, and the execution is gone with it.
   await dies(house, crashAfterCall(harness.world, "claim"));
-  stopExecution(harness, rowOf(harness, child));
-  const freeAt = Math.max(harness.clock.now(), rowOf(harness, child).leaseUntil ?? 0);
+  harness.stopExecution(harness.row(child));
+  const freeAt = Math.max(harness.clock.now(), harness.row(child).leaseUntil ?? 0);
   harness.clock.moveTo(freeAt + TIMES.waitSecondsMax * 1_000 + harness.world.limits.overdueMs);
   sweep(crashAfterCall(harness.world, "commit")).catch(() => undefined);
   await settled();
-  const counted = rowOf(harness, child);
+  const counted = harness.row(child);
   expect(counted).toMatchObject({ status: "running", deaths: 0, owner: null });
   expect(await expectedIn(house)).toMatchObject({ returned: 1, after: { failure: { code: "Abandoned" } } });
   house.mend();
@@ -108,7 +99,7 @@ test("schedule 209: a sweep counts the try of a child whose processes die before
   await sweep(harness.world);
   await playAll(house);
   assertOnce(house, house.till, "keyed");
-  expect(rowOf(harness, child)).toMatchObject({ status: "completed", endNotified: true });
+  expect(harness.row(child)).toMatchObject({ status: "completed", endNotified: true });
   expect(await expectedIn(house)).toMatchObject({ returned: 1 });
   expect(await resultOf(house)).toEqual(SUCCEEDED);
 });
@@ -122,10 +113,10 @@ test("schedule 238: an operator cancels a child that is to go on with its next t
   const out = leaveOf(house, child);
   // The cancel comes between the claim of the process and its commit.
   const world = beforeCall(harness.world, "commit", () => sendRequest(harness.world, { run: child, want: "cancel" }));
-  const beat = performTask(out.task, { world, agent: house.agents });
-  endAttempt(harness, out, await advanceUntilSettled(harness, beat));
+  const beat = out.perform({ world, agent: house.agents });
+  out.end(await harness.advanceUntilSettled(beat));
   await playAll(house);
-  assertSafety("a cancel is not lost", () => expect(rowOf(harness, child).status).toBe("cancelled"));
+  assertSafety("a cancel is not lost", () => expect(harness.row(child).status).toBe("cancelled"));
   expect(house.asked()).toBe(asked);
   expect(await expectedIn(house)).toMatchObject({ returned: 1 });
   assertOnce(house, house.till, "keyed");
@@ -138,16 +129,16 @@ test("schedule 239: a process that goes on with the next try freezes, and its ch
   await dies(house);
   const out = leaveOf(house, child);
   const frozen = freezeBeforeCall(harness.world, "commit");
-  const beat = performTask(out.task, { world: frozen.world, agent: house.agents });
+  const beat = out.perform({ world: frozen.world, agent: house.agents });
   await settled();
   harness.clock.moveTo(Math.max(harness.clock.now(), (await stateOf(house, run)).children[0]?.deadline ?? 0));
   house.mend();
   await beatOf(house, run);
-  expect(dispatchIn(rowOf(harness, child))).toBe(2);
+  expect(dispatchIn(harness.row(child))).toBe(2);
   frozen.thaw();
-  endAttempt(harness, out, await advanceUntilSettled(harness, beat));
+  out.end(await harness.advanceUntilSettled(beat));
   assertSafety("a process that lost the run counts nothing", () => {
-    expect(rowOf(harness, child)).toMatchObject({ owner: null, dispatch: 2 });
+    expect(harness.row(child)).toMatchObject({ owner: null, dispatch: 2 });
   });
   expect((await expectedIn(house))?.returned).toBeUndefined();
   await playAll(house);

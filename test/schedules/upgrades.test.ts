@@ -14,15 +14,9 @@ import {
   beforeCommit,
   callsThenFinal,
   createChainHarness,
-  rowOf,
-} from "../support/harness/harness.ts";
-import {
-  dieInTool,
-  freezeBeforeCall,
-  runUntilIdle,
   flushPromises,
-  runAttempt,
-} from "../support/harness/chain-steps.ts";
+} from "../support/harness/harness.ts";
+import { dieInTool, freezeBeforeCall } from "../support/harness/chain-steps.ts";
 
 const version = (agent: Agent, name: string): Agent => ({ ...agent, version: name });
 const without = (agent: Agent): Agent => ({ ...agent, version: "2", tools: {} });
@@ -33,8 +27,8 @@ const reconcileAs = (world: World, run: string, as: Answer["as"]) =>
 /** Attempts leave until the run is parked; time passes only for the first one. */
 async function untilParked(harness: Harness, run: string, agent: Agent): Promise<void> {
   for (let tasks = 0; tasks < 20; tasks += 1) {
-    await runAttempt(harness, agent);
-    if (rowOf(harness, run).park !== null) return;
+    await harness.runAttempt(agent);
+    if (harness.row(run).park !== null) return;
   }
   throw new Error("it is not parked after 20 tasks");
 }
@@ -46,7 +40,7 @@ async function runWithoutItsVersion(harness: Harness, { calls = 1 }: { readonly 
   const { run } = await beginRun(harness.world, agent, {});
   const key = await dieInTool(harness, agent);
   await untilParked(harness, run, without(agent));
-  expect(rowOf(harness, run)).toMatchObject({ status: "blocked", phase: "AwaitingReconcile" });
+  expect(harness.row(run)).toMatchObject({ status: "blocked", phase: "AwaitingReconcile" });
   return { run, agent, key, keys };
 }
 
@@ -55,7 +49,7 @@ async function pinned(harness: Harness) {
   let runs = 0;
   const agent: Agent = { ...scriptedAgent({ run: () => (runs += 1), reply: callsThenFinal(2) }), upgrade: "pin" };
   const { run } = await beginRun(harness.world, agent, {});
-  await runAttempt(harness, agent);
+  await harness.runAttempt(agent);
   await untilParked(harness, run, version(agent, "2"));
   return { run, agent, runs: () => runs };
 }
@@ -66,30 +60,30 @@ test("schedule 52: a process dies in a tool that the next version does not have;
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "unknown" }]);
   expect(await show(harness.world, run)).toMatchObject({ waitsFor: { kind: "tools", tools: ["act"] } });
   // The next look finds it as it was.
-  const { version: before } = rowOf(harness, run);
+  const { version: before } = harness.row(run);
   await untilParked(harness, run, without(agent));
-  expect(rowOf(harness, run)).toMatchObject({ status: "blocked", version: before + 1 });
-  await runUntilIdle(harness, version(agent, "3"));
-  expect({ status: rowOf(harness, run).status, keys }).toEqual({ status: "completed", keys: [key] });
+  expect(harness.row(run)).toMatchObject({ status: "blocked", version: before + 1 });
+  await harness.runUntilIdle(version(agent, "3"));
+  expect({ status: harness.row(run).status, keys }).toEqual({ status: "completed", keys: [key] });
   // Nobody has to wait for that.
   const other = createChainHarness();
   const answered = await runWithoutItsVersion(other);
   expect(await reconcileAs(other.world, answered.run, "succeeded")).toEqual({ kind: "accepted" });
-  await runUntilIdle(other, without(answered.agent));
-  expect({ status: rowOf(other, answered.run).status, keys: answered.keys }).toEqual({ status: "completed", keys: [] });
+  await other.runUntilIdle(without(answered.agent));
+  expect({ status: other.row(answered.run).status, keys: answered.keys }).toEqual({ status: "completed", keys: [] });
 });
 
 test("schedule 53: a pinned run meets a version that no operator accepted; it calls no tool of it", async () => {
   const harness = createChainHarness();
   const { run, agent, runs } = await pinned(harness);
-  expect(rowOf(harness, run)).toMatchObject({ status: "blocked", phase: "AwaitingAgent", agentVersion: "1" });
+  expect(harness.row(run)).toMatchObject({ status: "blocked", phase: "AwaitingAgent", agentVersion: "1" });
   expect(await show(harness.world, run)).toMatchObject({ waitsFor: { kind: "upgrade", from: "1", to: "2" } });
   expect(await send(harness.world, { run, text: "go on", by: "ann", id: "w1" })).toEqual({ kind: "delivered" });
   await untilParked(harness, run, version(agent, "2"));
-  expect({ phase: rowOf(harness, run).phase, runs: runs() }).toEqual({ phase: "AwaitingAgent", runs: 1 });
+  expect({ phase: harness.row(run).phase, runs: runs() }).toEqual({ phase: "AwaitingAgent", runs: 1 });
   // The old version is deployed again: nobody has to say anything.
-  await runUntilIdle(harness, agent);
-  expect({ status: rowOf(harness, run).status, runs: runs() }).toEqual({ status: "completed", runs: 2 });
+  await harness.runUntilIdle(agent);
+  expect({ status: harness.row(run).status, runs: runs() }).toEqual({ status: "completed", runs: 2 });
 });
 
 test("schedule 54: an operator accepts version 2 for a run, and it wakes under version 3; it waits again", async () => {
@@ -98,11 +92,11 @@ test("schedule 54: an operator accepts version 2 for a run, and it wakes under v
   const accept = () => acceptUpgrade(harness.world, { run, by: "ann" });
   expect(await accept()).toEqual({ kind: "accepted", from: "1", to: "2" });
   await untilParked(harness, run, version(agent, "3"));
-  expect({ phase: rowOf(harness, run).phase, runs: runs() }).toEqual({ phase: "AwaitingAgent", runs: 1 });
+  expect({ phase: harness.row(run).phase, runs: runs() }).toEqual({ phase: "AwaitingAgent", runs: 1 });
   expect(await show(harness.world, run)).toMatchObject({ waitsFor: { to: "3", accepted: false } });
   expect(await accept()).toEqual({ kind: "accepted", from: "1", to: "3" });
-  await runUntilIdle(harness, version(agent, "3"));
-  expect({ status: rowOf(harness, run).status, runs: runs() }).toEqual({ status: "completed", runs: 2 });
+  await harness.runUntilIdle(version(agent, "3"));
+  expect({ status: harness.row(run).status, runs: runs() }).toEqual({ status: "completed", runs: 2 });
   const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
   expect(events.filter(({ kind }) => kind === "AgentChanged")).toMatchObject([{ from: "1", to: "3", by: "ann" }]);
 });
@@ -111,9 +105,9 @@ test("schedule 55: a poll finds the tool back; an answer is acknowledged before 
   const harness = createChainHarness();
   const { run, agent, keys } = await runWithoutItsVersion(harness);
   const act = async () => expect(await reconcileAs(harness.world, run, "succeeded")).toEqual({ kind: "accepted" });
-  await runAttempt(harness, agent, beforeCommit(harness, { when: () => true, act }));
-  await runUntilIdle(harness, agent);
-  expect({ status: rowOf(harness, run).status, keys }).toEqual({ status: "completed", keys: [] });
+  await harness.runAttempt(agent, beforeCommit(harness, { when: () => true, act }));
+  await harness.runUntilIdle(agent);
+  expect({ status: harness.row(run).status, keys }).toEqual({ status: "completed", keys: [] });
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "reconciled" }]);
 });
 
@@ -126,8 +120,8 @@ test("schedule 56: an operator reads a call whose tool is missing, it continues,
   const slow = freezeBeforeCall(harness.world, "deliver");
   const late = reconcileAs(slow.world, run, "failed");
   await flushPromises();
-  await runAttempt(harness, agent);
-  expect({ status: rowOf(harness, run).status, keys }).toEqual({ status: "running", keys: [key] });
+  await harness.runAttempt(agent);
+  expect({ status: harness.row(run).status, keys }).toEqual({ status: "running", keys: [key] });
   slow.thaw();
   expect(await late).toMatchObject({ kind: "stale" });
 });
@@ -136,11 +130,11 @@ test("schedule 57: a run waits for code that never arrives; its polls do not del
   const idleRunMs = 26 * 3_600_000;
   const harness = createChainHarness({ idleRunMs });
   const { run, agent } = await pinned(harness);
-  const { deadline, lastCheckpointAt } = rowOf(harness, run);
+  const { deadline, lastCheckpointAt } = harness.row(run);
   expect(deadline).toBe(lastCheckpointAt + idleRunMs);
   let tasks = 0;
-  for (; rowOf(harness, run).status === "blocked" && tasks < 150; tasks += 1)
-    await runAttempt(harness, version(agent, "2"));
+  for (; harness.row(run).status === "blocked" && tasks < 150; tasks += 1)
+    await harness.runAttempt(version(agent, "2"));
   expect((await show(harness.world, run))?.failure).toMatchObject({ code: "Expired" });
   expect(harness.clock.now()).toBeLessThanOrEqual(deadline);
   // It looked again soon at first, and then once an hour.
@@ -159,7 +153,7 @@ test("schedule 58: a call was released as keyed, its process dies, and its tool 
     const { run } = await beginRun(harness.world, agentOf(then), {});
     await dieInTool(harness, agentOf(then));
     await untilParked(harness, run, version(agentOf(now), "2"));
-    expect({ status: rowOf(harness, run).status, runs }).toEqual({ status: "blocked", runs: 0 });
+    expect({ status: harness.row(run).status, runs }).toEqual({ status: "blocked", runs: 0 });
     expect((await show(harness.world, run))?.waitsFor).toBeNull();
   }
 });

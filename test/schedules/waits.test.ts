@@ -4,22 +4,14 @@ import { sendRequest } from "../../src/engine/loop/request.ts";
 import { show, timeline } from "../../src/operations/views.ts";
 import { LIMIT_MS, answerCall, callsOnce, signalEvent, waitingAgent } from "../support/agents/waiting-agent.ts";
 import { stateOf } from "../support/agents/approval-agent.ts";
-import {
-  beforeCall,
-  crashAfterCall,
-  freezeBeforeCall,
-  loseAttempt,
-  runAttempt,
-  runUntilIdle,
-  startKeyedRun,
-} from "../support/harness/chain-steps.ts";
-import { type Harness, createChainHarness, rowOf } from "../support/harness/harness.ts";
+import { beforeCall, crashAfterCall, freezeBeforeCall, startKeyedRun } from "../support/harness/chain-steps.ts";
+import { type Harness, createChainHarness } from "../support/harness/harness.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 
 async function runUntilWait(agent: Agent): Promise<{ readonly harness: Harness; readonly run: string }> {
   const harness = createChainHarness();
   const { run } = await startKeyedRun(harness.world, { agent, key: "k" });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   return { harness, run };
 }
 
@@ -36,8 +28,8 @@ test("schedule 157: a timer wakes a run, and an answer is acknowledged before th
   const world = beforeCall(harness.world, "commit", async () => {
     late.push((await answerCall(harness.world, run, { result: { yes: true } })).kind);
   });
-  await runAttempt(harness, agent, world);
-  await runUntilIdle(harness, agent);
+  await harness.runAttempt(agent, world);
+  await harness.runUntilIdle(agent);
   expect(late).toEqual(["accepted"]);
   expect(await resultOf(harness, run)).toEqual([{ tool: "askFor", outcome: "succeeded", result: { yes: true } }]);
 });
@@ -47,13 +39,13 @@ test("schedule 158: the limit ends the wait between a human's look and their ans
   const { harness, run } = await runUntilWait(agent);
   const world = beforeCall(harness.world, "deliver", async () => {
     harness.clock.moveTo(harness.clock.now() + LIMIT_MS);
-    await runUntilIdle(harness, agent);
+    await harness.runUntilIdle(agent);
   });
   expect(await answerCall(world, run, { result: { yes: true } })).toMatchObject({ kind: "noEffect" });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(await kindsOf(harness, run)).toContain("InputIgnored");
   await answerCall(harness.world, run, { call: "c2", result: { yes: false } });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(await resultOf(harness, run)).toEqual([
     { tool: "askFor", outcome: "failed", result: expect.stringMatching(/^NoAnswer: no answer came by 20/) },
     { tool: "ask", outcome: "succeeded", result: { yes: false } },
@@ -73,9 +65,9 @@ test("schedule 159: an answer comes while the beat that asks still runs another 
   });
   harness = createChainHarness();
   ({ run } = await startKeyedRun(harness.world, { agent, key: "k" }));
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(sent).toEqual(["accepted"]);
-  expect(rowOf(harness, run).status).toBe("completed");
+  expect(harness.row(run).status).toBe("completed");
   expect(await resultOf(harness, run)).toMatchObject([{ tool: "look" }, { tool: "ask", result: { yes: true } }]);
 });
 
@@ -85,12 +77,12 @@ test("schedule 160: an event comes before its wait begins, and each process that
   const { run } = await startKeyedRun(harness.world, { agent, key: "k" });
   expect(await signalEvent(harness.world, run)).toEqual({ kind: "accepted", call: null });
   expect(await signalEvent(harness.world, run)).toEqual({ kind: "duplicate" });
-  await loseAttempt(harness, agent, crashAfterCall(harness.world, "unread"));
-  await loseAttempt(harness, agent, crashAfterCall(harness.world, "clear"));
-  await runUntilIdle(harness, agent);
+  await harness.loseAttempt(agent, crashAfterCall(harness.world, "unread"));
+  await harness.loseAttempt(agent, crashAfterCall(harness.world, "clear"));
+  await harness.runUntilIdle(agent);
   expect(await stateOf(harness.world, run)).toMatchObject({ signals: [], open: [{ call: "c2" }] });
   await answerCall(harness.world, run, { call: "c2", result: { yes: true } });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(await resultOf(harness, run)).toMatchObject([
     { tool: "paid", outcome: "succeeded", result: { event: "paid", detail: { euros: 5 } } },
     { tool: "ask" },
@@ -105,7 +97,7 @@ test("schedule 161: two operators answer one question; the first answer counts, 
     await answerCall(harness.world, run, { result: { yes: true }, by: "ann" });
   });
   second.push(await answerCall(world, run, { result: { yes: false }, by: "bob" }));
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   second.push(await answerCall(harness.world, run, { result: { yes: false }, by: "bob" }));
   const first = { kind: "duplicate", answer: { result: { yes: true }, by: "ann" } };
   expect(second).toEqual([first, first]);
@@ -116,8 +108,8 @@ test("schedule 162: a process takes an answer and dies before its commit; the ne
   const agent = waitingAgent();
   const { harness, run } = await runUntilWait(agent);
   await answerCall(harness.world, run, { result: { yes: true } });
-  await loseAttempt(harness, agent, freezeBeforeCall(harness.world, "commit").world);
-  await runUntilIdle(harness, agent);
+  await harness.loseAttempt(agent, freezeBeforeCall(harness.world, "commit").world);
+  await harness.runUntilIdle(agent);
   const taken = (await kindsOf(harness, run)).filter((kind) => kind === "ToolResultRecorded");
   expect(taken).toHaveLength(1);
   expect(await resultOf(harness, run)).toMatchObject([{ result: { yes: true } }]);
@@ -130,8 +122,8 @@ test("schedule 163: a run is cancelled while it waits, after an answer and befor
   await sendRequest(harness.world, { run, want: "cancel" });
   expect(await answerCall(harness.world, run, { result: { yes: true } })).toMatchObject({ kind: "stale" });
   expect(await signalEvent(harness.world, run)).toMatchObject({ kind: "refused" });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe("cancelled");
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe("cancelled");
   const kinds = await kindsOf(harness, run);
   expect(kinds.filter((kind) => kind === "ModelCallCompleted")).toHaveLength(1);
   expect(kinds).toContain("InputIgnored");

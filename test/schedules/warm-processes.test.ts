@@ -4,7 +4,7 @@ import { verify } from "../../src/features/seals/verify.ts";
 import { transcript } from "../../src/operations/views.ts";
 import { storeOutage } from "../support/faults/store-outages.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
-import { callsThenFinal, createHarness, rowOf, scriptedAgent } from "../support/harness/harness.ts";
+import { callsThenFinal, createHarness, scriptedAgent } from "../support/harness/harness.ts";
 import { runBeats } from "../support/runs/long-runs.ts";
 import { twoProcesses } from "../support/runs/two-processes.ts";
 
@@ -16,7 +16,7 @@ test("schedule 137: another process advances the run in between; the first one r
   const second = await runBeats(one, first, 1);
   expect(gets).toEqual([]);
   const third = await runBeats(other, second, 1);
-  const stored = rowOf(harness, begun.run).snapshot.key;
+  const stored = harness.row(begun.run).snapshot.key;
   await drive(one, third);
   expect(gets).toEqual([stored]);
   const told = await transcript(harness.world, begun.run);
@@ -48,5 +48,5 @@ test("schedule 138: the object store is away and a warm process does not pay for
   expect(asked - paid).toBeLessThanOrEqual(1);
   objects.isAway = false;
   await drive(warm, payload);
-  expect(rowOf(harness, begun.run)).toMatchObject({ status: "completed", deaths: 0 });
+  expect(harness.row(begun.run)).toMatchObject({ status: "completed", deaths: 0 });
 });

@@ -6,7 +6,6 @@ import { routeNoted } from "../../src/features/webhooks/route.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { approvalAgent } from "../support/agents/approval-agent.ts";
 import type { TaskResult } from "../../src/protocol/chain.ts";
-import { endAttempt, performTask, startAttempt } from "../support/harness/chain-steps.ts";
 import { beginRun, runnerOf } from "../support/harness/drive.ts";
 import { BEAT_MS, SKEW_MS, scriptedAgent } from "../support/harness/harness.ts";
 import {
@@ -28,12 +27,12 @@ test("schedule 190: a process dies at any call around a commit that someone want
     const { harness, received } = withReceiver(createSupervisedHarness());
     const payload = await beginRun(harness.world, agent, {});
     const dying = crashAtCall(harness.world, crash);
-    const out = startAttempt(harness);
+    const out = harness.startAttempt();
     let result: TaskResult | null = null;
     const survived = await dying.survives(async (world) => {
-      result = await performTask(out.task, { world, agent });
+      result = await out.perform({ world, agent });
     });
-    endAttempt(harness, out, result);
+    out.end(result);
     passTime(harness, LEASE_MS);
     await driveUntil(harness, {
       agent,

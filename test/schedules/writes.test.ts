@@ -17,19 +17,9 @@ import {
   beforeCommit,
   createChainHarness,
   beatReply,
-  rowOf,
-} from "../support/harness/harness.ts";
-import {
   type StartedAttempt,
-  dieInTool,
-  endAttempt,
-  startAttempt,
-  wrapTableCall,
-  performTask,
-  runUntilIdle,
-  recoveryRulesOf,
-  runAttempt,
-} from "../support/harness/chain-steps.ts";
+} from "../support/harness/harness.ts";
+import { dieInTool, wrapTableCall, recoveryRulesOf } from "../support/harness/chain-steps.ts";
 
 const DONE = { status: "completed", takeovers: 0, endNotified: true };
 
@@ -38,11 +28,11 @@ test("schedule 6: a commit gets status 500 and is not applied, and does not coun
   const agent = scriptedAgent({});
   const { run } = await beginRun(harness.world, agent, {});
   const unreliable = worldOverNetwork(harness.world, "commit", { fates: ["lost"] });
-  expect(await beatReply(runAttempt(harness, agent, unreliable.world))).toMatchObject({ route: "beat" });
+  expect(await beatReply(harness.runAttempt(agent, unreliable.world))).toMatchObject({ route: "beat" });
   expect(unreliable.sent[1]).toEqual(unreliable.sent[0]);
-  expect(rowOf(harness, run)).toMatchObject({ owner: null, version: 2 });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject(DONE);
+  expect(harness.row(run)).toMatchObject({ owner: null, version: 2 });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject(DONE);
 });
 
 test("schedule 7: a claim is applied and its response lost; its copy is refused by the first, and recognised as its own", async () => {
@@ -50,11 +40,11 @@ test("schedule 7: a claim is applied and its response lost; its copy is refused 
   const agent = scriptedAgent({});
   const { run } = await beginRun(harness.world, agent, {});
   const unreliable = worldOverNetwork(harness.world, "claim", { fates: ["unanswered"] });
-  expect(await beatReply(runAttempt(harness, agent, unreliable.world))).toMatchObject({ route: "beat", epoch: 1 });
+  expect(await beatReply(harness.runAttempt(agent, unreliable.world))).toMatchObject({ route: "beat", epoch: 1 });
   expect(unreliable.sent).toHaveLength(2);
   expect(await recoveryRulesOf(harness.world, run)).toEqual([]);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject(DONE);
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject(DONE);
 });
 
 test("schedule 8: a commit is in flight while a message arrives; nothing else is sent for its version", async () => {
@@ -65,11 +55,11 @@ test("schedule 8: a commit is in flight while a message arrives; nothing else is
     const body = { kind: "reconcile", call: "c9", question: 1, answer: answer("retry") } as const;
     const meanwhile = () => deliver(harness.world, { run, born, message: { id: "m1", sentAt: 1, body } });
     const unreliable = worldOverNetwork(harness.world, "commit", { fates: [fate], meanwhile });
-    expect(await beatReply(runAttempt(harness, agent, unreliable.world))).toMatchObject({ route: "beat" });
+    expect(await beatReply(harness.runAttempt(agent, unreliable.world))).toMatchObject({ route: "beat" });
     expect(unreliable.sent[1]).toEqual(unreliable.sent[0]);
-    expect(rowOf(harness, run)).toMatchObject({ wakeCount: 1, wakeCountSeen: 0, version: 2 });
-    await runUntilIdle(harness, agent);
-    expect(rowOf(harness, run)).toMatchObject(DONE);
+    expect(harness.row(run)).toMatchObject({ wakeCount: 1, wakeCountSeen: 0, version: 2 });
+    await harness.runUntilIdle(agent);
+    expect(harness.row(run)).toMatchObject(DONE);
     const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
     const stages = events.flatMap((event) => (event.kind === "MessageAbsorbed" ? [event.stage] : []));
     expect(stages.filter((stage) => stage === "taken")).toHaveLength(1);
@@ -81,27 +71,27 @@ test("schedule 16: the response of a park is lost, and another attempt's token i
   const agent = scriptedAgent({ effect: "unsafe" });
   const { run } = await beginRun(harness.world, agent, {});
   await dieInTool(harness, agent);
-  await runAttempt(harness, agent);
-  const first = startAttempt(harness);
+  await harness.runAttempt(agent);
+  const first = harness.startAttempt();
   expect(first.task.kind).toBe("park");
   let second: StartedAttempt | null = null;
   const meanwhile = async (): Promise<void> => {
-    endAttempt(harness, first, null);
-    second = startAttempt(harness);
-    endAttempt(harness, second, await performTask(second.task, { world: harness.world, agent }));
+    first.end(null);
+    second = harness.startAttempt();
+    second.end(await second.perform({ world: harness.world, agent }));
   };
   const unreliable = worldOverNetwork(harness.world, "park", { fates: ["lost"], meanwhile });
-  await performTask(first.task, { world: unreliable.world, agent });
+  await first.perform({ world: unreliable.world, agent });
   const tokens = [first, second as StartedAttempt | null].map((out) =>
     out?.task.kind === "park" ? out.task.token : "",
   );
   // It wakes whoever waits on what it could not store.
   expect(harness.wakes).toEqual([tokens[0]]);
-  expect(rowOf(harness, run)).toMatchObject({ park: { token: tokens[1] } });
+  expect(harness.row(run)).toMatchObject({ park: { token: tokens[1] } });
   const said = { run, call: "c1", as: "succeeded", result: null, by: "ann", note: null } as const;
   expect(await reconcile(harness.world, said)).toEqual({ kind: "accepted" });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe("completed");
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe("completed");
 });
 
 test("schedule 17: an end is refused because of a wake-up, and the next snapshot of the version has other bytes", async () => {
@@ -110,12 +100,12 @@ test("schedule 17: an end is refused because of a wake-up, and the next snapshot
   const { run } = await beginRun(harness.world, agent, {});
   const words = { run, text: "one more thing", by: "ann", id: "w1" };
   const world = beforeCommit(harness, { when: () => true, act: () => send(harness.world, words) });
-  expect(await beatReply(runAttempt(harness, agent, world))).toMatchObject({ route: "beat" });
+  expect(await beatReply(harness.runAttempt(agent, world))).toMatchObject({ route: "beat" });
   const puts = [...harness.world.store.objects.keys()].filter((key) => key.includes("/snapshots/00000001-000001-"));
   expect(puts).toHaveLength(2);
-  expect(rowOf(harness, run).snapshot.key).toBe(puts[1]);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject(DONE);
+  expect(harness.row(run).snapshot.key).toBe(puts[1]);
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject(DONE);
   expect(JSON.stringify(await transcript(harness.world, run))).toContain("one more thing");
 });
 
@@ -124,10 +114,10 @@ test("schedule 37: a claim is applied late and refuses its own copy, which is re
   const agent = scriptedAgent({});
   const { run } = await beginRun(harness.world, agent, {});
   const unreliable = worldOverNetwork(harness.world, "claim", { fates: ["before the next", "before the next"] });
-  expect(await beatReply(runAttempt(harness, agent, unreliable.world))).toMatchObject({ route: "beat", epoch: 1 });
+  expect(await beatReply(harness.runAttempt(agent, unreliable.world))).toMatchObject({ route: "beat", epoch: 1 });
   expect(unreliable.sent).toHaveLength(3);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject(DONE);
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject(DONE);
 });
 
 test("schedule 47: a commit is applied, its response lost, another attempt claims: it does not continue under that epoch", async () => {
@@ -135,7 +125,7 @@ test("schedule 47: a commit is applied, its response lost, another attempt claim
   let runs = 0;
   const agent = scriptedAgent({ run: () => (runs += 1) });
   const { run, born, chain } = await beginRun(harness.world, agent, {});
-  const first = startAttempt(harness);
+  const first = harness.startAttempt();
   const rival = { execution: executionName(run, born, chain), epoch: 0, retry: 1 };
   let copies = 0;
   const world = wrapTableCall(harness.world, "commit", (commit) => async (asked: Commit) => {
@@ -149,13 +139,13 @@ test("schedule 47: a commit is applied, its response lost, another attempt claim
     );
     return { kind: "ambiguous", why: "the answer was lost" };
   });
-  expect(await beatReply(performTask(first.task, { world, agent }))).toMatchObject({ route: "superseded" });
+  expect(await beatReply(first.perform({ world, agent }))).toMatchObject({ route: "superseded" });
   expect(runs).toBe(0);
-  expect(rowOf(harness, run)).toMatchObject({ epoch: 2, owner: "rival", version: 1 });
+  expect(harness.row(run)).toMatchObject({ epoch: 2, owner: "rival", version: 1 });
   // The rival dies, and whoever comes after it does what that commit released.
-  endAttempt(harness, first, null);
-  endAttempt(harness, startAttempt(harness), null);
-  await runUntilIdle(harness, agent);
+  first.end(null);
+  harness.startAttempt().end(null);
+  await harness.runUntilIdle(agent);
   expect(runs).toBe(1);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 2 });
+  expect(harness.row(run)).toMatchObject({ status: "completed", takeovers: 2 });
 });

@@ -11,7 +11,7 @@ import { replay } from "../../src/features/archive/replay.ts";
 import { recordingIn } from "../../src/features/archive/recording.ts";
 import { show, timeline, transcript } from "../../src/operations/views.ts";
 import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
-import { type Harness, advanceUntilSettled, createHarness } from "../support/harness/harness.ts";
+import { type Harness, createHarness } from "../support/harness/harness.ts";
 
 const OPTIONS: ModelOptions = {
   temperature: 0.2,
@@ -47,7 +47,7 @@ function answering(texts: readonly string[], change: object = {}) {
 
 async function played(harness: Harness, agent: Agent) {
   const payload = await beginRun(harness.world, agent, {});
-  const { run } = await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payload));
+  const { run } = await harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), payload));
   return { payload, shown: await show(harness.world, run), run };
 }
 

@@ -6,7 +6,7 @@ import { AgentInvalid } from "../../src/ports/agent-invalid.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import { ledger, show } from "../../src/operations/views.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
-import { advanceUntilSettled, createHarness, dieInTool } from "../support/harness/harness.ts";
+import { createHarness, dieInTool } from "../support/harness/harness.ts";
 
 class ToolLoopAgent {
   readonly version = "agent-v1";
@@ -51,7 +51,7 @@ describe("an agent of the AI SDK", () => {
     const harness = createHarness();
     const { made, got } = guide({ toolsContext: { act: { tenant: "ada" } } });
     const payload = await beginRun(harness.world, made(), {});
-    const { run } = await advanceUntilSettled(harness, drive(runnerOf(harness.world, made()), payload));
+    const { run } = await harness.advanceUntilSettled(drive(runnerOf(harness.world, made()), payload));
     expect(await show(harness.world, run)).toMatchObject({ status: "completed", result: "done" });
     const [entry] = (await ledger(harness.world, run)) ?? [];
     expect(entry).toMatchObject({ tool: "act", effect: "keyed", status: "succeeded" });

@@ -6,7 +6,7 @@ import { AgentInvalid } from "../../src/ports/agent-invalid.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import { runAgent, scriptedModel } from "../../src/testing/kit/index.ts";
 import { show } from "../../src/operations/views.ts";
-import { runUntilIdle, startKeyedRun } from "../support/harness/chain-steps.ts";
+import { startKeyedRun } from "../support/harness/chain-steps.ts";
 import { beginRun, runnerOf } from "../support/harness/drive.ts";
 import { createHarness } from "../support/harness/harness.ts";
 import { runBeats } from "../support/runs/long-runs.ts";
@@ -100,7 +100,7 @@ test("a restart chooses anew", async () => {
     1,
   );
   const { run } = await startKeyedRun(harness.world, { agent, key: "a", input: { at: "sea" } });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(await show(harness.world, run)).toMatchObject({ status: "failed" });
   expect([...new Set(seen)]).toEqual(["own | Restart 1. | look | ", "own | Restart 2. | look | "]);
 });

@@ -6,14 +6,7 @@ import { createToken } from "../../src/operations/access/tokens.ts";
 import { createLocalServer } from "../../src/server/app.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { drive, runnerOf } from "../support/harness/drive.ts";
-import {
-  type ScriptedAgentOptions,
-  advanceUntilSettled,
-  callsThenFinal,
-  createHarness,
-  rowOf,
-  scriptedAgent,
-} from "../support/harness/harness.ts";
+import { type ScriptedAgentOptions, callsThenFinal, createHarness, scriptedAgent } from "../support/harness/harness.ts";
 import { CLAIM } from "../../src/protocol/row-claim.ts";
 
 const HOST = "127.0.0.1:7420";
@@ -44,7 +37,7 @@ function local(
     return started.row.run;
   };
   const play = async (run: string): Promise<void> => {
-    const { born, epoch } = rowOf(harness, run);
+    const { born, epoch } = harness.row(run);
     await drive(runnerOf(harness.world, agent), { run, born, chain: 1, epoch, agent: agent.name });
   };
   return { harness, server, ask, begin, play };
@@ -90,7 +83,7 @@ describe("a request that a page of another site can make a browser send", () => 
     const run = await begin();
     await ask(`/runs/${run}/pause`, { method: "POST", headers: { origin: "https://evil.example" } });
     await ask(`/runs/${run}/pause`, { method: "POST", body: "a=1", headers: { "content-type": "text/plain" } });
-    expect(rowOf(harness, run).pause).toBe(false);
+    expect(harness.row(run).pause).toBe(false);
   });
 });
 
@@ -224,7 +217,7 @@ describe("events as a stream", () => {
     const run = await begin();
     const reader = (await ask(`/runs/${run}/events`, asStream())).body?.getReader();
     if (reader === undefined) throw new Error("it has no body");
-    const read = async () => new TextDecoder().decode((await advanceUntilSettled(harness, reader.read())).value);
+    const read = async () => new TextDecoder().decode((await harness.advanceUntilSettled(reader.read())).value);
     expect(await read()).toBe("retry: 1000\n\n");
     await read();
     await play(run);
@@ -240,7 +233,7 @@ describe("events as a stream", () => {
     const { harness, ask, begin } = local();
     const run = await begin();
     const { table, deltas } = harness.world;
-    const { born } = rowOf(harness, run);
+    const { born } = harness.row(run);
     const now = harness.clock.now();
     const entry = { execution: "x", epoch: 0, retry: 0 };
     const limits = { leaseUntil: now + 60_000, level: 99, now };
@@ -256,7 +249,7 @@ describe("events as a stream", () => {
       const reader = body?.getReader();
       if (reader === undefined) throw new Error("it has no body");
       await reader.read();
-      const text = new TextDecoder().decode((await advanceUntilSettled(harness, reader.read())).value);
+      const text = new TextDecoder().decode((await harness.advanceUntilSettled(reader.read())).value);
       await reader.cancel();
       return text;
     };

@@ -5,7 +5,7 @@ import { askHuman, defineAgent, scriptedModel, sleep, tool, waitFor } from "../.
 import { exportRun } from "../../src/features/archive/export.ts";
 import { everyFaultPoint, expectPinned, fakeService, recordedRun, runAgent } from "../../src/testing/kit/index.ts";
 import { LIMIT_MS, answerCall, callsOnce, signalEvent, waitingAgent } from "../support/agents/waiting-agent.ts";
-import { runUntilIdle, startKeyedRun } from "../support/harness/chain-steps.ts";
+import { startKeyedRun } from "../support/harness/chain-steps.ts";
 import { createChainHarness } from "../support/harness/harness.ts";
 
 const bookkeeper = defineAgent({
@@ -90,12 +90,12 @@ test("a recorded run is repeated with the answers and events of then, and withou
   const agent = { ...waiter, result: ({ calls }) => calls.map(({ outcome }) => outcome) } satisfies typeof waiter;
   const harness = createChainHarness();
   const { run } = await startKeyedRun(harness.world, { agent, key: "k" });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   await answerCall(harness.world, run, { result: { yes: true } });
   await signalEvent(harness.world, run);
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   harness.clock.moveTo(harness.clock.now() + LIMIT_MS);
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   const lines: string[] = [];
   await exportRun(harness.world, { run, write: (text) => void lines.push(text) });
   const { options: then, pinned } = recordedRun(Buffer.from(lines.join("")));

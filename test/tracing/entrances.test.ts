@@ -7,7 +7,6 @@ import { createLocalServer } from "../../src/server/app.ts";
 import { SCOPES } from "../../src/operations/operation.ts";
 import type { World } from "../../src/ports/world.ts";
 import { chatAgent } from "../support/agents/chat-agent.ts";
-import { runUntilIdle } from "../support/harness/chain-steps.ts";
 import { createServedHarness } from "../support/harness/drive.ts";
 import { createChainHarness, scriptedAgent } from "../support/harness/harness.ts";
 import { createShell } from "../support/processes/cli-in-process.ts";
@@ -37,7 +36,7 @@ function opened() {
     const response = await fetch(
       new Request(`http://${HOST}${path}`, { method: "POST", body: JSON.stringify(body), headers }),
     );
-    await runUntilIdle(harness, agent);
+    await harness.runUntilIdle(agent);
     return response;
   };
   return { harness, post };

@@ -11,8 +11,8 @@ import type { Agent } from "../../src/ports/agent.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { boss, worker } from "../support/agents/workers.ts";
 import { beginRun, drive, killableWorld, runnerOf } from "../support/harness/drive.ts";
-import { createChainHarness, rowOf, scriptedAgent } from "../support/harness/harness.ts";
-import { dieInTool, endAttempt, performTask, runUntilIdle, startAttempt } from "../support/harness/chain-steps.ts";
+import { createChainHarness, scriptedAgent } from "../support/harness/harness.ts";
+import { dieInTool } from "../support/harness/chain-steps.ts";
 
 interface Received {
   readonly traceId: string;
@@ -74,9 +74,9 @@ async function killedRun(spans: World["telemetry"]["spans"]) {
   const agent = scriptedAgent({ run: () => "a secret of the shop" });
   const { run } = await beginRun(harness.world, agent, {});
   await dieInTool(harness, agent);
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   await spans?.flush();
-  return rowOf(harness, run);
+  return harness.row(run);
 }
 
 test("a run that a process died with is one trace: run, invocations, model calls, tools, and the death as a link", async () => {
@@ -174,12 +174,12 @@ async function tracedRun({ spans, callerTrace, ...of }: Traced) {
   const agent = { ...scripted, ...(callerTrace && { callerTrace }) };
   await startTraced(harness.world, agent, of);
   const { world, kill } = killableWorld(harness.world);
-  const out = startAttempt(harness);
-  performTask(out.task, { world, agent }).catch(() => undefined);
+  const out = harness.startAttempt();
+  out.perform({ world, agent }).catch(() => undefined);
   await reached.promise;
   kill();
-  endAttempt(harness, out, null);
-  await runUntilIdle(harness, agent);
+  out.end(null);
+  await harness.runUntilIdle(agent);
   await spans?.flush();
   return got;
 }
@@ -240,7 +240,7 @@ test("a child run is a part of the trace of its parent, below the call that made
   const harness = tracedHarness(exporter);
   const agents = [{ ...boss({ children: 2 }), callerTrace: "parent" } as const, worker()];
   await startTraced(harness.world, agents[0] as Agent, {});
-  await runUntilIdle(harness, agents);
+  await harness.runUntilIdle(agents);
   await exporter.flush();
   expect(new Set(spans().map(({ traceId }) => traceId))).toEqual(new Set([CALLER.traceId]));
   const children = spans().filter(({ name }) => name === "invoke_agent worker");

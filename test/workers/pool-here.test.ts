@@ -1,8 +1,8 @@
 /** Beats in the process of their supervisor. */
 import { expect, test } from "vitest";
 import { NOW } from "../process/fixtures/store.ts";
-import { flushPromises } from "../support/harness/chain-steps.ts";
 import { BEAT_MS, WISH, poolHere, reply } from "../support/harness/pool-here.ts";
+import { flushPromises } from "../support/harness/harness.ts";
 
 test("a beat that outlives its deadline in the caller's process has failed, and ends the beats there", async () => {
   const { clock, pool, begun, ended, begin } = poolHere();

@@ -10,7 +10,7 @@ import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { withCalls } from "../../../src/testing/decisions.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
 import { filesBelow } from "../../support/rules/source.ts";
-import { scriptedAgent, callsThenFinal, rowOf, createHarness } from "../../support/harness/harness.ts";
+import { scriptedAgent, callsThenFinal, createHarness } from "../../support/harness/harness.ts";
 import { createSupervisedHarness, sweep, passTime } from "../../support/harness/supervised-harness.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
@@ -75,7 +75,7 @@ test("a run that the sweeper ends is a failed one, by its code", async () => {
   const harness = createSupervisedHarness();
   const { world, counts } = counted(harness.world);
   const { run } = await beginRun(world, scriptedAgent({}), {});
-  harness.clock.moveTo(rowOf(harness, run).deadline + world.limits.idleRunMs / 10 - 1);
+  harness.clock.moveTo(harness.row(run).deadline + world.limits.idleRunMs / 10 - 1);
   await sweep(harness, world);
   expect(counts).toEqual({ Sweeps: 1 });
   passTime(harness, 60_001);
@@ -114,11 +114,11 @@ test("what models are paid is measured once, at the commit that says so", async 
   const { world, values } = measured(harness.world);
   const agent = { ...scriptedAgent({ reply: callsThenFinal(2) }), price: { inUsd: 1, outUsd: 1 } };
   const { run } = await beginRun(world, agent, {});
-  const { born, chain, epoch } = rowOf(harness, run);
+  const { born, chain, epoch } = harness.row(run);
   await drive(runnerOf(world, agent), { run, born, chain, epoch, agent: agent.name });
   const sum = (values["SpentMicroUsd"] ?? []).reduce((all, each) => all + each, 0);
   expect(sum).toBeGreaterThan(0);
-  expect(sum).toBe(rowOf(harness, run).spent.microUsd);
+  expect(sum).toBe(harness.row(run).spent.microUsd);
 });
 
 test("a sweep that is another one's turn is none", async () => {

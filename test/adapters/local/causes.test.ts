@@ -19,7 +19,7 @@ import {
   executionNameOf,
   createSupervisedHarness,
 } from "../../support/harness/supervised-harness.ts";
-import { scriptedAgent, dieInTool, rowOf } from "../../support/harness/harness.ts";
+import { scriptedAgent, dieInTool } from "../../support/harness/harness.ts";
 import { NOW, open, temporaryStore } from "../../process/fixtures/store.ts";
 
 const PAYLOAD: Payload = { run: "local-run", born: "born", chain: 1, epoch: 4, agent: "clerk" };
@@ -86,7 +86,7 @@ async function afterTenDeaths() {
   const agent = scriptedAgent({ effect: "keyed" });
   const payload = await beginRun(harness.world, agent, {});
   await dieInTool(harness, { payload, agent });
-  harness.clock.moveTo(rowOf(harness, payload.run).leaseUntil ?? 0);
+  harness.clock.moveTo(harness.row(payload.run).leaseUntil ?? 0);
   changeRow(harness, payload, { deaths: 10 });
   return { harness, agent, payload };
 }

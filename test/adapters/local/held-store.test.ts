@@ -18,7 +18,7 @@ import { COMMIT } from "../../../src/protocol/row-commit.ts";
 import { CLAIM } from "../../../src/protocol/row-claim.ts";
 import { PARK } from "../../../src/protocol/row-park.ts";
 import { withCalls } from "../../../src/testing/decisions.ts";
-import { type Harness, advanceUntilSettled, createChainHarness } from "../../support/harness/harness.ts";
+import { type Harness, createChainHarness } from "../../support/harness/harness.ts";
 
 const untilOver = (harness: Harness, ms: number): Promise<void> =>
   new Promise((resolve) => void harness.world.clock.after(ms, resolve));
@@ -42,7 +42,7 @@ describe("the ports of a worker", () => {
     };
     const inbox = { ...harness.world.inbox, unread };
     const { inbox: patient } = patientPorts({ ...harness.world, inbox });
-    expect(await advanceUntilSettled(harness, patient.unread({} as never))).toEqual([]);
+    expect(await harness.advanceUntilSettled(patient.unread({} as never))).toEqual([]);
     expect(tries).toBe(4);
   });
 
@@ -57,10 +57,10 @@ describe("the ports of a worker", () => {
       };
       return patientPorts({ ...harness.world, inbox }).inbox.unread({} as never);
     };
-    await expect(advanceUntilSettled(harness, refusing(held))).rejects.toBe(held);
+    await expect(harness.advanceUntilSettled(refusing(held))).rejects.toBe(held);
     const waitedMs = harness.clock.now() - begun;
     expect(waitedMs).toBeGreaterThanOrEqual(5_000);
-    await expect(advanceUntilSettled(harness, refusing(new Error("a bug")))).rejects.toThrow("a bug");
+    await expect(harness.advanceUntilSettled(refusing(new Error("a bug")))).rejects.toThrow("a bug");
     expect(harness.clock.now() - begun).toBe(waitedMs);
   });
 
@@ -69,8 +69,8 @@ describe("the ports of a worker", () => {
     const table = withCalls(harness.world.table, { claim: refuse, commit: refuse });
     const { table: patient } = patientPorts({ ...harness.world, table });
     const busy = { kind: "ambiguous", why: "held", isBusy: true };
-    expect(await advanceUntilSettled(harness, patient.decide({} as never, CLAIM))).toEqual(busy);
-    expect(await advanceUntilSettled(harness, patient.decide({} as never, COMMIT))).toEqual(busy);
+    expect(await harness.advanceUntilSettled(patient.decide({} as never, CLAIM))).toEqual(busy);
+    expect(await harness.advanceUntilSettled(patient.decide({} as never, COMMIT))).toEqual(busy);
   });
 
   test("say who holds the store where the time of an invocation ends before a wait does, and nothing afterwards", async () => {
@@ -84,21 +84,21 @@ describe("the ports of a worker", () => {
     const patient = patientPorts({ ...harness.world, table });
     const time = new StoreTime(patient, { deadline: harness.clock.now() + patient.limits.drainMs / 2 + 100 });
     const why = `the table did not answer within the time of this invocation: ${said}`;
-    const parked = await advanceUntilSettled(harness, time.world.table.decide({} as never, PARK));
+    const parked = await harness.advanceUntilSettled(time.world.table.decide({} as never, PARK));
     expect(parked).toEqual({ kind: "ambiguous", why });
     const late = expect.objectContaining({ message: `${why}; the run goes on once it answers` });
-    await expect(advanceUntilSettled(harness, time.world.table.read("r", 0))).rejects.toEqual(late);
+    await expect(harness.advanceUntilSettled(time.world.table.read("r", 0))).rejects.toEqual(late);
     // A commit answers for itself, and a release by the same rule once it has been sent as often as it may be.
     const sent = resolveAmbiguousWrite(
       () => time.world.table.decide({} as never, PARK),
       () => null,
     );
-    await expect(advanceUntilSettled(harness, sent)).rejects.toThrow(
+    await expect(harness.advanceUntilSettled(sent)).rejects.toThrow(
       `a write was sent 5 times without an answer: ${why}`,
     );
     isHeld = false;
     expect(patient.heldBy?.()).toBe(said);
-    await advanceUntilSettled(harness, untilOver(harness, 1_000));
+    await harness.advanceUntilSettled(untilOver(harness, 1_000));
     expect(patient.heldBy?.()).toBeNull();
   });
 
@@ -109,7 +109,7 @@ describe("the ports of a worker", () => {
     for (const name of ["add", "replace", "overwriteDamaged"] as const) {
       const begun = harness.clock.now();
       const written: Promise<unknown> = patient[name]({} as never, 0);
-      const outcome = await advanceUntilSettled(harness, written);
+      const outcome = await harness.advanceUntilSettled(written);
       expect(outcome).toEqual({ kind: "ambiguous", why: "held", isBusy: true });
       expect(harness.clock.now() - begun).toBeLessThan(1_000);
     }

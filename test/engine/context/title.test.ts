@@ -10,8 +10,7 @@ import { ANY_RUN, listRuns } from "../../../src/operations/list.ts";
 import { startRun } from "../../../src/operations/start.ts";
 import { show } from "../../../src/operations/views.ts";
 import type { TelemetryRecord, World } from "../../../src/ports/world.ts";
-import { runUntilIdle } from "../../support/harness/chain-steps.ts";
-import { createChainHarness, createHarness, rowOf, scriptedAgent } from "../../support/harness/harness.ts";
+import { createChainHarness, createHarness, scriptedAgent } from "../../support/harness/harness.ts";
 
 const titled = (title?: unknown): Agent =>
   ({ ...scriptedAgent({}), task: z.json(), ...(title !== undefined && { title }) }) as unknown as Agent;
@@ -92,8 +91,8 @@ describe("the title of a run", () => {
     const { world } = harness;
     const agent = { ...scriptedAgent({}), title: () => "Refund of order 17" };
     const { run } = await begin(world, { agent, input: {}, key: "order-17-of-a-customer-with-a-long-name" });
-    await runUntilIdle(harness, agent);
-    expect(rowOf(harness, run).status).toBe("completed");
+    await harness.runUntilIdle(agent);
+    expect(harness.row(run).status).toBe("completed");
     expect(await show(world, run)).toMatchObject({
       title: "Refund of order 17",
       startKey: "order-17-of-a-customer-with-a-long-name",
@@ -117,13 +116,13 @@ describe("the labels of a run", () => {
     const labels = { team: "ops", password: "Tz7-kel-04", note: `ghp_${"a1B2c3".repeat(6)}` };
     const started = await startRun(world, { agent, input: {}, tenant: "local", idempotencyKey: "k", labels });
     const { run } = started.kind === "started" ? started.row : expect.fail(started.kind);
-    await runUntilIdle(harness, agent);
+    await harness.runUntilIdle(agent);
     const kept = {
       team: "ops",
       password: expect.stringMatching(/^\[redacted /),
       note: expect.stringMatching(/^\[redacted/),
     };
-    expect(rowOf(harness, run)).toMatchObject({ status: "completed", brief: { labels: kept } });
+    expect(harness.row(run)).toMatchObject({ status: "completed", brief: { labels: kept } });
     expect((await show(world, run))?.labels).toEqual(kept);
     const of = { run, at: 0, agent, key: null, by: "ann", confirmed: true };
     for (const fork of [of, { ...of, input: {} }])

@@ -2,9 +2,8 @@
 import { expect, test } from "vitest";
 import { verify } from "../../../src/features/seals/verify.ts";
 import { withCalls } from "../../../src/testing/decisions.ts";
-import { flushPromises } from "../../support/harness/chain-steps.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { beatReply, neverSettles, rowOf } from "../../support/harness/harness.ts";
+import { beatReply, neverSettles, flushPromises } from "../../support/harness/harness.ts";
 import { runBeats } from "../../support/runs/long-runs.ts";
 import { twoProcesses } from "../../support/runs/two-processes.ts";
 
@@ -18,6 +17,6 @@ test("a process froze with a snapshot that no row names; it thaws behind another
   await flushPromises();
   const second = await beatReply(attemptBeat(other, first, 1));
   expect(await drive(one, second)).toMatchObject({ route: "done" });
-  expect(rowOf(harness, begun.run)).toMatchObject({ status: "completed", takeovers: 1 });
+  expect(harness.row(begun.run)).toMatchObject({ status: "completed", takeovers: 1 });
   expect(await verify(harness.world, { run: begun.run })).toMatchObject({ findings: [] });
 });

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { beatInPlace, type PlacesByTenant } from "../../../src/engine/loop/beat-in-place.ts";
 import { StoreUnreachable, type World } from "../../../src/ports/world.ts";
 import { runnerOf } from "../../support/harness/drive.ts";
-import { startAttempt, startKeyedRun } from "../../support/harness/chain-steps.ts";
-import { type Harness, advanceUntilSettled, createChainHarness, scriptedAgent } from "../../support/harness/harness.ts";
+import { startKeyedRun } from "../../support/harness/chain-steps.ts";
+import { type Harness, createChainHarness, scriptedAgent } from "../../support/harness/harness.ts";
 
 const PLACES = { kind: "rate", about: "tenant local", id: "places" } as const;
 const placesIn = async ({ world, clock }: Harness) => (await world.records.get(PLACES, clock.now()))?.body ?? null;
@@ -14,11 +14,11 @@ async function firstBeat(harness: Harness, places: PlacesByTenant, change: Parti
   const { clock, limits } = harness.world;
   const agent = scriptedAgent({});
   await startKeyedRun(harness.world, { agent, key: "k" });
-  const { task } = startAttempt(harness);
+  const { task } = harness.startAttempt();
   if (task.kind !== "beat") throw new Error(`the chain asks for ${task.kind}`);
   const world = { ...harness.world, records: { ...harness.world.records, ...change } };
   const invocation = { deadline: clock.now() + limits.beatMs, drain: new AbortController().signal };
-  return advanceUntilSettled(harness, beatInPlace(runnerOf(world, agent), places, { task, invocation }));
+  return harness.advanceUntilSettled(beatInPlace(runnerOf(world, agent), places, { task, invocation }));
 }
 
 const outage = async (): Promise<never> => {

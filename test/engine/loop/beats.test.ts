@@ -17,7 +17,6 @@ import {
   callsThenFinal,
   neverSettles,
   beatReply,
-  rowOf,
   createHarness,
 } from "../../support/harness/harness.ts";
 
@@ -132,7 +131,7 @@ describe("between two beats of one invocation", () => {
     const reply = await beatReply(attemptBeat(runner, payload));
     expect(reply.route).toBe("park");
     expect(notes).toEqual(["claim", "ask", "commit", "run", "ask", "commit", "run", "release"]);
-    expect(rowOf(harness, payload.run)).toMatchObject({ status: "paused" });
+    expect(harness.row(payload.run)).toMatchObject({ status: "paused" });
     await sendRequest(harness.world, { run: payload.run, want: "resume" });
     expect(await drive(runner, reply)).toMatchObject({ route: "done" });
     expect(runs).toBe(3);

@@ -6,8 +6,7 @@ import { show } from "../../../src/operations/views.ts";
 import { ANY_RUN, listRuns } from "../../../src/operations/list.ts";
 import { beginRun } from "../../support/harness/drive.ts";
 import { grantBudget, withBudget } from "../../support/agents/budget-gates.ts";
-import { callsThenFinal, createChainHarness, rowOf, scriptedAgent } from "../../support/harness/harness.ts";
-import { runAttempt, runUntilIdle } from "../../support/harness/chain-steps.ts";
+import { callsThenFinal, createChainHarness, scriptedAgent } from "../../support/harness/harness.ts";
 import { playRun, roleAgent } from "../../support/runs/topology-run.ts";
 
 describe("the limits in a row", () => {
@@ -18,23 +17,23 @@ describe("the limits in a row", () => {
     const { run } = await beginRun(harness.world, agent, {});
     const beats = async () => (await show(harness.world, run))?.budget.find(({ meter }) => meter === "beats");
     expect(await beats()).toEqual({ meter: "beats", used: 0, limit: 2 });
-    do await runAttempt(harness, agent);
-    while (rowOf(harness, run).park === null);
+    do await harness.runAttempt(agent);
+    while (harness.row(run).park === null);
     expect(await beats()).toEqual({ meter: "beats", used: 2, limit: 2 });
     await grantBudget(harness.world, { run, more: { beats: 5 } });
-    await runUntilIdle(harness, agent);
+    await harness.runUntilIdle(agent);
     expect(await beats()).toMatchObject({ limit: 7 });
-    expect(rowOf(harness, run).status).toBe("completed");
+    expect(harness.row(run).status).toBe("completed");
   });
 
   test("are those of the version that the next beat runs", async () => {
     const harness = createChainHarness();
     const agent = withBudget(scriptedAgent({ reply: callsThenFinal(3) }), { beats: 9 });
     const { run } = await beginRun(harness.world, agent, {});
-    await runAttempt(harness, agent);
+    await harness.runAttempt(agent);
     const later = { ...withBudget(agent, { beats: 6 }), version: "2" };
-    await runUntilIdle(harness, later);
-    expect(rowOf(harness, run).brief?.limits).toMatchObject({ beats: 6 });
+    await harness.runUntilIdle(later);
+    expect(harness.row(run).brief?.limits).toMatchObject({ beats: 6 });
   });
 });
 

@@ -11,8 +11,6 @@ import {
   scriptedAgent,
   callsThenFinal,
   neverSettles,
-  advanceUntilSettled,
-  rowOf,
   createHarness,
   type Harness,
   type ScriptedAgentOptions,
@@ -46,9 +44,9 @@ describe("tool calls", () => {
     const harness = createHarness();
     const part = { reply: callsThenFinal(2) };
     const done = await runUntilBudgetGate(harness, { part, budget: { toolCalls: 2, onExhausted: "stop" } });
-    expect(rowOf(harness, done.run)).toMatchObject({ status: "completed", spent: { toolCalls: 2 } });
+    expect(harness.row(done.run)).toMatchObject({ status: "completed", spent: { toolCalls: 2 } });
     const less = await runUntilBudgetGate(harness, { part, budget: { toolCalls: 1, onExhausted: "stop" } });
-    expect(rowOf(harness, less.run)).toMatchObject({ status: "failed", spent: { toolCalls: 1 } });
+    expect(harness.row(less.run)).toMatchObject({ status: "failed", spent: { toolCalls: 1 } });
     expect((await show(harness.world, less.run))?.failure).toMatchObject({
       code: "BudgetExhausted",
       message: expect.stringMatching(/^1 of 1 tool calls are used/),
@@ -60,11 +58,11 @@ describe("tool calls", () => {
     const ran: string[] = [];
     const part = { reply: twoCalls, run: ({ key }: { readonly key: string }) => ran.push(key) };
     const { run, runner, payload } = await runUntilBudgetGate(harness, { part, budget: { toolCalls: 1 } });
-    expect({ ran, phase: rowOf(harness, run).phase }).toEqual({ ran: [], phase: "AwaitingApproval" });
+    expect({ ran, phase: harness.row(run).phase }).toEqual({ ran: [], phase: "AwaitingApproval" });
     expect(await grantBudget(harness.world, { run, more: { toolCalls: 1 } })).toMatchObject({ kind: "accepted" });
     expect(await drive(runner, payload)).toMatchObject({ route: "done" });
     expect(new Set(ran).size).toBe(2);
-    expect(rowOf(harness, run).spent.toolCalls).toBe(2);
+    expect(harness.row(run).spent.toolCalls).toBe(2);
   });
 });
 
@@ -75,11 +73,11 @@ describe("an exhausted budget", () => {
     const harness = createHarness();
     const { run, payload } = await runUntilBudgetGate(harness, { part, budget: { beats: 2 } });
     expect(payload).toMatchObject({ route: "park", seconds: HOURS_24 / 1_000 });
-    expect(rowOf(harness, run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval", spent: { beats: 2 } });
+    expect(harness.row(run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval", spent: { beats: 2 } });
     const gate = await budgetRequestsOf(harness.world, run);
     expect(gate).toMatchObject({ reason: "2 of 2 beats are used", tool: "budget", decided: false });
     expect(gate).toMatchObject({ args: { limits: { beats: 2, tokens: null }, spent: { beats: 2 } } });
-    expect(rowOf(harness, run).wakeAt).toBe(gate?.expiresAt);
+    expect(harness.row(run).wakeAt).toBe(gate?.expiresAt);
   });
 
   test("is extended by a grant, and opens a gate again when that is spent", async () => {
@@ -90,7 +88,7 @@ describe("an exhausted budget", () => {
       kind: "accepted",
     });
     const again = await drive(runner, payload);
-    expect(rowOf(harness, run)).toMatchObject({ status: "waiting", spent: { beats: 3 } });
+    expect(harness.row(run)).toMatchObject({ status: "waiting", spent: { beats: 3 } });
     expect((await budgetRequestsOf(harness.world, run))?.gate).not.toBe(first);
     expect(await grantBudget(harness.world, { run, more: { beats: 10 } })).toMatchObject({ kind: "accepted" });
     expect(await drive(runner, again)).toMatchObject({ route: "done" });
@@ -121,13 +119,13 @@ describe("an exhausted budget", () => {
     const harness = createHarness();
     const agent = withBudget(scriptedAgent({ reply: neverSettles }), { wall: 1_000, onExhausted: "ask" });
     const runner = runnerOf(harness.world, agent);
-    const waits = await advanceUntilSettled(harness, drive(runner, await beginRun(harness.world, agent, {})));
-    expect(rowOf(harness, waits.run)).toMatchObject({ phase: "RetryingLLM" });
-    const spent = rowOf(harness, waits.run).spent.wallMs ?? 0;
+    const waits = await harness.advanceUntilSettled(drive(runner, await beginRun(harness.world, agent, {})));
+    expect(harness.row(waits.run)).toMatchObject({ phase: "RetryingLLM" });
+    const spent = harness.row(waits.run).spent.wallMs ?? 0;
     expect(spent).toBeGreaterThan(1_000);
     harness.clock.moveTo(harness.clock.now() + 60_000);
-    const asking = await advanceUntilSettled(harness, drive(runner, waits));
-    expect(rowOf(harness, asking.run)).toMatchObject({ phase: "AwaitingApproval", spent: { wallMs: spent } });
+    const asking = await harness.advanceUntilSettled(drive(runner, waits));
+    expect(harness.row(asking.run)).toMatchObject({ phase: "AwaitingApproval", spent: { wallMs: spent } });
     expect((await budgetRequestsOf(harness.world, asking.run))?.reason).toMatch(/of 1 seconds at work are used$/);
     // What it waited is not time at work.
     expect(await grantBudget(harness.world, { run: asking.run, more: { wallMs: 60_000 } })).toMatchObject({
@@ -146,7 +144,7 @@ describe("an exhausted budget", () => {
     expect(await grantBudget(harness.world, { run, more: { beats: 1 } })).toMatchObject({ kind: "accepted" });
     await sendRequest(harness.world, { run, want: "cancel" });
     expect(await drive(runner, paused)).toMatchObject({ route: "done" });
-    expect(rowOf(harness, run).status).toBe("cancelled");
+    expect(harness.row(run).status).toBe("cancelled");
     expect((await show(harness.world, run))?.gates).toEqual([]);
     const other = await runUntilBudgetGate(harness, { part, budget: { beats: 2 } });
     const gate = (await budgetRequestsOf(harness.world, other.run))?.gate ?? "";
@@ -170,12 +168,12 @@ describe("a decision about a budget", () => {
   ] as const)("that %s is refused before any write", async (_, said, why) => {
     const harness = createHarness();
     const { run } = await runUntilBudgetGate(harness, { part, budget: { beats: 2 } });
-    const before = rowOf(harness, run);
+    const before = harness.row(run);
     expect(await grantBudget(harness.world, { run, ...said })).toMatchObject({
       kind: "refused",
       why: expect.stringMatching(why),
     });
-    expect(rowOf(harness, run)).toEqual(before);
+    expect(harness.row(run)).toEqual(before);
   });
 
   test("counts once: a second decision gets the first one as its response", async () => {
@@ -203,7 +201,7 @@ describe("a decision about a budget", () => {
     expect(await grantBudget(harness.world, { ...of, more: { beats: 1 } })).toMatchObject({ kind: "refused" });
     await grantBudget(harness.world, of);
     const next = await drive(runner, payload);
-    expect(rowOf(harness, run).spent.toolCalls).toBe(1);
+    expect(harness.row(run).spent.toolCalls).toBe(1);
     await grantBudget(harness.world, { run, gate: two?.gate ?? "" });
     const asking = await drive(runner, next);
     expect({ route: asking.route, reason: (await budgetRequestsOf(harness.world, run))?.reason }).toEqual({
@@ -233,7 +231,7 @@ describe("a decision about a budget", () => {
     expect((await show(harness.world, run))?.gates.map(({ call }) => call)).toEqual(["c3", "budget"]);
     await grantBudget(harness.world, { run, more: { toolCalls: 5 } });
     const left = await drive(runner, both);
-    expect({ route: left.route, toolCalls: rowOf(harness, run).spent.toolCalls }).toEqual({
+    expect({ route: left.route, toolCalls: harness.row(run).spent.toolCalls }).toEqual({
       route: "park",
       toolCalls: 2,
     });

@@ -12,14 +12,8 @@ import { type ChatAgentOptions, IDLE_MS, chatAgent } from "../../support/agents/
 import { stateOf } from "../../support/agents/approval-agent.ts";
 import type { TaskResult } from "../../../src/protocol/chain.ts";
 import { crashAtCall, forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
-import {
-  endAttempt,
-  performTask,
-  runUntilIdle,
-  startAttempt,
-  startKeyedRun,
-} from "../../support/harness/chain-steps.ts";
-import { type Harness, createChainHarness, rowOf } from "../../support/harness/harness.ts";
+import { startKeyedRun } from "../../support/harness/chain-steps.ts";
+import { type Harness, createChainHarness } from "../../support/harness/harness.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -27,12 +21,12 @@ async function started(of: ChatAgentOptions = {}) {
   const agent = chatAgent(of);
   const harness = createChainHarness();
   const { run } = await startKeyedRun(harness.world, { agent, key: "chat", input: "hello" });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   let sent = 0;
   const say = async (text: string): Promise<void> => {
     sent += 1;
     expect(await send(harness.world, { run, text, by: "ann", id: `s${sent}` })).toEqual({ kind: "delivered" });
-    await runUntilIdle(harness, agent);
+    await harness.runUntilIdle(agent);
   };
   return { agent, harness, run, say };
 }
@@ -51,44 +45,44 @@ describe("a conversation", () => {
         return { text: `answer ${messages.length}` };
       },
     });
-    expect(rowOf(harness, run)).toMatchObject({ status: "waiting", owner: null });
+    expect(harness.row(run)).toMatchObject({ status: "waiting", owner: null });
     await say("and then?");
     await say("thanks");
     expect(await answersOf(harness, run)).toEqual(["answer 1", "answer 3", "answer 5"]);
     expect(seen.join("")).not.toContain(NEXT_MESSAGE);
-    expect(rowOf(harness, run).status).toBe("waiting");
+    expect(harness.row(run).status).toBe("waiting");
   });
 
   it("lets no process work while it waits, for longer than a run may wait in all", async () => {
     const { agent, harness, run, say } = await started({ chat: true });
     for (let month = 0; month < 4; month += 1) {
       harness.clock.moveTo(harness.clock.now() + 25 * DAY_MS);
-      expect(await runUntilIdle(harness, agent)).toBe(0);
+      expect(await harness.runUntilIdle(agent)).toBe(0);
       await say(`month ${month}`);
     }
     expect((await answersOf(harness, run)).at(-1)).toBe("You said: month 3");
-    expect(rowOf(harness, run).status).toBe("waiting");
+    expect(harness.row(run).status).toBe("waiting");
   });
 
   it("completes with its last answer when its user stays away", async () => {
     const { agent, harness, run, say } = await started();
     await say("look at this");
     harness.clock.moveTo(harness.clock.now() + IDLE_MS);
-    await runUntilIdle(harness, agent);
+    await harness.runUntilIdle(agent);
     expect(await show(harness.world, run)).toMatchObject({ status: "completed", result: "You said: look at this" });
   });
 
   it("counts its waits as no tool calls, and its replies over the whole conversation", async () => {
     const { harness, run, say } = await started();
     await say("look at this");
-    expect(rowOf(harness, run).spent).toMatchObject({ beats: 3, toolCalls: 1, tokensIn: 30, tokensOut: 15 });
+    expect(harness.row(run).spent).toMatchObject({ beats: 3, toolCalls: 1, tokensIn: 30, tokensOut: 15 });
   });
 
   it("ends when it is cancelled while it waits", async () => {
     const { agent, harness, run } = await started();
     await sendRequest(harness.world, { run, want: "cancel" });
-    await runUntilIdle(harness, agent);
-    expect(rowOf(harness, run).status).toBe("cancelled");
+    await harness.runUntilIdle(agent);
+    expect(harness.row(run).status).toBe("cancelled");
   });
 
   it("takes no signal for a message", async () => {
@@ -101,8 +95,8 @@ describe("a conversation", () => {
       id: "x",
       agent: null,
     });
-    await runUntilIdle(harness, agent);
-    expect(rowOf(harness, run).status).toBe("waiting");
+    await harness.runUntilIdle(agent);
+    expect(harness.row(run).status).toBe("waiting");
     const kinds = ((await timeline(harness.world, { run, after: 0 })) ?? []).map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === "ModelCallCompleted")).toHaveLength(1);
   });
@@ -112,11 +106,11 @@ describe("a conversation", () => {
       const { agent, harness, run } = await started();
       await send(harness.world, { run, text: "and now?", by: "ann", id: "s1" });
       const { world, survives } = crashAtCall(harness.world, crash);
-      const out = startAttempt(harness);
+      const out = harness.startAttempt();
       let result: TaskResult | null = null;
-      const lived = await survives(async () => (result = await performTask(out.task, { world, agent })));
-      endAttempt(harness, out, result);
-      await runUntilIdle(harness, agent);
+      const lived = await survives(async () => (result = await out.perform({ world, agent })));
+      out.end(result);
+      await harness.runUntilIdle(agent);
       expect(await answersOf(harness, run)).toEqual(["You said: hello", "You said: and now?"]);
       return lived;
     });

@@ -19,7 +19,6 @@ import {
   type Harness,
   parkRun,
   beatReply,
-  rowOf,
   createHarness,
 } from "../../support/harness/harness.ts";
 
@@ -58,14 +57,14 @@ describe("a pause", () => {
     const { agent, payload } = await paused(harness);
     const runner = runnerOf(harness.world, agent);
     await parkRun(harness, { reply: payload, token: "t1" });
-    expect(rowOf(harness, payload.run).park?.token).toBe("t1");
+    expect(harness.row(payload.run).park?.token).toBe("t1");
     expect(await send(harness.world, words(payload.run))).toEqual({ kind: "delivered" });
     expect(harness.wakes).toEqual(["t1"]);
     const again = await beatReply(attemptBeat(runner, payload));
     expect(again.route).toBe("park");
     await parkRun(harness, { reply: again, token: "t2" });
     // Parked, and not woken at once for what it did not read.
-    expect(rowOf(harness, payload.run).park?.token).toBe("t2");
+    expect(harness.row(payload.run).park?.token).toBe("t2");
     expect(harness.wakes).toEqual(["t1"]);
     expect(await heard(harness, payload.run)).toBe(0);
     expect(await ask(harness, payload.run, "resume")).toBe("requested");
@@ -133,10 +132,10 @@ describe("a pause", () => {
 describe("a cancel ends", () => {
   const cancelledFrom = async (harness: Harness, { agent, payload }: { agent: Agent; payload: Payload }) => {
     expect(await ask(harness, payload.run, "cancel")).toBe("requested");
-    const { effectsSettleAt } = rowOf(harness, payload.run);
+    const { effectsSettleAt } = harness.row(payload.run);
     harness.clock.moveTo(Math.max(harness.clock.now(), effectsSettleAt));
     expect(await drive(runnerOf(harness.world, agent), payload)).toMatchObject({ route: "done" });
-    expect(rowOf(harness, payload.run)).toMatchObject({
+    expect(harness.row(payload.run)).toMatchObject({
       status: "cancelled",
       phase: "Cancelled",
       endNotified: true,
@@ -184,7 +183,7 @@ describe("a cancel ends", () => {
       attemptBeat(runnerOf(harness.world, agent), await beginRun(harness.world, agent, {})),
     );
     expect(payload.route).toBe("wait");
-    expect(rowOf(harness, payload.run).phase).toBe("RetryingLLM");
+    expect(harness.row(payload.run).phase).toBe("RetryingLLM");
     await cancelledFrom(harness, { agent, payload });
   });
 
@@ -244,7 +243,7 @@ describe("a cancel seen by the commit that releases a call", () => {
     const world = seenByRelease(harness, () => payload.run);
     const reply = await beatReply(attemptBeat(runnerOf(world, agent), payload, 1));
     expect(reply.route).toBe("wait");
-    harness.clock.moveTo(rowOf(harness, payload.run).effectsSettleAt);
+    harness.clock.moveTo(harness.row(payload.run).effectsSettleAt);
     expect(await drive(runnerOf(harness.world, agent), reply)).toMatchObject({ route: "done" });
     expect(runs).toBe(0);
     expect(await ledger(harness.world, payload.run)).toMatchObject([{ status: "unknown" }]);
@@ -267,7 +266,7 @@ describe("a request whose response is lost", () => {
       const world: World = { ...harness.world, table: { ...harness.world.table, request: losing } };
       expect(await sendRequest(world, { run: payload.run, want: "pause" })).toBe("requested");
       expect(sent).toEqual(["pause", "pause"]);
-      expect(rowOf(harness, payload.run)).toMatchObject({ pause: true, wakeCount: when === "after" ? 2 : 1 });
+      expect(harness.row(payload.run)).toMatchObject({ pause: true, wakeCount: when === "after" ? 2 : 1 });
     },
   );
 

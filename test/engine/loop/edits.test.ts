@@ -15,8 +15,7 @@ import {
 } from "../../support/agents/approval-agent.ts";
 import { type CrashPoint, crashAtCall, forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
 import { attemptBeat, drive, runnerOf } from "../../support/harness/drive.ts";
-import { type Harness, advanceUntilSettled, beatReply, rowOf, createHarness } from "../../support/harness/harness.ts";
-import { flushPromises } from "../../support/harness/chain-steps.ts";
+import { type Harness, beatReply, createHarness, flushPromises } from "../../support/harness/harness.ts";
 
 const WRONG: Json = { euros: "three" };
 const WHY = /^ArgumentsInvalid: the arguments of the last decision do not fit pay: euros: Invalid input/;
@@ -29,11 +28,11 @@ describe("arguments that do not fit the tool", () => {
     const harness = createHarness();
     const { run, agent } = await runUntilGate(harness);
     const [gate] = await gatesOf(harness.world, run);
-    const before = rowOf(harness, run);
+    const before = harness.row(run);
     const said = { run, gate: gate?.gate ?? "", as: "edit", by: "ann", note: null, agent } as const;
     const refused = await decide(harness.world, { ...said, args: WRONG });
     expect(refused).toEqual({ kind: "argsInvalid", why: expect.stringMatching(/^euros: Invalid input/), asks: null });
-    expect({ row: rowOf(harness, run), messages: harness.world.store.messages.size }).toEqual({
+    expect({ row: harness.row(run), messages: harness.world.store.messages.size }).toEqual({
       row: before,
       messages: 0,
     });
@@ -54,7 +53,7 @@ describe("arguments that do not fit the tool", () => {
     expect(second?.expiresAt).toBe(harness.clock.now() + harness.world.limits.gateMs);
     // The person who is asked again sees the model's arguments, and may approve them as they are.
     expect((await show(harness.world, run))?.gates).toMatchObject([{ call: "c1", args: { euros: 5 }, decided: false }]);
-    expect(rowOf(harness, run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval" });
+    expect(harness.row(run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval" });
     expect(await decideGate(harness.world, { run, as: "approve" })).toMatchObject({ kind: "accepted" });
     expect(await drive(runner, reply)).toMatchObject({ route: "done" });
     expect(ran.map(({ args }) => args)).toEqual([{ euros: 5 }]);
@@ -98,8 +97,8 @@ describe("arguments that do not fit the tool", () => {
     const said = { run, gate: gate?.gate ?? "", as: "edit", args: WRONG, by: "ann", note: null } as const;
     const told = decide(harness.world, { ...said, waitMs: 5_000 });
     await flushPromises();
-    await advanceUntilSettled(harness, drive(runner, payload));
-    const outcome = await advanceUntilSettled(harness, told);
+    await harness.advanceUntilSettled(drive(runner, payload));
+    const outcome = await harness.advanceUntilSettled(told);
     const [open] = await gatesOf(harness.world, run);
     expect(outcome).toEqual({ kind: "argsInvalid", why: expect.stringMatching(WHY), asks: open?.gate });
   });
@@ -134,7 +133,7 @@ test("a death at any call of the beat that reopens a gate reopens it once, and l
     const reply = isAlive ? payload : await beatReply(attemptBeat(runnerOf(harness.world, agent), payload, 1));
     expect(await asksIn(harness, run)).toMatchObject([{}, { timesReopened: 1, reason: expect.stringMatching(WHY) }]);
     await decideGate(harness.world, { run, as: "approve" });
-    const { chain, epoch } = rowOf(harness, run);
+    const { chain, epoch } = harness.row(run);
     expect(await drive(runnerOf(harness.world, agent), { ...reply, chain, epoch })).toMatchObject({ route: "done" });
     expect(ran.map(({ args }) => args)).toEqual([{ euros: 5 }]);
     return isAlive;

@@ -7,8 +7,8 @@ import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { runUntilGate, approvalAgent, gatesOf, payCalls, decideGate } from "../../support/agents/approval-agent.ts";
 import { type CrashPoint, crashAtCall, forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { FINAL_REPLY, type Harness, advanceUntilSettled, rowOf, createHarness } from "../../support/harness/harness.ts";
-import { freezeBeforeCall, flushPromises } from "../../support/harness/chain-steps.ts";
+import { FINAL_REPLY, type Harness, createHarness, flushPromises } from "../../support/harness/harness.ts";
+import { freezeBeforeCall } from "../../support/harness/chain-steps.ts";
 
 const ignoredIn = async (harness: Harness, run: string) =>
   ((await timeline(harness.world, { run, after: 0 })) ?? []).filter((event) => event.kind === "DecisionIgnored");
@@ -28,10 +28,10 @@ describe("a decision about a gate that is still open", () => {
   test("of a run that must cancel is refused before any write, with the reason", async () => {
     const { harness, run, gate } = await gated();
     await sendRequest(harness.world, { run, want: "cancel" });
-    const before = rowOf(harness, run);
+    const before = harness.row(run);
     const told = await decide(harness.world, approval(run, gate));
     expect(told).toEqual({ kind: "stale", gates: [], why: "the run is being cancelled, so nothing more is started" });
-    expect({ row: rowOf(harness, run), messages: harness.world.store.messages.size }).toEqual({
+    expect({ row: harness.row(run), messages: harness.world.store.messages.size }).toEqual({
       row: before,
       messages: 0,
     });
@@ -44,7 +44,7 @@ describe("a decision about a gate that is still open", () => {
     const pending = { kind: "noEffect", why: expect.stringContaining("is being cancelled"), gates: [] };
     expect(await decide(harness.world, approval(run, gate))).toEqual(pending);
     await drive(runner, payload);
-    expect(rowOf(harness, run).status).toBe("cancelled");
+    expect(harness.row(run).status).toBe("cancelled");
     expect(await ignoredIn(harness, run)).toMatchObject([{ gate, as: "approve", by: "ann", why: pending.why }]);
     expect((await show(harness.world, run))?.ignoredDecision).toMatchObject({
       call: "c1",
@@ -82,7 +82,7 @@ describe("a decision about a gate that was closed meanwhile", () => {
     await meanwhile(at);
     frozen.thaw();
     const outcome = await told;
-    const { born, chain, epoch } = rowOf(harness, run);
+    const { born, chain, epoch } = harness.row(run);
     await drive(runnerOf(harness.world, agent), { run, born, chain, epoch, agent: agent.name });
     return { ...at, outcome };
   }
@@ -128,8 +128,8 @@ describe("a sender that waits", () => {
     const { harness, run, gate, runner, payload, ran } = await gated();
     const told = decide(harness.world, { ...approval(run, gate), waitMs: 5_000 });
     await flushPromises();
-    await advanceUntilSettled(harness, drive(runner, payload));
-    expect(await advanceUntilSettled(harness, told)).toEqual({ kind: "accepted", stage: "applied" });
+    await harness.advanceUntilSettled(drive(runner, payload));
+    expect(await harness.advanceUntilSettled(told)).toEqual({ kind: "accepted", stage: "applied" });
     expect(ran).toHaveLength(1);
   });
 
@@ -138,9 +138,9 @@ describe("a sender that waits", () => {
     const told = decide(harness.world, { ...approval(run, gate), waitMs: 5_000 });
     await flushPromises();
     await requestCompensation(harness.world, { run, next: "restart", by: "bob" });
-    await advanceUntilSettled(harness, drive(runner, payload));
+    await harness.advanceUntilSettled(drive(runner, payload));
     const [open] = await gatesOf(harness.world, run);
-    expect(await advanceUntilSettled(harness, told)).toEqual({
+    expect(await harness.advanceUntilSettled(told)).toEqual({
       ...{ kind: "noEffect", why: expect.stringContaining("begin again"), gates: [open?.gate] },
     });
     expect({ ran, ignored: await ignoredIn(harness, run) }).toMatchObject({ ran: [], ignored: [{ gate }] });
@@ -150,7 +150,7 @@ describe("a sender that waits", () => {
     const { harness, run, gate } = await gated();
     const begun = harness.clock.now();
     const told = decide(harness.world, { ...approval(run, gate), waitMs: 700 });
-    expect(await advanceUntilSettled(harness, told)).toEqual({ kind: "accepted", stage: "waits" });
+    expect(await harness.advanceUntilSettled(told)).toEqual({ kind: "accepted", stage: "waits" });
     expect(harness.clock.now() - begun).toBe(700);
     const paused = await gated();
     await sendRequest(paused.harness.world, { run: paused.run, want: "pause" });
@@ -169,12 +169,12 @@ describe("a sender that waits", () => {
     const [gate] = await gatesOf(harness.world, run);
     const told = decide(harness.world, { ...approval(run, gate?.gate ?? ""), waitMs: 5_000 });
     await flushPromises();
-    await advanceUntilSettled(harness, drive(runner, payload));
-    const newest = rowOf(harness, run).snapshot.key;
+    await harness.advanceUntilSettled(drive(runner, payload));
+    const newest = harness.row(run).snapshot.key;
     for (const key of harness.world.store.objects.keys()) {
       if (key.includes("/snapshots/") && key !== newest) harness.world.store.objects.delete(key);
     }
-    expect(await advanceUntilSettled(harness, told)).toEqual({ kind: "accepted", stage: "unknown" });
+    expect(await harness.advanceUntilSettled(told)).toEqual({ kind: "accepted", stage: "unknown" });
   });
 });
 
@@ -187,7 +187,7 @@ test("a death at any call of the beat that restarts: the decision is ignored onc
       attemptBeat(runnerOf(world, agent), payload),
     );
     if (!isAlive) await attemptBeat(runnerOf(harness.world, agent), payload, 1);
-    const { chain, epoch, born } = rowOf(harness, run);
+    const { chain, epoch, born } = harness.row(run);
     await drive(runnerOf(harness.world, agent), { run, born, chain, epoch, agent: agent.name });
     expect(await ignoredIn(harness, run)).toMatchObject([{ gate, by: "ann" }]);
     const open = (await gatesOf(harness.world, run)).map((each) => each.gate);

@@ -14,9 +14,9 @@ import {
   scriptedAgent,
   callsThenFinal,
   createChainHarness,
-  rowOf,
+  harnessOf,
 } from "../../support/harness/harness.ts";
-import { wrapTableCall, runUntilIdle, runAttempt } from "../../support/harness/chain-steps.ts";
+import { wrapTableCall } from "../../support/harness/chain-steps.ts";
 
 const RAW = "use t0ps3cret, and password=hunter2hunter2";
 
@@ -41,17 +41,17 @@ test("an inbox item is deleted after the commit that absorbed it, and a beat wit
   });
   const agent = scriptedAgent({ reply: callsThenFinal(3) });
   const { run } = await beginRun(harness.world, agent, {});
-  await runAttempt(harness, agent, world);
+  await harness.runAttempt(agent, world);
   expect(deletions).toEqual([]);
   await deliverRaw(harness, run);
   expect(isRaw(harness)).toBe(true);
-  await runAttempt(harness, agent, world);
-  expect(rowOf(harness, run).status).toBe("running");
+  await harness.runAttempt(agent, world);
+  expect(harness.row(run).status).toBe("running");
   expect(deletions).toEqual([["raw"]]);
   expect(isRaw(harness)).toBe(false);
   expect(await heard(harness, run)).toContain("password=[redacted password]");
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", endNotified: true });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", endNotified: true });
 });
 
 test("a failed deletion is repeated by the next invocation, and the commit stands", async () => {
@@ -62,13 +62,12 @@ test("a failed deletion is repeated by the next invocation, and the commit stand
   const agent = scriptedAgent({ reply: callsThenFinal(3) });
   const { run } = await beginRun(harness.world, agent, {});
   await deliverRaw(harness, run);
-  await runAttempt(
-    harness,
+  await harness.runAttempt(
     agent,
     wrapTableCall(harness.world, "clear", () => away),
   );
   expect(isRaw(harness)).toBe(true);
-  await runAttempt(harness, agent);
+  await harness.runAttempt(agent);
   expect(isRaw(harness)).toBe(false);
   expect((await heard(harness, run)).split("password=").length).toBe(2);
 });
@@ -83,21 +82,21 @@ test("a message waits while secrets cannot be read, and is redacted when they ca
   const secrets: Secrets = { get, declare: async () => {}, declared: async () => ["TOKEN"] };
   const { limits } = createChainHarness().world;
   const world = withKernel(memoryWorld({ clock, limits, secrets }));
-  const harness: Harness = { world, clock, wakes: [] };
+  const harness = harnessOf({ world, clock, wakes: [] });
   const agent = scriptedAgent({ reply: () => FINAL_REPLY });
   const { run } = await beginRun(world, agent, {});
   await deliverRaw(harness, run);
   isAway = true;
   // Long enough that what was read before counts no more.
   clock.moveTo(clock.now() + 2 * 3_600_000);
-  await runAttempt(harness, agent);
+  await harness.runAttempt(agent);
   expect(isRaw(harness)).toBe(true);
   expect(await heard(harness, run)).not.toContain("hunter2");
   expect(await heard(harness, run)).not.toContain("t0ps3cret");
   isAway = false;
   clock.moveTo(clock.now() + 120_000);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe("completed");
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe("completed");
   expect(await heard(harness, run)).toContain("use [secret TOKEN], and password=[redacted password]");
   expect(isRaw(harness)).toBe(false);
 });

@@ -6,7 +6,7 @@ import { purge } from "../../../src/operations/purge.ts";
 import { type CrashPoint, crashAtCall, forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
 import { startFirst, removeRun, retryStart } from "../../support/runs/key-retries.ts";
-import { type Harness, scriptedAgent, rowOf, createHarness } from "../../support/harness/harness.ts";
+import { type Harness, scriptedAgent, createHarness } from "../../support/harness/harness.ts";
 import { sweep } from "../../support/harness/chain-steps.ts";
 
 /** A run that ends in a process which dies there; the retry or the sweeper goes on. */
@@ -21,11 +21,11 @@ async function endsDespite(
     drive(runnerOf(world, agent), payload),
   );
   harness.clock.moveTo(
-    Math.max(harness.clock.now(), rowOf(harness, run).leaseUntil ?? 0) + harness.world.limits.overdueMs,
+    Math.max(harness.clock.now(), harness.row(run).leaseUntil ?? 0) + harness.world.limits.overdueMs,
   );
-  for (let round = 0; round < 3 && !rowOf(harness, run).endNotified; round += 1) {
+  for (let round = 0; round < 3 && !harness.row(run).endNotified; round += 1) {
     await sweep(harness.world);
-    const { chain, epoch, endNotified } = rowOf(harness, run);
+    const { chain, epoch, endNotified } = harness.row(run);
     if (!endNotified) await drive(runnerOf(harness.world, agent), { ...payload, chain, epoch });
   }
   return isAlive;
@@ -50,7 +50,7 @@ test.each(["by its own commit", "to its parent"])(
         return set(run, row);
       };
       const isAlive = await endsDespite(harness, agent, { crash, started });
-      expect(rowOf(harness, started.run)).toMatchObject({ status: "completed", endNotified: true });
+      expect(harness.row(started.run)).toMatchObject({ status: "completed", endNotified: true });
       await removeRun(harness, started);
       const before = acts;
       expect(await retryStart(harness.world, agent)).toMatchObject({

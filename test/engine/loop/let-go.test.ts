@@ -7,8 +7,8 @@ import { releaseRun } from "../../../src/engine/loop/release.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { beginRun } from "../../support/harness/drive.ts";
 import { attemptDuringOutage, delayCommit } from "../../support/faults/store-outages.ts";
-import { type Harness, scriptedAgent, createChainHarness, rowOf } from "../../support/harness/harness.ts";
-import { runAttempt, claimAndLoad } from "../../support/harness/chain-steps.ts";
+import { type Harness, scriptedAgent, createChainHarness } from "../../support/harness/harness.ts";
+import { claimAndLoad } from "../../support/harness/chain-steps.ts";
 
 const UNREACHABLE = new StoreUnreachable("the objects do not answer", { store: "the objects" });
 
@@ -16,8 +16,8 @@ const UNREACHABLE = new StoreUnreachable("the objects do not answer", { store: "
 async function taken(harness: Harness): Promise<ActiveRun> {
   const agent = scriptedAgent({});
   const { run } = await beginRun(harness.world, agent, {});
-  await runAttempt(harness, agent);
-  const { born, chain, epoch } = rowOf(harness, run);
+  await harness.runAttempt(agent);
+  const { born, chain, epoch } = harness.row(run);
   return claimAndLoad(harness, { payload: { run, born, chain, epoch, agent: agent.name }, retry: 0, restart: 1 });
 }
 
@@ -81,7 +81,7 @@ test("a run that another invocation has claimed stays with it, whichever invocat
     kind: "beat",
     reply: { route: "superseded" },
   });
-  expect(rowOf(harness, run)).toMatchObject({ owner: "test 1000", storeOutage: null });
+  expect(harness.row(run)).toMatchObject({ owner: "test 1000", storeOutage: null });
 });
 
 describe("the pause of a store outage", () => {

@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { FEW_BYTES, type StoredSizes } from "../../../src/ports/stored-sizes.ts";
 import { verify } from "../../../src/features/seals/verify.ts";
 import { beginRun, drive } from "../../support/harness/drive.ts";
-import { rowOf } from "../../support/harness/harness.ts";
 import { runBeats } from "../../support/runs/long-runs.ts";
 import { twoProcesses } from "../../support/runs/two-processes.ts";
 
@@ -14,7 +13,7 @@ async function versionsOf(sizes: StoredSizes, beats: number) {
   const versions: (readonly [number, number])[] = [];
   for (let beat = 0; beat < beats; beat += 1) {
     payload = await runBeats(one, payload, 1);
-    const { version, snapshot, journal } = rowOf(harness, payload.run);
+    const { version, snapshot, journal } = harness.row(payload.run);
     expect(journal === null).toBe(version === snapshot.version);
     versions.push([version, snapshot.version]);
   }
@@ -52,8 +51,8 @@ test("a pause and an end store a snapshot", async () => {
   const { run, born } = payload;
   await harness.world.table.request({ run, born, now: harness.clock.now(), want: "pause" });
   await drive(one, payload);
-  expect(rowOf(harness, run)).toMatchObject({ status: "paused", journal: null, snapshot: { version: 5 } });
+  expect(harness.row(run)).toMatchObject({ status: "paused", journal: null, snapshot: { version: 5 } });
   await harness.world.table.request({ run, born, now: harness.clock.now(), want: "resume" });
-  await drive(one, { ...payload, epoch: rowOf(harness, run).epoch });
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", journal: null });
+  await drive(one, { ...payload, epoch: harness.row(run).epoch });
+  expect(harness.row(run)).toMatchObject({ status: "completed", journal: null });
 });

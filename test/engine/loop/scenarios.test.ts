@@ -8,8 +8,7 @@ import { streamingModel } from "../../support/agents/streaming-model.ts";
 import { decideGate, gatesOf, runUntilGate } from "../../support/agents/approval-agent.ts";
 import { replyWithCalls, sideEffectAgent } from "../../support/agents/side-effect-agent.ts";
 import { attemptBeat, beginRun, drive, killableWorld, runnerOf } from "../../support/harness/drive.ts";
-import { flushPromises } from "../../support/harness/chain-steps.ts";
-import { advanceUntilSettled, createHarness, neverSettles, rowOf } from "../../support/harness/harness.ts";
+import { createHarness, neverSettles, flushPromises } from "../../support/harness/harness.ts";
 import { timeline } from "../../../src/operations/views.ts";
 import { withCalls, decisionCalls } from "../../../src/testing/decisions.ts";
 
@@ -35,8 +34,8 @@ test("a short chat makes a handful of writes, however long its reply is, and non
       objects: { ...objects, put: count("objects", objects.put) },
     };
     const payload = await beginRun(harness.world, agent, {});
-    await advanceUntilSettled(harness, drive(runnerOf(counted, agent), payload));
-    expect(rowOf(harness, payload.run).status).toBe("completed");
+    await harness.advanceUntilSettled(drive(runnerOf(counted, agent), payload));
+    expect(harness.row(payload.run).status).toBe("completed");
     // The model does not speak token by token, since no reader is attached.
     expect(counts).toEqual({ streamed: 0, whole: 1 });
     return writes;
@@ -58,7 +57,7 @@ test("an approval resumes the frozen call: the arguments that were approved run,
   const kinds = async () => ((await timeline(harness.world, { run, after: 0 })) ?? []).map(({ kind }) => kind);
   const before = (await kinds()).filter((kind) => kind === "ModelCallCompleted").length;
   await decideGate(harness.world, { run, as: "approve", gate: gate?.gate ?? "" });
-  await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payload));
+  await harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), payload));
   const after = (await kinds()).slice((await kinds()).indexOf("HumanApprovalReceived"));
   expect(after.indexOf("ToolResultRecorded")).toBeLessThan(after.indexOf("ModelCallCompleted"));
   expect({ before, ran: ran.length }).toEqual({ before: 1, ran: 1 });
@@ -74,7 +73,7 @@ test("a resume of many writes repeats only the one in flight, with the key of it
   const { agent, done } = made;
   const { run } = await beginRun(harness.world, agent, {});
   const next = () => {
-    const { born, chain, epoch, agent: name } = rowOf(harness, run);
+    const { born, chain, epoch, agent: name } = harness.row(run);
     return { run, born, chain, epoch, agent: name };
   };
   const { world, kill } = killableWorld(harness.world);
@@ -82,14 +81,11 @@ test("a resume of many writes repeats only the one in flight, with the key of it
   await flushPromises();
   kill();
   isHeld = false;
-  const { epoch } = rowOf(harness, run).entry ?? { epoch: 0 };
-  const reply = await advanceUntilSettled(
-    harness,
-    attemptBeat(runnerOf(harness.world, agent), { ...next(), epoch }, 1),
-  );
+  const { epoch } = harness.row(run).entry ?? { epoch: 0 };
+  const reply = await harness.advanceUntilSettled(attemptBeat(runnerOf(harness.world, agent), { ...next(), epoch }, 1));
   if (reply.kind === "beat" && reply.reply.route === "beat")
-    await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), reply.reply));
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 1 });
+    await harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), reply.reply));
+  expect(harness.row(run)).toMatchObject({ status: "completed", takeovers: 1 });
   expect(done.map(({ input }) => input.to)).toEqual(["ada", "bob", "bob", "ada"]);
   expect(done[1]?.key).toBe(done[2]?.key);
 });

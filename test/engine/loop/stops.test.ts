@@ -18,7 +18,7 @@ import type { State } from "../../../src/core/state.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { type Harness, advanceUntilSettled, rowOf, createHarness } from "../../support/harness/harness.ts";
+import { type Harness, createHarness } from "../../support/harness/harness.ts";
 
 type Options = Partial<Parameters<typeof defineAgent>[0]>;
 
@@ -50,13 +50,10 @@ function poller(options: Options & { readonly result?: () => unknown; readonly l
 async function outcomeOf(agent: Agent, harness: Harness = createHarness()) {
   const { world } = harness;
   const runner = runnerOf(world, agent);
-  const reply = await advanceUntilSettled(
-    harness,
-    beginRun(world, agent, {}).then((payload) => drive(runner, payload)),
-  );
+  const reply = await harness.advanceUntilSettled(beginRun(world, agent, {}).then((payload) => drive(runner, payload)));
   const { run } = reply;
   const events = (await timeline(world, { run, after: 0 })) ?? [];
-  const { state } = await load(world, rowOf(harness, run), new SegmentCache());
+  const { state } = await load(world, harness.row(run), new SegmentCache());
   return { reply, shown: await show(world, run), events, state, calls: (await ledger(world, run)) ?? [] };
 }
 

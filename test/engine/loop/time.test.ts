@@ -12,8 +12,6 @@ import {
   scriptedAgent,
   callsThenFinal,
   neverSettles,
-  advanceUntilSettled,
-  rowOf,
   createHarness,
 } from "../../support/harness/harness.ts";
 
@@ -51,7 +49,7 @@ test("an invocation that dies after its own commit has worked until that commit"
   const fine = { ...agent, tools: { ...agent.tools, act: { ...agent.tools["act"], run: () => "acted" } } } as Agent;
   const next = replyOf(await attemptBeat(runnerOf(harness.world, fine), payload, 8));
   await drive(runnerOf(harness.world, fine), next);
-  expect(rowOf(harness, payload.run).spent.wallMs ?? 0).toBeGreaterThanOrEqual(8 * 2_000);
+  expect(harness.row(payload.run).spent.wallMs ?? 0).toBeGreaterThanOrEqual(8 * 2_000);
 });
 
 test("a run that was paused over a lost model call has not worked during the pause", async () => {
@@ -67,12 +65,12 @@ test("a run that was paused over a lost model call has not worked during the pau
   await die(harness, { agent, payload, times: 1, ms: 500 }, (resolve) => (hung = resolve));
   hung = null;
   await sendRequest(harness.world, { run: payload.run, want: "pause" });
-  const paused = replyOf(await advanceUntilSettled(harness, attemptBeat(runnerOf(harness.world, agent), payload, 1)));
-  const atPause = rowOf(harness, payload.run).spent.wallMs ?? 0;
+  const paused = replyOf(await harness.advanceUntilSettled(attemptBeat(runnerOf(harness.world, agent), payload, 1)));
+  const atPause = harness.row(payload.run).spent.wallMs ?? 0;
   harness.clock.moveTo(harness.clock.now() + 3_600_000);
   await sendRequest(harness.world, { run: payload.run, want: "resume" });
-  await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), paused));
-  const { status, spent } = rowOf(harness, payload.run);
+  await harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), paused));
+  const { status, spent } = harness.row(payload.run);
   expect(status).toBe("completed");
   expect((spent.wallMs ?? 0) - atPause).toBeLessThan(200);
 });

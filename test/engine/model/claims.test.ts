@@ -7,7 +7,7 @@ import { type OnContradiction } from "../../../src/core/topologies/react.ts";
 import { type Conversation, type ScriptedReply, defineAgent, react, scriptedModel, tool } from "../../../src/index.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { FINAL_REPLY, advanceUntilSettled, createHarness } from "../../support/harness/harness.ts";
+import { FINAL_REPLY, createHarness } from "../../support/harness/harness.ts";
 
 interface StatedResult {
   readonly claims?: Tool["claims"];
@@ -46,7 +46,7 @@ async function seats({ claims = factIn, loops = "stop", bulk = 0, reply, onContr
   const lines: unknown[] = [];
   const world: World = { ...harness.world, telemetry: { record: (record) => void lines.push(record.detail["line"]) } };
   const payload = await beginRun(world, agent, {});
-  await advanceUntilSettled(harness, drive(runnerOf(world, agent), payload));
+  await harness.advanceUntilSettled(drive(runnerOf(world, agent), payload));
   const events = (await timeline(world, { run: payload.run, after: 0 })) ?? [];
   const rules = events.flatMap((event) => (event.kind === "RecoveryDecided" ? [event.rule] : []));
   return { events, rules, lines: lines.filter(Boolean), shown: await show(world, payload.run), looked };

@@ -11,7 +11,7 @@ import { show, timeline } from "../../../src/operations/views.ts";
 import { AT } from "../../support/states/states-and-events.ts";
 import { beginRun } from "../../support/harness/drive.ts";
 import { HOUR, MINUTE, runForTime } from "../../support/harness/run-for-time.ts";
-import { type Harness, callsThenFinal, createChainHarness, rowOf } from "../../support/harness/harness.ts";
+import { type Harness, callsThenFinal, createChainHarness } from "../../support/harness/harness.ts";
 import { recoveryRulesOf } from "../../support/harness/chain-steps.ts";
 
 const refused = (): Error => Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
@@ -52,7 +52,7 @@ describe("a fallback", () => {
     const { agent, asked } = given(harness, { awayUntil: [HOUR, 0, 0] });
     const { run } = await beginRun(harness.world, agent, {});
     await runForTime(harness, agent, MINUTE);
-    expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
+    expect(harness.row(run)).toMatchObject({ status: "completed" });
     expect(asked.map(({ model }) => model)).toEqual([0, 0, 0, 0, 1, 1]);
     const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
     const replies = events.flatMap((event) => (event.kind === "ModelCallCompleted" ? [event.model] : []));
@@ -89,7 +89,7 @@ describe("a fallback", () => {
     const { agent, asked } = given(harness, { awayUntil: [HOUR, HOUR, 0] });
     const { run } = await beginRun(harness.world, agent, {});
     await runForTime(harness, agent, MINUTE);
-    expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
+    expect(harness.row(run)).toMatchObject({ status: "completed" });
     expect(asked.map(({ model }) => model)).toEqual([0, 0, 0, 0, 1, 2, 2]);
     expect((await show(harness.world, run))?.spent.usd).toBeCloseTo((2 * 100 * 100) / 1e6);
   });
@@ -101,7 +101,7 @@ describe("a fallback", () => {
     const slow = { ...agent, tools: { act: { ...act, approval: "always" } } } as Agent;
     const { run } = await beginRun(harness.world, slow, {});
     await runForTime(harness, slow, 25 * HOUR);
-    expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
+    expect(harness.row(run)).toMatchObject({ status: "completed" });
     // The call was denied a day later: then the own model is asked first.
     expect(asked.at(-1)).toMatchObject({ model: 0 });
     expect(asked.at(-2)).toMatchObject({ model: 1 });
@@ -112,7 +112,7 @@ describe("a fallback", () => {
     const { agent, asked } = given(harness, { awayUntil: [HOUR, HOUR, HOUR] });
     const { run } = await beginRun(harness.world, agent, {});
     await runForTime(harness, agent, 2 * HOUR);
-    expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 0 });
+    expect(harness.row(run)).toMatchObject({ status: "completed", takeovers: 0 });
     expect(asked.slice(0, 10).map(({ model }) => model)).toEqual([0, 0, 0, 0, 1, 2, 0, 1, 2, 0]);
     const rounds = asked.slice(3).flatMap(({ model, at }) => (model === 0 ? [at] : []));
     expect(rounds.length).toBeLessThan(25);
@@ -125,7 +125,7 @@ describe("a fallback", () => {
     await runForTime(harness, agent, 20_000);
     const before = asked.length;
     await runForTime(harness, { ...agent, fallbacks: [] }, HOUR);
-    expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
+    expect(harness.row(run)).toMatchObject({ status: "completed" });
     expect(new Set(asked.slice(before).map(({ model }) => model))).toEqual(new Set([0]));
   });
 });

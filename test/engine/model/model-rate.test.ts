@@ -6,14 +6,11 @@ import type { Agent } from "../../../src/ports/agent.ts";
 import { smallContextAgent } from "../../support/agents/small-context-agent.ts";
 import { ratedRunner } from "../../support/agents/rated.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { startAttempt } from "../../support/harness/chain-steps.ts";
 import {
   type Harness,
-  advanceUntilSettled,
   callsThenFinal,
   createChainHarness,
   neverSettles,
-  rowOf,
   scriptedAgent,
 } from "../../support/harness/harness.ts";
 
@@ -22,10 +19,10 @@ async function driveAll(harness: Harness, runs: readonly string[], of: Parameter
   const { world, clock } = harness;
   const perform = runTask(ratedRunner(world, of));
   for (let beats = 0; ; beats += 1) {
-    if (runs.every((run) => rowOf(harness, run).status === "completed")) return beats;
-    const { name, task, attempt } = startAttempt(harness);
+    if (runs.every((run) => harness.row(run).status === "completed")) return beats;
+    const { name, task, attempt } = harness.startAttempt();
     const invocation = { deadline: clock.now() + world.limits.beatMs, drain: new AbortController().signal };
-    const result = await advanceUntilSettled(harness, perform(task, invocation));
+    const result = await harness.advanceUntilSettled(perform(task, invocation));
     if (result.kind === "exit") throw new Error("its process has to end");
     world.chain.end(name, attempt, result);
   }
@@ -51,7 +48,7 @@ test("runs share the limit: each minute has as many calls as it allows, and no r
     expect(asked.filter((each) => each >= at && each < at + 60_000).length).toBeLessThanOrEqual(3);
   // Nothing but the limit delays them: twelve calls, three a minute and a twelfth of that for bursts.
   expect((asked.at(-1) ?? 0) - (asked[0] ?? 0)).toBeLessThan(5.5 * 60_000);
-  for (const run of runs) expect(rowOf(harness, run)).toMatchObject({ deaths: 0 });
+  for (const run of runs) expect(harness.row(run)).toMatchObject({ deaths: 0 });
 });
 
 test("a limit costs two writes for each call, also for one that is decided twice, and no limit costs none", async () => {
@@ -70,8 +67,8 @@ test("a limit costs two writes for each call, also for one that is decided twice
     const payload = await beginRun(world, agent, {});
     const asked: number[] = [];
     const runner = rate === null ? runnerOf(counted, agent) : ratedRunner(counted, { agent, rate, asked });
-    await advanceUntilSettled(harness, drive(runner, payload));
-    expect(rowOf(harness, payload.run).status).toBe("completed");
+    await harness.advanceUntilSettled(drive(runner, payload));
+    expect(harness.row(payload.run).status).toBe("completed");
     return { writes, calls: asked.length };
   };
   const rate = { requestsPerMinute: 6_000 };
@@ -92,7 +89,7 @@ test("a table that does not answer for the limit ends the beat in time, as for e
   const asked: number[] = [];
   const runner = ratedRunner(silent, { agent, rate: { requestsPerMinute: 1 }, asked });
   const began = harness.clock.now();
-  const { route } = await advanceUntilSettled(harness, drive(runner, payload));
+  const { route } = await harness.advanceUntilSettled(drive(runner, payload));
   expect(route).toBe("wait");
   expect(harness.clock.now() - began).toBeLessThan(world.limits.beatMs);
   expect(asked).toEqual([]);

@@ -18,9 +18,8 @@ import {
   callsThenFinal,
   createChainHarness,
   neverSettles,
-  rowOf,
 } from "../../support/harness/harness.ts";
-import { loseAttempt, runUntilIdle, recoveryRulesOf, runAttempt } from "../../support/harness/chain-steps.ts";
+import { recoveryRulesOf } from "../../support/harness/chain-steps.ts";
 
 const throttled = (headers: Record<string, string> = {}): Error =>
   new APICallError({
@@ -67,8 +66,8 @@ test.each([
   const harness = createChainHarness();
   const { agent } = away(harness, 8_000, { failure });
   const { run } = await beginRun(harness.world, agent, {});
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed" });
 });
 
 describe("an outage of hours", () => {
@@ -77,10 +76,10 @@ describe("an outage of hours", () => {
     const { agent, asked } = away(harness, 5 * HOUR);
     const { run } = await beginRun(harness.world, agent, {});
     await runForTime(harness, agent, 2 * HOUR);
-    expect(rowOf(harness, run)).toMatchObject({ status: "running", phase: "RetryingLLM", owner: null });
-    expect(rowOf(harness, run).park).not.toBeNull();
+    expect(harness.row(run)).toMatchObject({ status: "running", phase: "RetryingLLM", owner: null });
+    expect(harness.row(run).park).not.toBeNull();
     await runForTime(harness, agent, 4 * HOUR);
-    expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 0 });
+    expect(harness.row(run)).toMatchObject({ status: "completed", takeovers: 0 });
     const pauses = asked.map((at, index) => at - (asked[index - 1] ?? at)).slice(1);
     expect(Math.max(...pauses)).toBeLessThanOrEqual(15 * MINUTE + 1_000);
     expect(asked.length).toBeLessThan(80);
@@ -125,7 +124,7 @@ describe("an outage of hours", () => {
     await runForTime({ ...harness, world }, agent, 2 * HOUR);
     const shown = await show(world, run);
     expect(shown).toMatchObject({ status: "running", label: "waiting: its model is unavailable" });
-    expect(shown?.outage).toEqual({ since: AT, tries: asked.length, nextTryAt: rowOf(harness, run).wakeAt });
+    expect(shown?.outage).toEqual({ since: AT, tries: asked.length, nextTryAt: harness.row(run).wakeAt });
     const alarms = records.filter(({ level }) => level === "alarm");
     expect(alarms.map(({ what }) => what)).toEqual(["ModelUnavailable"]);
     const [{ at, detail }] = alarms as [TelemetryRecord];
@@ -142,7 +141,7 @@ describe("an outage of hours", () => {
     });
     const { run } = await beginRun(harness.world, agent, {});
     await runForTime(harness, agent, HOUR);
-    expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
+    expect(harness.row(run)).toMatchObject({ status: "completed" });
     const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
     const lost = events.filter(({ kind }) => kind === "ModelCallLost");
     expect(lost.length).toBeGreaterThan(3);
@@ -161,11 +160,11 @@ describe("an outage of hours", () => {
     });
     const { run } = await beginRun(harness.world, agent, {});
     await runForTime(harness, agent, 2 * HOUR);
-    expect(rowOf(harness, run)).toMatchObject({ status: "running", phase: "RetryingLLM" });
+    expect(harness.row(run)).toMatchObject({ status: "running", phase: "RetryingLLM" });
     expect(counts.summaries).toBeGreaterThan(4);
     isAway = false;
     await runForTime(harness, agent, HOUR);
-    expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
+    expect(harness.row(run)).toMatchObject({ status: "completed" });
   });
 });
 
@@ -184,7 +183,7 @@ describe("an outage that lasts too long", () => {
     });
     const { run } = await beginRun(harness.world, agent, {});
     await runForTime(harness, agent, 23 * HOUR);
-    expect(rowOf(harness, run).status).toBe("running");
+    expect(harness.row(run).status).toBe("running");
     await runForTime(harness, agent, 2 * HOUR);
     return { harness, run, undone };
   }
@@ -210,7 +209,7 @@ describe("an outage that lasts too long", () => {
     const { agent, asked } = away(harness, 5 * HOUR, { agent: { outageMaxMs: 10 * MINUTE } });
     const { run } = await beginRun(harness.world, agent, {});
     await runForTime(harness, agent, HOUR);
-    expect(rowOf(harness, run)).toMatchObject({ status: "failed" });
+    expect(harness.row(run)).toMatchObject({ status: "failed" });
     expect(asked.at(-1)).toBeGreaterThanOrEqual(10 * MINUTE);
     expect(asked.at(-1)).toBeLessThan(10 * MINUTE + 2_000);
   });
@@ -231,15 +230,15 @@ describe("a message to a run that waits for its model, or its resume,", () => {
     ["a resume", (harness: Harness, run: string) => sendRequest(harness.world, { run, want: "resume" })],
   ])("makes the run call its model at once: %s", async (_, speak) => {
     const { harness, run, agent, asked } = await waiting();
-    const { wakeAt } = rowOf(harness, run);
+    const { wakeAt } = harness.row(run);
     expect((wakeAt ?? 0) - harness.clock.now()).toBeGreaterThan(MINUTE);
     const since = (await show(harness.world, run))?.outage?.since;
     await speak(harness, run);
     const before = asked.length;
-    await runAttempt(harness, agent);
+    await harness.runAttempt(agent);
     expect(asked.slice(before)).toEqual([harness.clock.now() - AT]);
     // Once: then it waits again, and the outage is the one that it was.
-    expect(rowOf(harness, run).wakeAt).toBeGreaterThan(harness.clock.now());
+    expect(harness.row(run).wakeAt).toBeGreaterThan(harness.clock.now());
     expect((await show(harness.world, run))?.outage).toMatchObject({ since, tries: asked.length });
     expect(await recoveryRulesOf(harness.world, run)).toContain("asked again at once");
   });
@@ -247,8 +246,8 @@ describe("a message to a run that waits for its model, or its resume,", () => {
   test("makes it call the model at once after a pause", async () => {
     const { harness, run, agent, asked } = await waiting();
     await sendRequest(harness.world, { run, want: "pause" });
-    await runAttempt(harness, agent);
-    expect(rowOf(harness, run).status).toBe("paused");
+    await harness.runAttempt(agent);
+    expect(harness.row(run).status).toBe("paused");
     const before = asked.length;
     await sendRequest(harness.world, { run, want: "resume" });
     await runForTime(harness, agent, 1_000);
@@ -257,18 +256,18 @@ describe("a message to a run that waits for its model, or its resume,", () => {
 
   test("waits for the provider's retry-after", async () => {
     const { harness, run, agent, asked } = await waiting({ failure: () => throttled({ "retry-after": "7200" }) });
-    const [before, { wakeAt }] = [asked.length, rowOf(harness, run)];
+    const [before, { wakeAt }] = [asked.length, harness.row(run)];
     await send(harness.world, { run, ...words });
     await runForTime(harness, agent, 10 * MINUTE);
     expect(asked.length).toBe(before);
-    expect(rowOf(harness, run).wakeAt).toBeLessThanOrEqual(wakeAt ?? 0);
+    expect(harness.row(run).wakeAt).toBeLessThanOrEqual(wakeAt ?? 0);
   });
 
   test("causes a call that is debited when its process dies", async () => {
     const { harness, run, agent } = await waiting();
     await send(harness.world, { run, ...words });
     const { world, kill } = killableWorld(harness.world);
-    await loseAttempt(harness, { ...agent, model: scriptedModel({ name: "silent", reply: neverSettles }) }, world);
+    await harness.loseAttempt({ ...agent, model: scriptedModel({ name: "silent", reply: neverSettles }) }, world);
     kill();
     await runForTime(harness, agent, 1_000);
     const events = (await timeline(harness.world, { run, after: 0 })) ?? [];

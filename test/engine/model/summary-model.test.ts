@@ -17,7 +17,7 @@ import {
 } from "../../support/agents/small-context-agent.ts";
 import { beginRun } from "../../support/harness/drive.ts";
 import { runForTime } from "../../support/harness/run-for-time.ts";
-import { createChainHarness, neverSettles, rowOf } from "../../support/harness/harness.ts";
+import { createChainHarness, neverSettles } from "../../support/harness/harness.ts";
 
 const CHEAP = "scripted:cheap";
 const OWN = "scripted:narrow";
@@ -57,7 +57,7 @@ async function outcomeOf({ agent }: ReturnType<typeof smallContextAgent>) {
   const { run } = await beginRun(world, agent, {});
   await runForTime(harness, agent, HOUR);
   const events: readonly TimelineEntry[] = (await timeline(world, { run, after: 0 })) ?? [];
-  const { state } = await load(world, rowOf(harness, run), new SegmentCache());
+  const { state } = await load(world, harness.row(run), new SegmentCache());
   const rules = events.flatMap((event) => (event.kind === "RecoveryDecided" ? [event.rule] : []));
   const summaries = events.flatMap((event) => (event.kind === "Compacted" ? [event] : []));
   expect(await verify(world, { run })).toMatchObject({ findings: [] });

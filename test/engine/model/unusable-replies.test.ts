@@ -7,7 +7,7 @@ import { type ScriptedReply, defineAgent, scriptedModel, tool } from "../../../s
 import { show, timeline } from "../../../src/operations/views.ts";
 import { beginRun, createLocalHarness, drive, runnerOf } from "../../support/harness/drive.ts";
 import { MINUTE, runForTime } from "../../support/harness/run-for-time.ts";
-import { createChainHarness, rowOf } from "../../support/harness/harness.ts";
+import { createChainHarness } from "../../support/harness/harness.ts";
 
 type Finish = LanguageModelV4GenerateResult["finishReason"];
 
@@ -93,7 +93,7 @@ test("a model without its key makes the run wait, and a fallback answers meanwhi
   const alone = agentWith("anthropic:claude-opus-4-5").agent;
   const { run } = await beginRun(waiting.world, alone, {});
   await runForTime(waiting, alone, MINUTE);
-  expect(rowOf(waiting, run)).toMatchObject({ status: "running" });
+  expect(waiting.row(run)).toMatchObject({ status: "running" });
   const events = (await timeline(waiting.world, { run, after: 0 })) ?? [];
   const why = events.flatMap((event) => (event.kind === "RecoveryDecided" ? [event.why] : []));
   expect(why[0]).toMatch(/^ModelNotConfigured: the model anthropic:.* needs the secret ANTHROPIC_API_KEY/);

@@ -16,7 +16,6 @@ import {
   callsThenFinal,
   dieInTool,
   beatReply,
-  rowOf,
   createHarness,
 } from "../../support/harness/harness.ts";
 
@@ -91,7 +90,7 @@ describe("messages", () => {
       kind: "tooLarge",
       bytes: bytes + 2,
     });
-    expect(rowOf(harness, payload.run).wakeCount).toBe(0);
+    expect(harness.row(payload.run).wakeCount).toBe(0);
     expect(await send(harness.world, words(payload.run, "e".repeat(bytes), "w2"))).toEqual({ kind: "delivered" });
     await drive(runnerOf(harness.world, agent), payload);
     expect(await send(harness.world, words(payload.run))).toEqual({ kind: "late" });

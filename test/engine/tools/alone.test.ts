@@ -14,7 +14,7 @@ import {
   sideEffectAgent,
 } from "../../support/agents/side-effect-agent.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { type Harness, advanceUntilSettled, rowOf, createHarness } from "../../support/harness/harness.ts";
+import { type Harness, createHarness } from "../../support/harness/harness.ts";
 
 interface ProgressFact {
   readonly pay?: object;
@@ -41,7 +41,7 @@ async function ran(
   });
   const payload = await beginRun(harness.world, of.agent, {});
   const runner = runnerOf(harness.world, of.agent);
-  const reply = await advanceUntilSettled(harness, drive(runner, payload));
+  const reply = await harness.advanceUntilSettled(drive(runner, payload));
   return { run: reply.run, reply, trace, runner };
 }
 
@@ -62,7 +62,7 @@ test("calls that run alone run in order: those before have ended, those after ha
   const { reply, trace, run } = await ran(harness, calls);
   expect(reply.route).toBe("done");
   expect(trace.join(" ")).toBe("+a +b -a -b +c -c +d -d +e +f -e -f");
-  expect(rowOf(harness, run).spent.toolCalls).toBe(6);
+  expect(harness.row(run).spent.toolCalls).toBe(6);
   // What came before it is durable before it begins.
   const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
   const versionOf = (kind: string, call: string) =>
@@ -123,9 +123,9 @@ describe("a lone call with an unknown outcome", () => {
       },
     );
     expect({ route: reply.route, trace: trace.join(" ") }).toEqual({ route: "park", trace: "+a -a" });
-    expect(rowOf(harness, run)).toMatchObject({ status: "blocked", phase: "AwaitingReconcile" });
+    expect(harness.row(run)).toMatchObject({ status: "blocked", phase: "AwaitingReconcile" });
     await reconcile(harness.world, { run, call: "c1", as: "succeeded", result: null, by: "ann", note: null });
-    expect((await advanceUntilSettled(harness, drive(runner, reply))).route).toBe("done");
+    expect((await harness.advanceUntilSettled(drive(runner, reply))).route).toBe("done");
     expect(trace.join(" ")).toBe("+a -a +b -b");
   });
 
@@ -140,8 +140,8 @@ describe("a lone call with an unknown outcome", () => {
       ],
       { pay, run: lost },
     );
-    harness.clock.moveTo(rowOf(harness, run).wakeAt ?? 0);
-    expect((await advanceUntilSettled(harness, drive(runner, reply))).route).toBe("failed");
+    harness.clock.moveTo(harness.row(run).wakeAt ?? 0);
+    expect((await harness.advanceUntilSettled(drive(runner, reply))).route).toBe("failed");
     expect(trace.join(" ")).toBe("+a -a");
     expect(await ledger(harness.world, run)).toMatchObject([
       { status: "unknown" },
@@ -160,16 +160,16 @@ test("all gates open at once, and calls wait for a lone call before them", async
   ] as const;
   const { run, reply, trace, runner } = await ran(harness, calls, { pay: { approval } });
   expect({ route: reply.route, trace }).toEqual({ route: "park", trace: [] });
-  expect(rowOf(harness, run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval" });
+  expect(harness.row(run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval" });
   const gates = (await stateOf(harness.world, run)).open.flatMap((open) => gateIn(open)?.gate ?? []);
   expect(gates).toHaveLength(2);
   const say = (gate: string | undefined) =>
     decide(harness.world, { run, gate: gate ?? "", as: "approve", args: null, by: "ann", note: null });
   await say(gates[1]);
-  const still = await advanceUntilSettled(harness, drive(runner, reply));
+  const still = await harness.advanceUntilSettled(drive(runner, reply));
   expect({ route: still.route, trace }).toEqual({ route: "park", trace: [] });
   await say(gates[0]);
-  expect((await advanceUntilSettled(harness, drive(runner, still))).route).toBe("done");
+  expect((await harness.advanceUntilSettled(drive(runner, still))).route).toBe("done");
   expect(trace.join(" ")).toBe("+a -a +b -b +c -c");
 });
 
@@ -189,5 +189,5 @@ test("a cancel during a lone call lets no call after it start", async () => {
     { run: cancels },
   );
   expect(trace.join(" ")).toBe("+a -a");
-  expect(rowOf(harness, run).status).toBe("cancelled");
+  expect(harness.row(run).status).toBe("cancelled");
 });

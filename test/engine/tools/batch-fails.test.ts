@@ -16,8 +16,8 @@ import {
 } from "../../support/agents/parallel-calls-agent.ts";
 import { stateAfter, callPart as calling, EVENT } from "../../support/states/states-and-events.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { BEAT_MS, neverSettles, advanceUntilSettled, createHarness } from "../../support/harness/harness.ts";
-import { wrapTableCall, flushPromises } from "../../support/harness/chain-steps.ts";
+import { BEAT_MS, neverSettles, createHarness, flushPromises } from "../../support/harness/harness.ts";
+import { wrapTableCall } from "../../support/harness/chain-steps.ts";
 
 /** A table whose commits do what is given from the moment on at which a call has returned. */
 const from = (
@@ -83,7 +83,7 @@ describe("a failed commit between two results", () => {
       invocation,
     );
     const begunAt = clock.now();
-    const result = await advanceUntilSettled(harness, done).catch(() => "thrown");
+    const result = await harness.advanceUntilSettled(done).catch(() => "thrown");
     expect(clock.now()).toBeGreaterThanOrEqual(begunAt + 400 + limits.abortGraceMs);
     if (instead === away)
       expect({ result, mustEndCalls: mustEnd.mock.calls.length }).toEqual({ result: "thrown", mustEndCalls: 1 });
@@ -110,7 +110,7 @@ describe("a failed commit between two results", () => {
       task,
       invocation,
     );
-    await expect(advanceUntilSettled(harness, done)).rejects.toThrow("away");
+    await expect(harness.advanceUntilSettled(done)).rejects.toThrow("away");
     expect(mustEnd).not.toHaveBeenCalled();
   });
 
@@ -174,7 +174,7 @@ describe("a call that cannot be started", () => {
     await flushPromises();
     expect(ended).not.toHaveBeenCalled();
     thaw();
-    expect(await advanceUntilSettled(harness, done)).toMatchObject({ kind: "beat" });
+    expect(await harness.advanceUntilSettled(done)).toMatchObject({ kind: "beat" });
     const entries = (await ledger(harness.world, payload.run)) ?? [];
     expect(entries).toMatchObject([{ status: "succeeded" }, { status: "failed", evidence: "it was never started" }]);
     const events = (await timeline(harness.world, { run: payload.run, after: 0 })) ?? [];
@@ -198,7 +198,7 @@ describe("a call that cannot be started", () => {
     });
     const agent = parallelCallsAgent({ act });
     const payload = await beginRun(harness.world, agent, {});
-    await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payload));
+    await harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), payload));
     expect(await ledger(harness.world, payload.run)).toMatchObject([{ status: "unknown" }]);
   });
 });

@@ -10,8 +10,8 @@ import {
   callStatuses,
 } from "../../support/agents/parallel-calls-agent.ts";
 import { attemptBeat, beginRun, runnerOf } from "../../support/harness/drive.ts";
-import { advanceUntilSettled, rowOf, createHarness } from "../../support/harness/harness.ts";
-import { wrapTableCall, flushPromises } from "../../support/harness/chain-steps.ts";
+import { createHarness, flushPromises } from "../../support/harness/harness.ts";
+import { wrapTableCall } from "../../support/harness/chain-steps.ts";
 
 describe("a result that returns while another call of its reply runs", () => {
   /** The versions that the row has while a call runs and in the end, and what the ledger says meanwhile. */
@@ -28,13 +28,13 @@ describe("a result that returns while another call of its reply runs", () => {
     const done = attemptBeat(runnerOf(harness.world, agent), payload);
     await flushPromises();
     const meanwhile = {
-      version: rowOf(harness, payload.run).version,
+      version: harness.row(payload.run).version,
       statuses: await callStatuses(harness, payload.run),
     };
     thaw();
-    expect(await advanceUntilSettled(harness, done)).toMatchObject({ kind: "beat" });
+    expect(await harness.advanceUntilSettled(done)).toMatchObject({ kind: "beat" });
     expect(await callStatuses(harness, payload.run)).toEqual(["succeeded", "succeeded"]);
-    return { meanwhile, version: rowOf(harness, payload.run).version };
+    return { meanwhile, version: harness.row(payload.run).version };
   }
 
   test.each<readonly [Tool["effect"], number, string]>([
@@ -64,7 +64,7 @@ describe("a result that returns while another call of its reply runs", () => {
     await flushPromises();
     expect(await callStatuses(harness, payload.run)).toEqual(["failed", "started"]);
     thaw();
-    await advanceUntilSettled(harness, done);
+    await harness.advanceUntilSettled(done);
   });
 });
 
@@ -75,7 +75,7 @@ describe("no commit of its own is made for", () => {
     const agent = parallelCallsAgent(Object.fromEntries(tools));
     const payload = await beginRun(harness.world, agent, {});
     await attemptBeat(runnerOf(harness.world, agent), payload);
-    expect(rowOf(harness, payload.run).version).toBe(2);
+    expect(harness.row(payload.run).version).toBe(2);
   });
 
   test("the last result", async () => {
@@ -86,8 +86,8 @@ describe("no commit of its own is made for", () => {
     const done = attemptBeat(runnerOf(harness.world, agent), payload);
     await flushPromises();
     thaw();
-    await advanceUntilSettled(harness, done);
-    expect(rowOf(harness, payload.run).version).toBe(2);
+    await harness.advanceUntilSettled(done);
+    expect(harness.row(payload.run).version).toBe(2);
   });
 });
 
@@ -108,7 +108,7 @@ test("results that are already there join the commit, in the order of the reply"
   await flushPromises();
   expect(await callStatuses(harness, payload.run)).toEqual(["succeeded", "succeeded", "started"]);
   three.thaw();
-  await advanceUntilSettled(harness, done);
+  await harness.advanceUntilSettled(done);
   const events = (await timeline(harness.world, { run: payload.run, after: 0 })) ?? [];
   expect(events.flatMap((event) => (event.kind === "ToolResultRecorded" ? [event.call] : []))).toEqual([
     "c1",
@@ -143,7 +143,7 @@ test("commits do not overlap, and results that return meanwhile join the next on
   await flushPromises();
   expect(await callStatuses(harness, payload.run)).toEqual(["succeeded", "succeeded", "started"]);
   three.thaw();
-  await advanceUntilSettled(harness, done);
+  await harness.advanceUntilSettled(done);
   expect(await callStatuses(harness, payload.run)).toEqual(["succeeded", "succeeded", "succeeded"]);
 });
 
@@ -159,7 +159,7 @@ test("a cancel that such a commit returns ends the run; running calls are record
   const done = attemptBeat(runnerOf(harness.world, agent), payload);
   await flushPromises();
   thaw();
-  expect(await advanceUntilSettled(harness, done)).toMatchObject({ kind: "beat", reply: { route: "done" } });
-  expect(rowOf(harness, payload.run).status).toBe("cancelled");
+  expect(await harness.advanceUntilSettled(done)).toMatchObject({ kind: "beat", reply: { route: "done" } });
+  expect(harness.row(payload.run).status).toBe("cancelled");
   expect(await callStatuses(harness, payload.run)).toEqual(["succeeded", "succeeded"]);
 });

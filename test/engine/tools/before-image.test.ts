@@ -6,15 +6,8 @@ import { ledger, timeline } from "../../../src/operations/views.ts";
 import { decideGate, stateOf, toolResultsOf } from "../../support/agents/approval-agent.ts";
 import { postOffice } from "../../support/agents/letters-agent.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { dieInTool, runUntilIdle } from "../../support/harness/chain-steps.ts";
-import {
-  advanceUntilSettled,
-  createChainHarness,
-  createHarness,
-  neverSettles,
-  reachTool,
-  rowOf,
-} from "../../support/harness/harness.ts";
+import { dieInTool } from "../../support/harness/chain-steps.ts";
+import { createChainHarness, createHarness, neverSettles, reachTool } from "../../support/harness/harness.ts";
 
 test("is committed with the release, before the call leaves", async () => {
   const harness = createHarness();
@@ -33,7 +26,7 @@ test("a call whose effect landed is not repeated", async () => {
   await beginRun(harness.world, agent, {});
   await dieInTool(harness, agent);
   letters.push("of this run");
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect({ images, letters }).toEqual({ images: [1], letters: ["of another run", "of this run"] });
 });
 
@@ -66,7 +59,7 @@ describe("a call does not start", () => {
     const harness = createHarness();
     const { agent, letters } = postOffice([], { before });
     const payload = await beginRun(harness.world, agent, {});
-    const { run } = await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payload));
+    const { run } = await harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), payload));
     expect(letters).toEqual([]);
     const words = expect.stringMatching(new RegExp(`^NotStarted: its before-image could not be recorded: .*${why}`));
     expect(await toolResultsOf(harness, run)).toMatchObject([{ outcome: "failed", value: { json: words } }]);
@@ -100,8 +93,8 @@ test("a tool without before has no image", async () => {
   const { agent } = postOffice([]);
   const { before: _, ...act } = agent.tools["act"] as Tool;
   const payload = await beginRun(harness.world, { ...agent, tools: { act } }, {});
-  await advanceUntilSettled(harness, attemptBeat(runnerOf(harness.world, { ...agent, tools: { act } }), payload));
+  await harness.advanceUntilSettled(attemptBeat(runnerOf(harness.world, { ...agent, tools: { act } }), payload));
   const events = (await timeline(harness.world, { run: payload.run, after: 0 })) ?? [];
   expect(events.find(({ kind }) => kind === "ToolInvoked")).not.toHaveProperty("before");
-  expect(rowOf(harness, payload.run)).not.toHaveProperty("level");
+  expect(harness.row(payload.run)).not.toHaveProperty("level");
 });

@@ -6,8 +6,8 @@ import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { ledger } from "../../../src/operations/views.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { scriptedModel } from "../../../src/sdk/scripted.ts";
-import { runUntilIdle, startKeyedRun } from "../../support/harness/chain-steps.ts";
-import { createChainHarness, rowOf } from "../../support/harness/harness.ts";
+import { startKeyedRun } from "../../support/harness/chain-steps.ts";
+import { createChainHarness } from "../../support/harness/harness.ts";
 
 test("a service that refuses a call after its signal was aborted has said how it went, and the call is not unknown", async () => {
   const harness = createChainHarness();
@@ -26,7 +26,7 @@ test("a service that refuses a call after its signal was aborted has said how it
     model: scriptedModel({ name: "script", reply: () => ({ calls: [{ tool: "write", args: {} }] }) }),
   }) as Agent;
   ({ run } = await startKeyedRun(harness.world, { agent, key: "k" }));
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe("cancelled");
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe("cancelled");
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "failed", evidence: "the service refused it" }]);
 });

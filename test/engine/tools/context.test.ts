@@ -5,14 +5,7 @@ import { OutcomeUnknown, type CallContext, defineAgent, scriptedModel, tool } fr
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import {
-  FINAL_REPLY,
-  type Harness,
-  advanceUntilSettled,
-  beatReply,
-  createHarness,
-  dieInTool,
-} from "../../support/harness/harness.ts";
+import { FINAL_REPLY, type Harness, beatReply, createHarness, dieInTool } from "../../support/harness/harness.ts";
 
 const TASK = { customer: "ada", notes: "x".repeat(10) };
 /** It is kept as an object of its own. */
@@ -66,7 +59,7 @@ function watchedAgent(part: Partial<Tool> & Pick<Tool, "effect">) {
 }
 
 const played = async (harness: Harness, agent: Agent, task: typeof TASK = TASK) =>
-  advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), await beginRun(harness.world, agent, task)));
+  harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), await beginRun(harness.world, agent, task)));
 
 const attemptsIn = (seen: readonly Seen[]) => seen.flatMap(({ attempt }) => attempt ?? []);
 
@@ -135,7 +128,7 @@ describe("the number of the attempt", () => {
     const runner = runnerOf(harness.world, agent);
     const waiting = await beatReply(attemptBeat(runner, payload, 1));
     harness.clock.moveTo(harness.clock.now() + 60_000);
-    await advanceUntilSettled(harness, drive(runner, waiting));
+    await harness.advanceUntilSettled(drive(runner, waiting));
     expect(seen.filter(({ by }) => by === "probe")).toEqual([
       { by: "probe", run: payload.run, task: TASK, restart: 1 },
     ]);
@@ -155,7 +148,7 @@ describe("the number of the attempt", () => {
     harness.clock.moveTo(harness.clock.now() + 60_000);
     const again = { run: parked.run, call: "c1", as: "retry" as const, result: null, by: "ann", note: null };
     await reconcile(harness.world, again);
-    await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), parked));
+    await harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), parked));
     expect(attemptsIn(seen)).toEqual([1, 2]);
   });
 });

@@ -10,14 +10,7 @@ import { ledger, show, timeline } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
 import { HOSTILE_ERRORS, HOSTILE_VALUES, nested } from "../../support/values/hostile-values.ts";
-import {
-  FINAL_REPLY,
-  scriptedAgent,
-  createChainHarness,
-  advanceUntilSettled,
-  createHarness,
-} from "../../support/harness/harness.ts";
-import { runUntilIdle } from "../../support/harness/chain-steps.ts";
+import { FINAL_REPLY, scriptedAgent, createChainHarness, createHarness } from "../../support/harness/harness.ts";
 
 const EFFECTS = ["none", "keyed", "probed", "unsafe"] as const;
 
@@ -36,7 +29,7 @@ const CALL = { tool: "act", args: {} };
 async function playedOut(agent: Agent, input = {}) {
   const harness = createHarness();
   const payload = await beginRun(harness.world, agent, input);
-  const { route, run } = await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payload));
+  const { route, run } = await harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), payload));
   const [entry] = (await ledger(harness.world, run)) ?? [];
   const events = JSON.stringify(await timeline(harness.world, { run, after: 0 }));
   return { route, entry, events, shown: await show(harness.world, run) };
@@ -123,7 +116,7 @@ describe("JSON of an operator that is nested too deep", () => {
     };
     const agent = acting("unsafe", { run });
     const payload = await beginRun(harness.world, agent, {});
-    await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payload));
+    await harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), payload));
     const said = { run: payload.run, call: "c1", as: "succeeded", by: "ann", note: null } as const;
     const why = "it is nested deeper than 100 levels";
     expect(await reconcile(harness.world, { ...said, result: deep })).toEqual({ kind: "refused", why });
@@ -134,7 +127,7 @@ describe("JSON of an operator that is nested too deep", () => {
     const harness = createHarness();
     const agent = acting("keyed", { run: () => "done", approval: "always" });
     const payload = await beginRun(harness.world, agent, {});
-    await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payload));
+    await harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), payload));
     const gate = (await show(harness.world, payload.run))?.gates[0]?.gate ?? "";
     const said = { run: payload.run, gate, as: "edit", by: "ann", note: null } as const;
     const why = "the arguments cannot be kept: it is nested deeper than 100 levels";
@@ -209,7 +202,7 @@ test.each<readonly [string, () => unknown, string]>([
     const harness = createChainHarness();
     const agent = acting("probed", { run, probe: make as never, settleMs: 0 });
     const { run: id } = await beginRun(harness.world, agent, {});
-    await runUntilIdle(harness, agent);
+    await harness.runUntilIdle(agent);
     const [entry] = (await ledger(harness.world, id)) ?? [];
     expect({ status: entry?.status, tries }).toEqual({ status, tries: 1 });
   },

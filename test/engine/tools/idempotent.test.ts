@@ -4,8 +4,8 @@ import { OutcomeUnknown } from "../../../src/index.ts";
 import { ledger } from "../../../src/operations/views.ts";
 import { addressBook } from "../../support/agents/letters-agent.ts";
 import { beginRun } from "../../support/harness/drive.ts";
-import { dieInTool, runUntilIdle } from "../../support/harness/chain-steps.ts";
-import { BEAT_MS, SETTLE_MS, SKEW_MS, createChainHarness, rowOf } from "../../support/harness/harness.ts";
+import { dieInTool } from "../../support/harness/chain-steps.ts";
+import { BEAT_MS, SETTLE_MS, SKEW_MS, createChainHarness } from "../../support/harness/harness.ts";
 
 const lost = (): never => {
   throw new OutcomeUnknown("the answer was lost");
@@ -19,7 +19,7 @@ describe("an idempotent call", () => {
     const begunAt = harness.clock.now();
     const { run } = await beginRun(harness.world, agent, {});
     await dieInTool(harness, agent);
-    await runUntilIdle(harness, agent);
+    await harness.runUntilIdle(agent);
     expect(at).toHaveLength(1);
     expect(at[0]).toBeGreaterThanOrEqual(begunAt + BEAT_MS + SKEW_MS + SETTLE_MS);
     expect(await ledger(harness.world, run)).toMatchObject([{ status: "succeeded", attempts: 2 }]);
@@ -35,8 +35,8 @@ describe("an idempotent call", () => {
       },
     });
     const { run } = await beginRun(harness.world, agent, {});
-    await runUntilIdle(harness, agent);
-    expect(rowOf(harness, run).status).toBe("blocked");
+    await harness.runUntilIdle(agent);
+    expect(harness.row(run).status).toBe("blocked");
     expect(at).toHaveLength(3);
     for (const [index, time] of at.slice(1).entries()) expect(time - (at[index] ?? 0)).toBeGreaterThan(SETTLE_MS);
   });
@@ -51,7 +51,7 @@ describe("an idempotent call", () => {
     });
     const { run } = await beginRun(harness.world, agent, {});
     await dieInTool(harness, agent);
-    await runUntilIdle(harness, agent);
+    await harness.runUntilIdle(agent);
     expect(await ledger(harness.world, run)).toMatchObject([{ status: "unknown" }]);
   });
 });

@@ -14,14 +14,14 @@ import {
   sideEffectAgent,
 } from "../../support/agents/side-effect-agent.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { type Harness, advanceUntilSettled, createHarness } from "../../support/harness/harness.ts";
+import { type Harness, createHarness } from "../../support/harness/harness.ts";
 
 const key = ({ to }: PaymentOrder): string => `trip_${to}_v1`;
 
 /** The run, driven until it ends or waits. */
 async function played(harness: Harness, { agent }: SideEffectLog) {
   const payload = await beginRun(harness.world, agent, {});
-  const reply = await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payload));
+  const reply = await harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), payload));
   return { run: reply.run, reply };
 }
 
@@ -210,7 +210,7 @@ describe("at a gate", () => {
     expect(await decide(harness.world, { run, gate, as, args: { ...args }, by: "ann", note: null })).toMatchObject({
       kind: "accepted",
     });
-    await advanceUntilSettled(harness, drive(runnerOf(harness.world, of.agent), parked));
+    await harness.advanceUntilSettled(drive(runnerOf(harness.world, of.agent), parked));
     return { harness, run, of };
   };
 

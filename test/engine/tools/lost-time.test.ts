@@ -10,10 +10,10 @@ import { checkStore, fenceRestored } from "../../../src/operations/restored.ts";
 import { ledger, show } from "../../../src/operations/views.ts";
 import type { Row } from "../../../src/protocol/row.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
-import { runUntilIdle, startKeyedRun } from "../../support/harness/chain-steps.ts";
+import { startKeyedRun } from "../../support/harness/chain-steps.ts";
 import { stateOf } from "../../support/agents/approval-agent.ts";
 import { beginRun } from "../../support/harness/drive.ts";
-import { createChainHarness, rowOf } from "../../support/harness/harness.ts";
+import { createChainHarness } from "../../support/harness/harness.ts";
 import { backUp, createScene, operate, restoreFrom, startIn, workFor } from "../../support/restores/lost-time.ts";
 import { answer, asked, clerk, lose, resume } from "../../support/restores/clerk.ts";
 
@@ -34,8 +34,8 @@ test("a restored run asks before its first unsafe call, names both moments, and 
   expect((await show(harness.world, run))?.unknown).toMatchObject([{ lostTime: true, answered: false }]);
   expect(await reconcile(harness.world, answer(run, "succeeded"))).toMatchObject({ kind: "accepted" });
   expect(await checkRun(harness.world, { run, by: "ann" })).toMatchObject({ kind: "checked" });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", restored: { checked: { by: "ann" } } });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", restored: { checked: { by: "ann" } } });
   // The second call is made: nobody had to be asked about it.
   expect(done).toHaveLength(3);
   expect(await verify(harness.world, { run })).toMatchObject({ findings: [], readable: true });
@@ -49,7 +49,7 @@ test("a restored run probes first under a business key, and takes what the probe
   const { run } = await lose(harness, agent);
   words = "please pay";
   await resume(harness, agent, run);
-  expect({ done, status: rowOf(harness, run).status }).toEqual({ done: ["order-1"], status: "completed" });
+  expect({ done, status: harness.row(run).status }).toEqual({ done: ["order-1"], status: "completed" });
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "reconciled", restored: { first: "probe" } }]);
 });
 
@@ -68,13 +68,13 @@ test("newer objects of the run settle a call with the same key and arguments, an
   const done: string[] = [];
   const agent = clerk({ effect: "unsafe", words: () => "pay", done });
   const { run } = await beginRun(harness.world, agent, {});
-  const backup = structuredClone(rowOf(harness, run));
-  await runUntilIdle(harness, agent);
+  const backup = structuredClone(harness.row(run));
+  await harness.runUntilIdle(agent);
   harness.world.store.rows.set(run, backup);
   await fenceRestored(harness.world);
-  await startExecution(harness.world, rowOf(harness, run));
+  await startExecution(harness.world, harness.row(run));
   await resume(harness, agent, run);
-  expect({ done: done.length, status: rowOf(harness, run).status }).toEqual({ done: 1, status: "completed" });
+  expect({ done: done.length, status: harness.row(run).status }).toEqual({ done: 1, status: "completed" });
   expect(await ledger(harness.world, run)).toMatchObject([
     { status: "reconciled", evidence: expect.stringContaining("newer objects of this run") },
   ]);
@@ -96,8 +96,8 @@ test("a call behind a gate is asked about once after a restore, and a denial is 
   harness.clock.moveTo((await show(harness.world, run))?.unknown[0]?.reconcilableFrom ?? 0);
   const denied = { ...answer(run, "succeeded"), as: "failed", result: null } as const;
   expect(await reconcile(harness.world, denied)).toMatchObject({ kind: "accepted" });
-  await runUntilIdle(harness, agent);
-  expect({ done: done.length, status: rowOf(harness, run).status }).toEqual({ done: 1, status: "completed" });
+  await harness.runUntilIdle(agent);
+  expect({ done: done.length, status: harness.row(run).status }).toEqual({ done: 1, status: "completed" });
   expect((await stateOf(harness.world, run)).spent.toolCalls).toBe(1);
 });
 
@@ -107,18 +107,18 @@ test("newer objects settle a call behind a gate, whether the gate was open in th
     const done: string[] = [];
     const agent = clerk({ effect: "unsafe", words: () => "pay", done, part: { approval: "always" } });
     const { run } = await beginRun(harness.world, agent, {});
-    const early = structuredClone(rowOf(harness, run));
-    await runUntilIdle(harness, agent);
-    const backup = isOpen ? structuredClone(rowOf(harness, run)) : early;
+    const early = structuredClone(harness.row(run));
+    await harness.runUntilIdle(agent);
+    const backup = isOpen ? structuredClone(harness.row(run)) : early;
     const [gate] = (await show(harness.world, run))?.gates ?? [];
     const approve = { run, gate: gate?.gate ?? "", as: "approve", args: null, by: "ann", note: null } as const;
     expect(await decide(harness.world, approve)).toMatchObject({ kind: "accepted" });
-    await runUntilIdle(harness, agent);
+    await harness.runUntilIdle(agent);
     harness.world.store.rows.set(run, backup);
     await fenceRestored(harness.world);
-    await startExecution(harness.world, rowOf(harness, run));
+    await startExecution(harness.world, harness.row(run));
     await resume(harness, agent, run);
-    expect({ done: done.length, status: rowOf(harness, run).status }).toEqual({ done: 1, status: "completed" });
+    expect({ done: done.length, status: harness.row(run).status }).toEqual({ done: 1, status: "completed" });
     expect(await ledger(harness.world, run)).toMatchObject([
       { status: "reconciled", evidence: expect.stringContaining("newer objects of this run") },
     ]);
@@ -131,17 +131,17 @@ test("a probed call with a business key is probed behind its gate, and the gate 
   const part = { key: () => "order-1", approval: "always" } as const;
   const agent = clerk({ effect: "probed", words: () => "pay", done, part });
   const { run } = await beginRun(harness.world, agent, {});
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   await fenceRestored(harness.world);
-  await startExecution(harness.world, rowOf(harness, run));
+  await startExecution(harness.world, harness.row(run));
   done.push("order-1");
   await resume(harness, agent, run);
   const gates = (await show(harness.world, run))?.gates ?? [];
   expect(gates).toMatchObject([{ decided: false }]);
   const approve = { run, gate: gates[0]?.gate ?? "", as: "approve", args: null, by: "ann", note: null } as const;
   expect(await decide(harness.world, approve)).toMatchObject({ kind: "accepted" });
-  await runUntilIdle(harness, agent);
-  expect({ done, status: rowOf(harness, run).status }).toEqual({ done: ["order-1"], status: "completed" });
+  await harness.runUntilIdle(agent);
+  expect({ done, status: harness.row(run).status }).toEqual({ done: ["order-1"], status: "completed" });
 });
 
 test("newer objects settle no call with other arguments", async () => {
@@ -150,12 +150,12 @@ test("newer objects settle no call with other arguments", async () => {
   let words = "pay";
   const agent = clerk({ effect: "unsafe", words: () => words, done });
   const { run } = await beginRun(harness.world, agent, {});
-  const backup = structuredClone(rowOf(harness, run));
-  await runUntilIdle(harness, agent);
+  const backup = structuredClone(harness.row(run));
+  await harness.runUntilIdle(agent);
   harness.world.store.rows.set(run, backup);
   await fenceRestored(harness.world);
   words = "please pay";
-  await startExecution(harness.world, rowOf(harness, run));
+  await startExecution(harness.world, harness.row(run));
   await resume(harness, agent, run);
   assertSafety("nothing is done twice", () => expect(done).toHaveLength(1));
   expect(await asked(harness, run)).toHaveLength(1);
@@ -167,12 +167,12 @@ test("after the word for the whole store a keyed start waits for nothing", async
   const { run } = await beginRun(harness.world, agent, {});
   await fenceRestored(harness.world);
   expect(await checkStore(harness.world, { by: "ann", confirmed: false })).toMatchObject({ runs: [run] });
-  expect(rowOf(harness, run).restored?.checked).toBeUndefined();
+  expect(harness.row(run).restored?.checked).toBeUndefined();
   expect(await checkStore(harness.world, { by: "ann", confirmed: true })).toMatchObject({
     kind: "checked",
     runs: [run],
   });
-  expect(rowOf(harness, run)).toMatchObject({ pause: true, restored: { checked: { by: "ann" } } });
+  expect(harness.row(run)).toMatchObject({ pause: true, restored: { checked: { by: "ann" } } });
   expect((await startKeyedRun(harness.world, { agent, key: "k" })).restored).toBeUndefined();
 });
 
@@ -181,9 +181,9 @@ test("a fork of a run that had ended before the backup asks as well, and one of 
   const done: string[] = [];
   const agent = clerk({ effect: "unsafe", words: () => "pay", done });
   const { run } = await beginRun(harness.world, agent, {});
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   await fenceRestored(harness.world);
-  expect(rowOf(harness, run).restored).toBeUndefined();
+  expect(harness.row(run).restored).toBeUndefined();
   const forkOf = async (from: string): Promise<Row> => {
     const forked = await forkRun(harness.world, {
       ...{ run: from, at: 0, agent, key: null, by: "ann", confirmed: true },
@@ -194,7 +194,7 @@ test("a fork of a run that had ended before the backup asks as well, and one of 
   expect(await forkOf(run)).toMatchObject({ status: "queued", restored: { version: 0 } });
   harness.clock.moveTo(harness.clock.now() + 1);
   const { run: newer } = await beginRun(harness.world, agent, {});
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect((await forkOf(newer)).restored).toBeUndefined();
 });
 
@@ -206,7 +206,7 @@ test("a fork to before a call that a human found in the lost time is refused unt
   await resume(harness, agent, run);
   harness.clock.moveTo((await show(harness.world, run))?.unknown[0]?.reconcilableFrom ?? 0);
   expect(await reconcile(harness.world, answer(run, "succeeded"))).toMatchObject({ kind: "accepted" });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(await checkRun(harness.world, { run, by: "ann" })).toMatchObject({ kind: "checked" });
   // The run itself released it never, and it happened.
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "reconciled", attempts: 0 }]);

@@ -11,15 +11,9 @@ import { reconcile } from "../../../src/operations/reconcile.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import { decideGate, gatesOf, stateOf } from "../../support/agents/approval-agent.ts";
-import { dieInTool, loseAttempt, runAttempt, runUntilIdle } from "../../support/harness/chain-steps.ts";
+import { dieInTool } from "../../support/harness/chain-steps.ts";
 import { beginRun, drive, killableWorld, runnerOf } from "../../support/harness/drive.ts";
-import {
-  FINAL_REPLY,
-  advanceUntilSettled,
-  createChainHarness,
-  createHarness,
-  rowOf,
-} from "../../support/harness/harness.ts";
+import { FINAL_REPLY, createChainHarness, createHarness } from "../../support/harness/harness.ts";
 
 /** A default that is another one at each parse. */
 function counting() {
@@ -143,8 +137,8 @@ describe("a computed default", () => {
     });
     const { run } = await beginRun(harness.world, agent, {});
     await dieInTool(harness, agent);
-    await runUntilIdle(harness, agent);
-    expect(rowOf(harness, run).status).toBe("completed");
+    await harness.runUntilIdle(agent);
+    expect(harness.row(run).status).toBe("completed");
     expect(seen.map(({ by }) => by)).toEqual(effect === "keyed" ? ["key", "run"] : ["before", "key", "probe", "run"]);
     expect({ inputs: inputsOf(seen).length, parses: count.parses() }).toEqual({ inputs: 1, parses: 1 });
   });
@@ -163,7 +157,7 @@ describe("a computed default", () => {
         },
       },
     });
-    await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), await beginRun(harness.world, agent, {})));
+    await harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), await beginRun(harness.world, agent, {})));
     expect(seen.map(({ by }) => by)).toEqual(["key", "run", "undo"]);
     expect({ inputs: inputsOf(seen).length, parses: count.parses() }).toEqual({ inputs: 1, parses: 1 });
   });
@@ -278,7 +272,7 @@ describe("a value that is not JSON", () => {
     // The second call waits for the first one, in which the process dies.
     await dieInTool(harness, agent);
     expect((await stateOf(harness.world, run)).open).toMatchObject([{ status: "started" }, { status: "proposed" }]);
-    await runUntilIdle(harness, agent);
+    await harness.runUntilIdle(agent);
     expect(seen).toEqual([{ by: "run", input: { euros: 1, at: new Date(0) } }]);
     expect((await show(harness.world, run))?.gates).toMatchObject([
       { call: "c2", reason: "it is late", parsed: { json: { at: "Date(1970-01-01T00:00:00.002Z)" } } },
@@ -301,8 +295,8 @@ describe("a value that is not JSON", () => {
       });
       const { run } = await beginRun(harness.world, agent, {});
       await dieInTool(harness, agent);
-      await runUntilIdle(harness, agent);
-      expect({ status: rowOf(harness, run).status, seen }).toEqual({ status: "blocked", seen: [] });
+      await harness.runUntilIdle(agent);
+      expect({ status: harness.row(run).status, seen }).toEqual({ status: "blocked", seen: [] });
       const [entry] = (await ledger(harness.world, run)) ?? [];
       expect(entry).toMatchObject({ status: "unknown", evidence: expect.stringMatching(/^ArgumentsChanged: /) });
     },
@@ -313,8 +307,8 @@ describe("a value that is not JSON", () => {
     const { agent, seen } = payer({ input: dated(() => 7), part: { approval: "never", key: null } });
     const { run } = await beginRun(harness.world, agent, {});
     await dieInTool(harness, agent);
-    await runUntilIdle(harness, agent);
-    expect(rowOf(harness, run).status).toBe("completed");
+    await harness.runUntilIdle(agent);
+    expect(harness.row(run).status).toBe("completed");
     expect(seen).toEqual([{ by: "run", input: { euros: 5, at: new Date(7) } }]);
   });
 
@@ -325,12 +319,12 @@ describe("a value that is not JSON", () => {
     const { agent, seen } = payer({ input: dated(count.next), part });
     const { run } = await beginRun(harness.world, agent, {});
     await dieInTool(harness, agent);
-    await runUntilIdle(harness, agent);
+    await harness.runUntilIdle(agent);
     harness.clock.moveTo(harness.clock.now() + 3_600_000);
     const said = { run, call: "c1", as: "retry", result: null, by: "ann", note: null } as const;
     expect(await reconcile(harness.world, said)).toEqual({ kind: "accepted" });
-    await runUntilIdle(harness, agent);
-    expect({ status: rowOf(harness, run).status, seen }).toEqual({ status: "blocked", seen: [] });
+    await harness.runUntilIdle(agent);
+    expect({ status: harness.row(run).status, seen }).toEqual({ status: "blocked", seen: [] });
     expect(await ledger(harness.world, run)).toMatchObject([
       { status: "unknown", evidence: expect.stringContaining("ArgumentsChanged") },
     ]);
@@ -343,8 +337,8 @@ describe("a value that is not JSON", () => {
     const { agent, seen } = payer({ input: dated(count.next), part });
     const { run } = await beginRun(harness.world, agent, {});
     await dieInTool(harness, agent);
-    await runUntilIdle(harness, agent);
-    expect({ status: rowOf(harness, run).status, seen: seen.length }).toEqual({ status: "completed", seen: 1 });
+    await harness.runUntilIdle(agent);
+    expect({ status: harness.row(run).status, seen: seen.length }).toEqual({ status: "completed", seen: 1 });
   });
 
   test("that a function of the tool has changed is made again", async () => {
@@ -375,12 +369,12 @@ describe("a value that is not JSON", () => {
     // Its process ends between the effect and the undo.
     const { world, kill } = killableWorld(harness.world);
     const last = { ...agent, done: [check("dies", () => (kill(), "it never is"))] } as Agent;
-    await loseAttempt(harness, last, world);
+    await harness.loseAttempt(last, world);
     expect(await ledger(harness.world, run)).toMatchObject([{ status: "succeeded" }]);
     if (!isSame) time = 8;
-    await runUntilIdle(harness, agent);
+    await harness.runUntilIdle(agent);
     expect(undone).toEqual(isSame ? [{ euros: 5, at: new Date(7) }] : []);
-    expect(rowOf(harness, run).status).toBe(isSame ? "failed" : "blocked");
+    expect(harness.row(run).status).toBe(isSame ? "failed" : "blocked");
     const undo = ((await ledger(harness.world, run)) ?? []).find(({ call }) => call === "undo-c1");
     const asked = { status: "unknown", attempts: 0, evidence: expect.stringContaining("ArgumentsChanged") };
     expect(undo).toMatchObject(isSame ? { status: "succeeded" } : asked);
@@ -451,8 +445,8 @@ describe("another version of the agent", () => {
     const { run } = await beginRun(harness.world, payer({ input, part }).agent, {});
     await dieInTool(harness, payer({ input, part }).agent);
     const next = payer({ input: withNotice, part, version: "2" });
-    await runUntilIdle(harness, next.agent);
-    expect({ status: rowOf(harness, run).status, seen: next.seen }).toEqual({
+    await harness.runUntilIdle(next.agent);
+    expect({ status: harness.row(run).status, seen: next.seen }).toEqual({
       status: "completed",
       seen: [{ by: "run", input: { euros: 5 } }],
     });
@@ -464,12 +458,12 @@ describe("another version of the agent", () => {
     const { run } = await beginRun(harness.world, payer({ input, part }).agent, {});
     await dieInTool(harness, payer({ input, part }).agent);
     const next = payer({ input: withNotice, part, version: "2" });
-    await runUntilIdle(harness, next.agent);
+    await harness.runUntilIdle(next.agent);
     harness.clock.moveTo(harness.clock.now() + 3_600_000);
     const said = { run, call: "c1", as: "retry", result: null, by: "ann", note: null } as const;
     expect(await reconcile(harness.world, said)).toEqual({ kind: "accepted" });
-    await runUntilIdle(harness, next.agent);
-    expect({ status: rowOf(harness, run).status, seen: next.seen }).toEqual({
+    await harness.runUntilIdle(next.agent);
+    expect({ status: harness.row(run).status, seen: next.seen }).toEqual({
       status: "completed",
       seen: [{ by: "run", input: { euros: 5 } }],
     });
@@ -481,9 +475,9 @@ describe("another version of the agent", () => {
     const { run } = await beginRun(harness.world, payer({ input, part }).agent, {});
     await dieInTool(harness, payer({ input, part }).agent);
     const next = payer({ input: z.object({ cents: z.number() }), part, version: "2" });
-    await runAttempt(harness, next.agent);
-    await runAttempt(harness, next.agent);
-    expect({ status: rowOf(harness, run).status, seen: next.seen }).toEqual({ status: "blocked", seen: [] });
+    await harness.runAttempt(next.agent);
+    await harness.runAttempt(next.agent);
+    expect({ status: harness.row(run).status, seen: next.seen }).toEqual({ status: "blocked", seen: [] });
     expect((await show(harness.world, run))?.unknown).toMatchObject([{ toolGone: true }]);
   });
 });

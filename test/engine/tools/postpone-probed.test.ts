@@ -3,16 +3,9 @@ import { describe, expect, test } from "vitest";
 import type { Tool } from "../../../src/ports/agent.ts";
 import { replyWithCalls, sideEffectAgent } from "../../support/agents/side-effect-agent.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
-import {
-  dieInTool,
-  endAttempt,
-  flushPromises,
-  performTask,
-  runUntilIdle,
-  startAttempt,
-} from "../../support/harness/chain-steps.ts";
+import { dieInTool } from "../../support/harness/chain-steps.ts";
 import { beginRun, killableWorld } from "../../support/harness/drive.ts";
-import { createChainHarness, neverSettles, rowOf, scriptedAgent } from "../../support/harness/harness.ts";
+import { createChainHarness, neverSettles, scriptedAgent, flushPromises } from "../../support/harness/harness.ts";
 import { postponements } from "../../support/runs/slow-commits.ts";
 
 describe("a call that its probe found absent", () => {
@@ -35,7 +28,7 @@ describe("a call that its probe found absent", () => {
     const { harness, agent, attempts } = probedSlowly(1_200);
     const { run } = await beginRun(harness.world, agent, {});
     await dieInTool(harness, agent);
-    await runUntilIdle(harness, agent);
+    await harness.runUntilIdle(agent);
     expect(await postponements(harness, run)).toMatchObject([{ after: "probe" }]);
     expect(attempts).toEqual([2]);
   });
@@ -52,7 +45,7 @@ describe("a call that its probe found absent", () => {
         effect: "probed",
         timeoutMs: 1_500,
         probe: () => {
-          probed.push(rowOf(harness, payload.run).epoch);
+          probed.push(harness.row(payload.run).epoch);
           harness.clock.moveTo(harness.clock.now() + 1_200);
           return { kind: "absent" };
         },
@@ -60,15 +53,15 @@ describe("a call that its probe found absent", () => {
     });
     const payload = await beginRun(harness.world, made.agent, {});
     const { world, kill } = killableWorld(harness.world);
-    const out = startAttempt(harness);
+    const out = harness.startAttempt();
     const pay = { ...(made.agent.tools["pay"] as Tool), run: neverSettles };
-    performTask(out.task, { world, agent: { ...made.agent, tools: { pay } } }).catch(() => undefined);
+    out.perform({ world, agent: { ...made.agent, tools: { pay } } }).catch(() => undefined);
     await flushPromises();
     kill();
-    endAttempt(harness, out, null);
-    await runUntilIdle(harness, made.agent);
+    out.end(null);
+    await harness.runUntilIdle(made.agent);
     expect(new Set(probed).size).toBe(2);
     assertSafety("each call is made once", () => expect(made.done).toHaveLength(2));
-    expect(rowOf(harness, payload.run).status).toBe("completed");
+    expect(harness.row(payload.run).status).toBe("completed");
   });
 });

@@ -13,23 +13,14 @@ import { replyWithCalls, sideEffectAgent } from "../../support/agents/side-effec
 import { crashAtCall, forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
 import { attemptBeat, beginRun, drive, killableWorld, runnerOf } from "../../support/harness/drive.ts";
 import {
-  advanceUntilSettled,
   createChainHarness,
   createHarness,
   neverSettles,
-  rowOf,
   scriptedAgent,
   type Harness,
-} from "../../support/harness/harness.ts";
-import {
-  endAttempt,
   flushPromises,
-  performTask,
-  runAttempt,
-  runUntilIdle,
-  startAttempt,
-  wrapTableCall,
-} from "../../support/harness/chain-steps.ts";
+} from "../../support/harness/harness.ts";
+import { wrapTableCall } from "../../support/harness/chain-steps.ts";
 import { postponements } from "../../support/runs/slow-commits.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
 import type { World } from "../../../src/ports/world.ts";
@@ -61,7 +52,7 @@ function slowly(effect: (typeof EFFECTS)[number], more: Partial<Tool> = {}) {
 }
 
 async function next({ harness, runner }: Pick<ReturnType<typeof slowly>, "harness" | "runner">, payload: Payload) {
-  const result = await advanceUntilSettled(harness, attemptBeat(runner, payload));
+  const result = await harness.advanceUntilSettled(attemptBeat(runner, payload));
   if (result.kind !== "beat") throw new Error(`the beat ended as ${result.kind}`);
   return result.reply;
 }
@@ -177,7 +168,7 @@ test("a human's *retry* is carried out by the next beat that has room, and is de
     agent,
   );
   let reply = await drive(runner, payload);
-  expect(rowOf(harness, payload.run).status).toBe("blocked");
+  expect(harness.row(payload.run).status).toBe("blocked");
   isLost = false;
   harness.clock.moveTo(harness.clock.now() + 20_000);
   const said = { run: payload.run, call: "c1", as: "retry", result: null, by: "ann", note: null } as const;
@@ -212,21 +203,20 @@ test.each(["keyed", "probed"] as const)(
         }),
       });
       const { run } = await beginRun(harness.world, agent, {});
-      await runAttempt(
-        harness,
+      await harness.runAttempt(
         agent,
         withSlowCommits(harness, () => 600),
       );
       expect((await stateOf(harness.world, run)).open).toMatchObject([{ status: "permitted" }]);
-      const out = startAttempt(harness);
+      const out = harness.startAttempt();
       const { world, survives } = crashAtCall(harness.world, crash);
       let result: TaskResult | null = null;
       const isOver = await survives(async () => {
-        result = await performTask(out.task, { world, agent });
+        result = await out.perform({ world, agent });
       });
-      endAttempt(harness, out, isOver ? result : null);
-      await runUntilIdle(harness, agent);
-      expect(rowOf(harness, run).status).toBe("completed");
+      out.end(isOver ? result : null);
+      await harness.runUntilIdle(agent);
+      expect(harness.row(run).status).toBe("completed");
       assertSafety("the call has one effect", () => expect(effects.size).toBe(1));
       if (effect === "probed") assertSafety("a probed call is made once", () => expect(acted).toHaveLength(1));
       return isOver;
@@ -242,7 +232,7 @@ describe("a process that is asked to end", () => {
     const deadline = of.harness.clock.now() + of.harness.world.limits.beatMs;
     of.harness.clock.after(1, () => drain.abort());
     const invocation = { deadline, drain: drain.signal };
-    const result = await advanceUntilSettled(of.harness, beat(of.runner, { payload, attempt }, invocation));
+    const result = await of.harness.advanceUntilSettled(beat(of.runner, { payload, attempt }, invocation));
     if (result.kind !== "beat") throw new Error(`the beat ended as ${result.kind}`);
     return result.reply;
   };
@@ -268,7 +258,7 @@ describe("a process that is asked to end", () => {
     expect(first.route).toBe("beat");
     expect(await postponements(of.harness, payload.run)).toEqual([{ kind: "postpone", call: "c1", after: "release" }]);
     expect((await stateOf(of.harness.world, payload.run)).open).toMatchObject([{ status: "permitted", attempts: 1 }]);
-    const reply = await advanceUntilSettled(of.harness, drive(busy.runner, first));
+    const reply = await of.harness.advanceUntilSettled(drive(busy.runner, first));
     expect(reply.route).toBe("done");
     expect({ tries, probes }).toEqual({ tries: 2, probes: [] });
     expect(await toolResultsOf(of.harness, payload.run)).toMatchObject([{ outcome: "succeeded" }]);
@@ -388,5 +378,5 @@ test("a beat begins a wait, however little of its time is left", async () => {
   };
   const result = await attemptBeat(late, payload);
   expect(result).toMatchObject({ kind: "beat", reply: { route: "wait" } });
-  expect(rowOf(harness, payload.run).status).toBe("waiting");
+  expect(harness.row(payload.run).status).toBe("waiting");
 });

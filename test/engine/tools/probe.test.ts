@@ -14,8 +14,10 @@ import {
   scriptedAgent,
   dieInTool,
   neverSettles,
+  type Harness,
+  beatReply,
+  createHarness,
 } from "../../support/harness/harness.ts";
-import { type Harness, advanceUntilSettled, beatReply, rowOf, createHarness } from "../../support/harness/harness.ts";
 
 const LEASE_MS = BEAT_MS + SKEW_MS;
 
@@ -47,7 +49,7 @@ async function recovered(harness: Harness, part: ScriptedAgentOptions) {
   const waiting = await beatReply(attemptBeat(run.runner, run.payload, 1));
   expect(waiting.route).toBe("wait");
   harness.clock.moveTo(run.leaseUntil + SETTLE_MS);
-  const reply = await advanceUntilSettled(harness, drive(run.runner, waiting));
+  const reply = await harness.advanceUntilSettled(drive(run.runner, waiting));
   expect(run.probes).toEqual([run.key]);
   return { ...run, reply };
 }
@@ -61,7 +63,7 @@ describe("after a crash", () => {
     const { payload, leaseUntil, probes, keys, runner } = await crashed(harness, {});
     const waiting = await beatReply(attemptBeat(runner, payload, 1));
     expect(waiting).toMatchObject({ route: "wait", seconds: Math.ceil((LEASE_MS + SETTLE_MS) / 1_000) });
-    expect(rowOf(harness, payload.run)).toMatchObject({ effectsSettleAt: leaseUntil, wakeAt: leaseUntil + SETTLE_MS });
+    expect(harness.row(payload.run)).toMatchObject({ effectsSettleAt: leaseUntil, wakeAt: leaseUntil + SETTLE_MS });
     harness.clock.moveTo(leaseUntil + SETTLE_MS - 1);
     const still = await beatReply(attemptBeat(runner, waiting));
     expect({ route: still.route, probes, keys }).toEqual({ route: "wait", probes: [], keys: [] });
@@ -134,7 +136,7 @@ describe("after a timeout", () => {
     const first = attemptBeat(runnerOf(harness.world, agent), payload);
     await inTool;
     expect(await beatReply(attemptBeat(runnerOf(harness.world, agent), payload, 1))).toMatchObject({ route: "park" });
-    expect(await advanceUntilSettled(harness, first)).toMatchObject({ kind: "exit", reply: { route: "superseded" } });
+    expect(await harness.advanceUntilSettled(first)).toMatchObject({ kind: "exit", reply: { route: "superseded" } });
   });
 
   test("tries are bounded: each has the same key after a probe that found nothing, then an operator is asked", async () => {
@@ -156,8 +158,8 @@ describe("after a timeout", () => {
     });
     let reply = await beginRun(harness.world, agent, {}).then((payload) => ({ ...payload, route: "beat" }));
     for (let beats = 0; reply.route !== "park" && beats < 20; beats += 1) {
-      harness.clock.moveTo(Math.max(harness.clock.now(), rowOf(harness, reply.run).wakeAt ?? 0));
-      reply = await advanceUntilSettled(harness, beatReply(attemptBeat(runnerOf(harness.world, agent), reply)));
+      harness.clock.moveTo(Math.max(harness.clock.now(), harness.row(reply.run).wakeAt ?? 0));
+      reply = await harness.advanceUntilSettled(beatReply(attemptBeat(runnerOf(harness.world, agent), reply)));
     }
     expect(reply.route).toBe("park");
     expect(order).toEqual(["run", "probe", "run", "probe", "run"]);
@@ -172,7 +174,7 @@ test("the result of a probe is durable before the model gets it", async () => {
   const asked: number[] = [];
   const reply: ScriptedAgentOptions["reply"] = ({ calls }) => {
     if (calls.length === 0) return { calls: [{ tool: "act", args: {} }] };
-    asked.push(rowOf(harness, payload.run).version);
+    asked.push(harness.row(payload.run).version);
     return { text: "over" };
   };
   const { payload, runner, leaseUntil } = await crashed(harness, {
@@ -180,7 +182,7 @@ test("the result of a probe is durable before the model gets it", async () => {
     probe: () => ({ kind: "happened", result: 1 }),
   });
   const waiting = await beatReply(attemptBeat(runner, payload, 1));
-  const { version } = rowOf(harness, payload.run);
+  const { version } = harness.row(payload.run);
   harness.clock.moveTo(leaseUntil + SETTLE_MS);
   await drive(runner, waiting);
   expect(asked).toEqual([version + 1]);
@@ -230,7 +232,7 @@ describe("a run that is found long after its process died", () => {
     const harness = createHarness();
     const { payload, leaseUntil, probes, keys, key, runner } = await crashed(harness, {});
     harness.clock.moveTo(leaseUntil + LATER_MS);
-    expect(await advanceUntilSettled(harness, attemptBeat(runner, payload, 1))).toMatchObject({
+    expect(await harness.advanceUntilSettled(attemptBeat(runner, payload, 1))).toMatchObject({
       kind: "beat",
       reply: { route: "beat" },
     });
@@ -259,9 +261,9 @@ describe("a run that is found long after its process died", () => {
     const harness = createHarness();
     const { payload, leaseUntil, probes, runner } = await crashed(harness, {});
     harness.clock.moveTo(leaseUntil + LATER_MS);
-    harness.world.store.rows.set(payload.run, { ...rowOf(harness, payload.run), ...to });
+    harness.world.store.rows.set(payload.run, { ...harness.row(payload.run), ...to });
     expect((await beatReply(attemptBeat(runner, payload, 1))).route).toBe("wait");
     const from = harness.clock.now() + LEASE_MS + SETTLE_MS;
-    expect({ wakeAt: rowOf(harness, payload.run).wakeAt, probes }).toEqual({ wakeAt: from, probes: [] });
+    expect({ wakeAt: harness.row(payload.run).wakeAt, probes }).toEqual({ wakeAt: from, probes: [] });
   });
 });

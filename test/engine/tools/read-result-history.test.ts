@@ -17,7 +17,7 @@ import { show } from "../../../src/operations/views.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { everyFaultPoint, expectPinned, fakeService, recordedRun, runAgent } from "../../../src/testing/kit/index.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { type Harness, createHarness, rowOf } from "../../support/harness/harness.ts";
+import { type Harness, createHarness } from "../../support/harness/harness.ts";
 import { rowIn } from "../../support/runs/run-to-fork.ts";
 
 const page = `${"a long line. ".repeat(2_000)}\nneedle 7\n${"more of it. ".repeat(2_000)}`;
@@ -58,7 +58,7 @@ async function play(reads: readonly Json[]) {
   const { agent, counted } = reader(reads);
   const payload = await beginRun(harness.world, agent, {});
   await drive(runnerOf(harness.world, agent), payload);
-  expect(rowOf(harness, payload.run).status).toBe("completed");
+  expect(harness.row(payload.run).status).toBe("completed");
   return { harness, agent, counted, run: payload.run };
 }
 
@@ -120,7 +120,7 @@ describe("a fork", () => {
   test("after a read has that read, and reads the result of its run although the run is gone", async () => {
     const { harness, agent, counted, run } = await play([SEARCH, LINE]);
     const expected = await resultOf(harness, run);
-    const row = rowOf(harness, run);
+    const row = harness.row(run);
     const versions = Array.from({ length: row.version + 1 }, (_, at) => at);
     const forks: string[] = [];
     for (const at of versions) {
@@ -132,7 +132,7 @@ describe("a fork", () => {
     expect(forks.length).toBeGreaterThan(0);
     await purge(harness.world, run);
     for (const each of forks) {
-      const { born, chain, epoch } = rowOf(harness, each);
+      const { born, chain, epoch } = harness.row(each);
       await drive(runnerOf(harness.world, agent), { run: each, born, chain, epoch, agent: agent.name });
       expect(await resultOf(harness, each)).toBe(expected);
       expect(replay(KERNEL, await recorded(harness, each)).differs).toBeNull();
@@ -153,7 +153,7 @@ describe("a fork", () => {
             : { text: JSON.stringify(calls.map(({ result }) => result)) },
       }),
     };
-    const { born, chain, epoch } = rowOf(harness, forked.run);
+    const { born, chain, epoch } = harness.row(forked.run);
     await drive(runnerOf(harness.world, early), { run: forked.run, born, chain, epoch, agent: agent.name });
     expect(await resultOf(harness, forked.run)).toContain("UnknownResult");
     expect(counted.fetches).toBe(1);

@@ -10,7 +10,7 @@ import { replyWithCalls, sideEffectAgent } from "../../support/agents/side-effec
 import { executionName } from "../../../src/protocol/ids.ts";
 import { beat } from "../../../src/engine/loop/beat.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { type Harness, advanceUntilSettled, createHarness } from "../../support/harness/harness.ts";
+import { type Harness, createHarness } from "../../support/harness/harness.ts";
 
 const RULE = "call failed, its tool says try again";
 const busy = new Error("503 busy");
@@ -30,7 +30,7 @@ function payer(said: Partial<Tool>, ends: readonly unknown[], more: Partial<Agen
 
 async function outcomeOf(harness: Harness, { agent, done }: ReturnType<typeof payer>) {
   const payload = await beginRun(harness.world, agent, {});
-  const reply = await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payload));
+  const reply = await harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), payload));
   const events = (await timeline(harness.world, { run: reply.run, after: 0 })) ?? [];
   const again = events.filter((event) => event.kind === "RecoveryDecided" && event.rule === RULE);
   const [entry] = (await ledger(harness.world, reply.run)) ?? [];
@@ -144,13 +144,12 @@ test("a process that is asked to end does not wait for a retry; the next one mak
   const told = { execution: executionName(payload.run, payload.born, 1), epoch: 0, retry: 0 };
   const deadline = harness.clock.now() + harness.world.limits.beatMs;
   harness.clock.after(1, () => drain.abort());
-  const first = await advanceUntilSettled(
-    harness,
+  const first = await harness.advanceUntilSettled(
     beat(runner, { payload, attempt: told }, { deadline, drain: drain.signal }),
   );
   expect(harness.clock.now()).toBeLessThan(deadline - 2_000);
   expect(of.done).toHaveLength(1);
-  const reply = await advanceUntilSettled(harness, drive(runner, first.kind === "beat" ? first.reply : payload));
+  const reply = await harness.advanceUntilSettled(drive(runner, first.kind === "beat" ? first.reply : payload));
   expect(reply.route).toBe("done");
   expect(of.done).toHaveLength(2);
 });
@@ -172,12 +171,11 @@ describe("without time for another try", () => {
     const of = payer(said, [busy, "paid"]);
     const agent = slowly(harness, of);
     const payload = await beginRun(harness.world, agent, {});
-    const first = await advanceUntilSettled(harness, attemptBeat(runnerOf(harness.world, agent), payload));
+    const first = await harness.advanceUntilSettled(attemptBeat(runnerOf(harness.world, agent), payload));
     expect(first).toMatchObject({ kind: "beat", reply: { route: "beat" } });
     expect((await stateOf(harness.world, payload.run)).open).toMatchObject([{ status: "permitted", attempts: 1 }]);
     expect(of.done).toHaveLength(1);
-    const last = await advanceUntilSettled(
-      harness,
+    const last = await harness.advanceUntilSettled(
       drive(runnerOf(harness.world, agent), first.kind === "beat" ? first.reply : payload),
     );
     expect(last.route).toBe("done");
@@ -195,13 +193,13 @@ describe("without time for another try", () => {
     const of = payer({ effect: "probed", probe, ...said }, [busy, "paid"]);
     const agent = slowly(harness, of);
     const payload = await beginRun(harness.world, agent, {});
-    const waits = await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payload));
+    const waits = await harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), payload));
     expect(waits.route).toBe("wait");
     expect(asked).toEqual([]);
     const [open] = (await stateOf(harness.world, payload.run)).open;
     expect(open).toMatchObject({ status: "started", attempts: 1 });
     harness.clock.moveTo(open?.probeAt ?? 0);
-    const reply = await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), waits));
+    const reply = await harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), waits));
     expect(reply.route).toBe("done");
     expect(asked).toHaveLength(1);
     expect(of.done).toHaveLength(2);
@@ -218,7 +216,7 @@ test("nothing is retried after a request to end the run", async () => {
     return pay.run(context);
   };
   const agent = { ...of.agent, tools: { ...of.agent.tools, pay: { ...pay, run } } };
-  await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payload));
+  await harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), payload));
   expect(of.done).toHaveLength(1);
   expect((await stateOf(harness.world, payload.run)).phase).toBe("Cancelled");
 });
@@ -257,14 +255,11 @@ test("no crash resets the bound: a call has three tries and one more per death, 
     );
     const payload = await beginRun(harness.world, of.agent, {});
     const { survives } = crashAtCall(harness.world, crash);
-    const lives = await advanceUntilSettled(
-      harness,
-      survives((mortal) => drive(runnerOf(mortal, of.agent), payload)),
-    );
+    const lives = await harness.advanceUntilSettled(survives((mortal) => drive(runnerOf(mortal, of.agent), payload)));
     if (!lives) {
       const row = await harness.world.table.read(payload.run, harness.clock.now());
       const execution = { ...payload, epoch: row?.epoch ?? 0 };
-      if (row?.status !== "completed") await advanceUntilSettled(harness, takeOver(harness, of.agent, execution));
+      if (row?.status !== "completed") await harness.advanceUntilSettled(takeOver(harness, of.agent, execution));
     }
     const [entry] = (await ledger(harness.world, payload.run)) ?? [];
     // Where a try may have left that nobody heard of, the errors of later ones say nothing of it.

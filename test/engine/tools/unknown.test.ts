@@ -7,15 +7,7 @@ import { reconcile } from "../../../src/operations/reconcile.ts";
 import { toolResultsOf } from "../../support/agents/approval-agent.ts";
 import { replyWithCalls, sideEffectAgent } from "../../support/agents/side-effect-agent.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import {
-  SETTLE_MS,
-  BEAT_MS,
-  SKEW_MS,
-  advanceUntilSettled,
-  beatReply,
-  rowOf,
-  createHarness,
-} from "../../support/harness/harness.ts";
+import { SETTLE_MS, BEAT_MS, SKEW_MS, beatReply, createHarness } from "../../support/harness/harness.ts";
 import { recoveryRulesOf } from "../../support/harness/chain-steps.ts";
 
 type Effect = "none" | "keyed" | "probed" | "unsafe";
@@ -36,11 +28,11 @@ async function unknown(of: { readonly effect: Effect; readonly onUnknown: OnUnkn
   });
   const runner = runnerOf(harness.world, made.agent);
   const payload = await beginRun(harness.world, made.agent, {});
-  let reply = await advanceUntilSettled(harness, drive(runner, payload));
+  let reply = await harness.advanceUntilSettled(drive(runner, payload));
   // A probe waits for what may still land.
   if (effect === "probed") {
-    harness.clock.moveTo(rowOf(harness, reply.run).wakeAt ?? 0);
-    reply = await advanceUntilSettled(harness, drive(runner, reply));
+    harness.clock.moveTo(harness.row(reply.run).wakeAt ?? 0);
+    reply = await harness.advanceUntilSettled(drive(runner, reply));
   }
   return { harness, runner, reply, run: payload.run, done: made.done };
 }
@@ -54,9 +46,9 @@ describe.each(["unsafe", "probed"] as const)("%s", (effect) => {
 
   test("tell: the model gets the unknown outcome, to the millisecond when requests have settled", async () => {
     const { harness, runner, reply, run, done } = await unknown({ effect, onUnknown: "tell" });
-    const reconcilableFrom = (rowOf(harness, run).claimedAt ?? 0) + BEAT_MS + SKEW_MS + SETTLE_MS;
+    const reconcilableFrom = (harness.row(run).claimedAt ?? 0) + BEAT_MS + SKEW_MS + SETTLE_MS;
     expect(reply.route).toBe("wait");
-    expect(rowOf(harness, run)).toMatchObject({ status: "blocked", wakeAt: reconcilableFrom });
+    expect(harness.row(run)).toMatchObject({ status: "blocked", wakeAt: reconcilableFrom });
     expect(await show(harness.world, run)).toMatchObject({ unknown: [{ otherwise: "tell", reconcilableFrom }] });
     harness.clock.moveTo(reconcilableFrom - 1);
     const still = await beatReply(attemptBeat(runner, reply));
@@ -65,7 +57,7 @@ describe.each(["unsafe", "probed"] as const)("%s", (effect) => {
       toolResults: [],
     });
     harness.clock.moveTo(reconcilableFrom);
-    expect((await advanceUntilSettled(harness, drive(runner, still))).route).toBe("done");
+    expect((await harness.advanceUntilSettled(drive(runner, still))).route).toBe("done");
     expect(await toolResultsOf(harness, run)).toMatchObject([{ outcome: "unknown" }]);
     expect(await recoveryRulesOf(harness.world, run)).toContain("outcome stays unknown, the model is told");
     expect(await ledger(harness.world, run)).toMatchObject([{ status: "unknown" }]);
@@ -74,8 +66,8 @@ describe.each(["unsafe", "probed"] as const)("%s", (effect) => {
 
   test("fail: the run fails as OutcomeUnknown, and names the key to look for", async () => {
     const { harness, runner, reply, run, done } = await unknown({ effect, onUnknown: "fail" });
-    harness.clock.moveTo(rowOf(harness, run).wakeAt ?? 0);
-    expect((await advanceUntilSettled(harness, drive(runner, reply))).route).toBe("failed");
+    harness.clock.moveTo(harness.row(run).wakeAt ?? 0);
+    expect((await harness.advanceUntilSettled(drive(runner, reply))).route).toBe("failed");
     const shown = await show(harness.world, run);
     expect(shown).toMatchObject({ status: "failed", failure: { code: "OutcomeUnknown" } });
     expect(shown?.failure?.message).toContain(done[0]?.key);
@@ -87,8 +79,8 @@ describe.each(["unsafe", "probed"] as const)("%s", (effect) => {
     const { harness, runner, reply, run } = await unknown({ effect, onUnknown });
     const said = { run, call: "c1", as: "succeeded", result: "paid", by: "ann", note: null } as const;
     expect(await reconcile(harness.world, said)).toEqual({ kind: "accepted" });
-    harness.clock.moveTo(rowOf(harness, run).wakeAt ?? 0);
-    expect((await advanceUntilSettled(harness, drive(runner, reply))).route).toBe("done");
+    harness.clock.moveTo(harness.row(run).wakeAt ?? 0);
+    expect((await harness.advanceUntilSettled(drive(runner, reply))).route).toBe("done");
     expect(await ledger(harness.world, run)).toMatchObject([{ status: "reconciled" }]);
     expect(await recoveryRulesOf(harness.world, run)).not.toContainEqual(expect.stringContaining("stays unknown"));
   });
@@ -132,8 +124,8 @@ describe.each(["none", "keyed"] as const)("%s, after its last try", (effect) => 
   test("fail: the run fails once requests have settled", async () => {
     const { harness, runner, reply, run } = await unknown({ effect, onUnknown: "fail" });
     expect(reply.route).toBe("wait");
-    harness.clock.moveTo(rowOf(harness, run).wakeAt ?? 0);
-    expect((await advanceUntilSettled(harness, drive(runner, reply))).route).toBe("failed");
+    harness.clock.moveTo(harness.row(run).wakeAt ?? 0);
+    expect((await harness.advanceUntilSettled(drive(runner, reply))).route).toBe("failed");
     expect(await show(harness.world, run)).toMatchObject({ failure: { code: "OutcomeUnknown" } });
   });
 });

@@ -11,7 +11,7 @@ import { decideGate, gatesOf, stateOf } from "../../support/agents/approval-agen
 import { newState } from "../../support/states/states-and-events.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { FINAL_REPLY, beforeCommit, createHarness, rowOf } from "../../support/harness/harness.ts";
+import { FINAL_REPLY, beforeCommit, createHarness } from "../../support/harness/harness.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -53,8 +53,8 @@ async function waiting(of: {
 
 /** Lets the gate expire, and drives the run. */
 async function expired({ harness, runner, reply, run }: Awaited<ReturnType<typeof waiting>>) {
-  harness.clock.moveTo(rowOf(harness, run).wakeAt ?? 0);
-  return drive(runner, { ...reply, epoch: rowOf(harness, run).epoch });
+  harness.clock.moveTo(harness.row(run).wakeAt ?? 0);
+  return drive(runner, { ...reply, epoch: harness.row(run).epoch });
 }
 
 test.each<[string, { agent?: ApprovalOptions; tool?: ApprovalOptions }, number, boolean]>([
@@ -68,7 +68,7 @@ test.each<[string, { agent?: ApprovalOptions; tool?: ApprovalOptions }, number, 
   const { harness, run, startedAt } = await waiting(terms);
   const shown = await show(harness.world, run);
   expect(shown?.gates).toMatchObject([{ expiresAt: startedAt + ms, asksAgain }]);
-  expect(rowOf(harness, run).wakeAt).toBe(startedAt + ms);
+  expect(harness.row(run).wakeAt).toBe(startedAt + ms);
 });
 
 test("an approval that expires is denied unless its agent says otherwise", async () => {
@@ -90,7 +90,7 @@ describe("an approval that asks again", () => {
     expect((await decide(of.harness.world, old)).kind).not.toBe("accepted");
     expect(of.ran).toEqual([]);
     expect(await decideGate(of.harness.world, { run: of.run, as: "approve" })).toMatchObject({ kind: "accepted" });
-    const last = await drive(of.runner, { ...of.reply, epoch: rowOf(of.harness, of.run).epoch });
+    const last = await drive(of.runner, { ...of.reply, epoch: of.harness.row(of.run).epoch });
     expect(last.route).toBe("done");
     assertSafety("the call is made once", () => expect(of.ran).toHaveLength(1));
   });
@@ -99,7 +99,7 @@ describe("an approval that asks again", () => {
     const of = await waiting({ agent: { expires: "never" } });
     for (let times = 1; times <= 3; times += 1) {
       expect((await expired(of)).route).toBe("park");
-      expect(rowOf(of.harness, of.run)).toMatchObject({
+      expect(of.harness.row(of.run)).toMatchObject({
         status: "waiting",
         deadline: of.harness.clock.now() + of.harness.world.limits.idleRunMs,
         wakeAt: of.startedAt + (times + 1) * 29 * DAY_MS,
@@ -135,22 +135,22 @@ describe("an approval that asks again", () => {
   test("never moves a deadline of the agent", async () => {
     const of = await waiting({ agent: { expires: "2h", onExpiry: "ask" }, more: { deadline: { after: "3h" } } });
     expect((await expired(of)).route).toBe("park");
-    expect(rowOf(of.harness, of.run).wakeAt).toBe(of.startedAt + 3 * HOUR_MS);
+    expect(of.harness.row(of.run).wakeAt).toBe(of.startedAt + 3 * HOUR_MS);
     of.harness.clock.moveTo(of.startedAt + 3 * HOUR_MS + of.harness.world.limits.skewMs);
-    await drive(of.runner, { ...of.reply, epoch: rowOf(of.harness, of.run).epoch });
-    expect(rowOf(of.harness, of.run).status).toBe("failed");
+    await drive(of.runner, { ...of.reply, epoch: of.harness.row(of.run).epoch });
+    expect(of.harness.row(of.run).status).toBe("failed");
     expect((await stateOf(of.harness.world, of.run)).failure?.code).toBe("DeadlineExpired");
   });
 
   test("does not ask again over a decision that comes while it expires", async () => {
     const of = await waiting({ agent: { expires: "3d", onExpiry: "ask" } });
-    of.harness.clock.moveTo(rowOf(of.harness, of.run).wakeAt ?? 0);
+    of.harness.clock.moveTo(of.harness.row(of.run).wakeAt ?? 0);
     const world = beforeCommit(of.harness, {
       when: ({ unlessWoken }) => unlessWoken,
       act: () => decideGate(of.harness.world, { run: of.run, as: "approve" }),
     });
     const { agentOf } = of.runner;
-    const last = await drive({ ...of.runner, world, agentOf }, { ...of.reply, epoch: rowOf(of.harness, of.run).epoch });
+    const last = await drive({ ...of.runner, world, agentOf }, { ...of.reply, epoch: of.harness.row(of.run).epoch });
     expect(last.route).toBe("done");
     assertSafety("the call is made once", () => expect(of.ran).toHaveLength(1));
   });

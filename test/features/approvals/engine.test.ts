@@ -15,8 +15,7 @@ import {
   stateOf,
 } from "../../support/agents/approval-agent.ts";
 import { drive } from "../../support/harness/drive.ts";
-import { flushPromises } from "../../support/harness/chain-steps.ts";
-import { FINAL_REPLY, advanceUntilSettled, parkRun, rowOf, createHarness } from "../../support/harness/harness.ts";
+import { FINAL_REPLY, parkRun, createHarness, flushPromises } from "../../support/harness/harness.ts";
 
 const HOURS_24 = 24 * 3_600_000;
 const AGAIN = "a".repeat(26);
@@ -26,13 +25,13 @@ describe("a call that needs approval", () => {
     const harness = createHarness();
     const { run, payload, ran } = await runUntilGate(harness);
     expect(payload).toMatchObject({ route: "park", seconds: HOURS_24 / 1_000 });
-    expect(rowOf(harness, run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval", owner: null });
+    expect(harness.row(run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval", owner: null });
     const [gate] = await gatesOf(harness.world, run);
     expect(gate).toMatchObject({ reason: "this tool always needs approval", decision: null });
     expect(gate?.expiresAt).toBe(harness.clock.now() + HOURS_24);
-    expect(rowOf(harness, run).wakeAt).toBe(gate?.expiresAt);
+    expect(harness.row(run).wakeAt).toBe(gate?.expiresAt);
     expect(ran).toEqual([]);
-    expect(rowOf(harness, run).spent.toolCalls).toBe(0);
+    expect(harness.row(run).spent.toolCalls).toBe(0);
     expect(await ledger(harness.world, run)).toMatchObject([{ status: "intended", attempts: 0 }]);
   });
 
@@ -72,7 +71,7 @@ describe("a call that needs approval", () => {
   test("is gated if its policy gives no answer in the time of its beat, and a late rejection ends nothing", async () => {
     const harness = createHarness();
     const late = Promise.withResolvers<false>();
-    const { run, ran } = await advanceUntilSettled(harness, runUntilGate(harness, { approval: () => late.promise }));
+    const { run, ran } = await harness.advanceUntilSettled(runUntilGate(harness, { approval: () => late.promise }));
     late.reject(new Error("too late"));
     await flushPromises();
     expect(await gatesOf(harness.world, run)).toMatchObject([
@@ -123,10 +122,10 @@ describe("a decision", () => {
     const [first] = await gatesOf(harness.world, run);
     await decideGate(harness.world, { run, as: "approve" });
     await drive(runner, payload);
-    const before = rowOf(harness, run);
+    const before = harness.row(run);
     const again = await decideGate(harness.world, { run, as: "deny", gate: first?.gate ?? "" });
     expect(again).toEqual({ kind: "duplicate", decision: { as: "approve", args: null, by: "ann", note: null } });
-    expect(rowOf(harness, run)).toEqual(before);
+    expect(harness.row(run)).toEqual(before);
   });
 
   test.each(["c1", "c9", `c1-${AGAIN}`, ""])(
@@ -135,11 +134,11 @@ describe("a decision", () => {
       const harness = createHarness();
       const { run } = await runUntilGate(harness);
       const [open] = await gatesOf(harness.world, run);
-      const before = rowOf(harness, run);
+      const before = harness.row(run);
       const said = { run, gate, as: "approve", args: null, by: "ann", note: null } as const;
       const why = gate === "c1" ? `c1 is a call, and a decision names its whole gate: ${open?.gate}` : null;
       expect(await decide(harness.world, said)).toEqual({ kind: "stale", gates: [open?.gate], why });
-      expect(rowOf(harness, run)).toEqual(before);
+      expect(harness.row(run)).toEqual(before);
       expect(await decide(harness.world, { ...said, run: `local-${AGAIN}` })).toEqual({ kind: "missing" });
     },
   );
@@ -162,7 +161,7 @@ describe("a decision", () => {
     const [first] = await gatesOf(harness.world, run);
     await decideGate(harness.world, { run, as: "approve" });
     await drive(runner, payload);
-    const newest = rowOf(harness, run).snapshot.key;
+    const newest = harness.row(run).snapshot.key;
     for (const key of harness.world.store.objects.keys()) {
       if (key.includes("/snapshots/") && key !== newest) harness.world.store.objects.delete(key);
     }
@@ -176,7 +175,7 @@ describe("a decision", () => {
     const { run, runner, payload, ran } = await runUntilGate(harness);
     await sendRequest(harness.world, { run, want: "pause" });
     const paused = await drive(runner, payload);
-    expect(rowOf(harness, run).status).toBe("paused");
+    expect(harness.row(run).status).toBe("paused");
     expect(await decideGate(harness.world, { run, as: "approve" })).toMatchObject({ kind: "accepted" });
     harness.clock.moveTo(harness.clock.now() + 2 * HOURS_24);
     const still = await drive(runner, paused);
@@ -202,7 +201,7 @@ describe("a decision", () => {
       kind: "duplicate",
       decision: { as: "approve" },
     });
-    expect({ sent, wakeCount: rowOf(harness, run).wakeCount }).toEqual({ sent: 2, wakeCount: 1 });
+    expect({ sent, wakeCount: harness.row(run).wakeCount }).toEqual({ sent: 2, wakeCount: 1 });
   });
 });
 
@@ -221,7 +220,7 @@ describe("several gates of one reply", () => {
     const one = await drive(runner, payload);
     expect(one.route).toBe("park");
     expect(ran.map(({ args }) => args)).toEqual([{ euros: 3 }]);
-    expect(rowOf(harness, run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval" });
+    expect(harness.row(run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval" });
     await by(0, "deny");
     await by(1, "edit", { euros: 20 });
     expect(await drive(runner, one)).toMatchObject({ route: "done" });

@@ -17,7 +17,7 @@ import {
 } from "../../support/agents/approval-agent.ts";
 import { type CrashPoint, crashAtCall, forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
 import { attemptBeat, drive, runnerOf } from "../../support/harness/drive.ts";
-import { BEAT_MS, type Harness, beatReply, rowOf, createHarness } from "../../support/harness/harness.ts";
+import { BEAT_MS, type Harness, beatReply, createHarness } from "../../support/harness/harness.ts";
 
 type As = "approve" | "deny" | "edit";
 
@@ -73,7 +73,7 @@ describe.each(["approve", "edit", "deny"] as const)("to %s", (as) => {
       await sayIn(harness.world, run, gate);
       const { isAlive, reply } = await beatAfter({ harness, agent, payload }, crash);
       if (reply.route === "beat") expect(await drive(runner, reply)).toMatchObject({ route: "done" });
-      expect(rowOf(harness, run)).toMatchObject({ status: "completed", endNotified: true });
+      expect(harness.row(run)).toMatchObject({ status: "completed", endNotified: true });
       expect(new Set(ran.map(({ key }) => key)).size).toBe(ARGS[as].length);
       for (const { args } of ran) expect([args]).toEqual(ARGS[as]);
       expect(await decisionsOf(harness, run)).toMatchObject([{ as }]);

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { dispatchIn } from "../../../src/protocol/row-fence.ts";
 import { Till } from "../../support/agents/payers.ts";
-import { endAttempt, freezeBeforeCall, performTask } from "../../support/harness/chain-steps.ts";
+import { freezeBeforeCall } from "../../support/harness/chain-steps.ts";
 import {
   LATE_MS,
   SUCCEEDED,
@@ -24,9 +24,9 @@ test("a boss is away for longer than the deadline between its decision and the r
   harness.clock.moveTo(harness.clock.now() + LATE_MS);
   const frozen = freezeBeforeCall(harness.world, "fenceChild");
   const out = leaveOf(house, run);
-  performTask(out.task, { world: frozen.world, agent: agents }).catch(() => undefined);
+  out.perform({ world: frozen.world, agent: agents }).catch(() => undefined);
   await settled();
-  endAttempt(harness, out, null);
+  out.end(null);
   expect(await stateOf(house, run)).toMatchObject({ children: [{ dispatch: 2, isContinuing: true }] });
   expect(dispatchIn(childOf(house))).toBe(1);
   await tooLate(house);

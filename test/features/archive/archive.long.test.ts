@@ -17,8 +17,12 @@ import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { type DecisionCalls, withCalls } from "../../../src/testing/decisions.ts";
 import { drive, runnerOf } from "../../support/harness/drive.ts";
 import { recordChildren, createIdleRun, inboxOf } from "../../support/runs/parent-and-children.ts";
-import { type ScriptedAgentOptions, FINAL_REPLY, callsThenFinal, rowOf } from "../../support/harness/harness.ts";
-import { scriptedAgent } from "../../support/harness/harness.ts";
+import {
+  type ScriptedAgentOptions,
+  FINAL_REPLY,
+  callsThenFinal,
+  scriptedAgent,
+} from "../../support/harness/harness.ts";
 import { type SupervisedHarness, createSupervisedHarness, sweep } from "../../support/harness/supervised-harness.ts";
 import { rewriteRow } from "../../support/runs/rewrite-row.ts";
 
@@ -35,7 +39,7 @@ async function ended(harness: SupervisedHarness, agent: Agent): Promise<Row> {
   const payload = await createIdleRun(harness, { key: "key", agent });
   const { route } = await drive(runnerOf(harness.world, agent), payload);
   expect(["done", "failed"]).toContain(route);
-  return rowOf(harness, payload.run);
+  return harness.row(payload.run);
 }
 
 const bytesOf = ({ world }: SupervisedHarness, row: Row): Uint8Array =>
@@ -123,7 +127,7 @@ describe("an archive", () => {
     harness.world.store.rows.set(row.run, { ...row, endNotified: false, expiresAtSec: null });
     harness.clock.moveTo(harness.clock.now() + DAY_MS);
     await sweep(harness);
-    expect(rowOf(harness, row.run).endNotified).toBe(true);
+    expect(harness.row(row.run).endNotified).toBe(true);
     expect(Buffer.compare(bytesOf(harness, row), first)).toBe(0);
   });
 
@@ -183,16 +187,16 @@ describe("a run", () => {
     const harness = createSupervisedHarness();
     const payload = await createIdleRun(harness, { key: "key", agent: keeping(WARM) });
     await drive(runnerOf(harness.world, keeping(null)), payload);
-    expect(bytesOf(harness, rowOf(harness, payload.run))).toBeDefined();
+    expect(bytesOf(harness, harness.row(payload.run))).toBeDefined();
   });
 
   test("that ends without its agent is archived by the process that ends it", async () => {
     const harness = createSupervisedHarness();
     const { run } = await createIdleRun(harness, { key: "key", agent: keeping(WARM) });
-    harness.clock.moveTo(rowOf(harness, run).deadline + harness.world.limits.idleRunMs / 10);
+    harness.clock.moveTo(harness.row(run).deadline + harness.world.limits.idleRunMs / 10);
     await sweep(harness);
-    expect(rowOf(harness, run)).toMatchObject({ status: "failed", endNotified: true });
-    expect(archiveIn(harness, rowOf(harness, run)).run.failure).toMatchObject({ code: "Expired" });
+    expect(harness.row(run)).toMatchObject({ status: "failed", endNotified: true });
+    expect(archiveIn(harness, harness.row(run)).run.failure).toMatchObject({ code: "Expired" });
   });
 
   test("whose history cannot be read stays unnotified, with an alarm, until it can be", async () => {
@@ -213,7 +217,7 @@ describe("a run", () => {
     await drive(runnerOf({ ...harness.world, table: withCalls(harness.world.table, { commit }) }, agent), payload);
     await sweep(harness);
     const { run } = payload;
-    expect(rowOf(harness, run)).toMatchObject({ status: "completed", endNotified: false, expiresAtSec: null });
+    expect(harness.row(run)).toMatchObject({ status: "completed", endNotified: false, expiresAtSec: null });
     expect({ lost: lost.size, alarms: harness.alarms.map(({ what }) => what) }).toEqual({
       lost: 3,
       alarms: ["Unreadable", "Unreadable"],
@@ -222,8 +226,8 @@ describe("a run", () => {
     expect(await purge(harness.world, run)).toMatchObject({ kind: "live" });
     for (const [key, bytes] of lost) objects.set(key, bytes);
     await sweep(harness);
-    expect(rowOf(harness, run).endNotified).toBe(true);
-    expect(archiveIn(harness, rowOf(harness, run)).blobs.size).toBe(3);
+    expect(harness.row(run).endNotified).toBe(true);
+    expect(archiveIn(harness, harness.row(run)).blobs.size).toBe(3);
   });
 });
 
@@ -286,7 +290,7 @@ describe("the archive of a removed run", () => {
     const harness = createSupervisedHarness();
     const row = await ended(harness, keeping(WARM));
     expect(await purge(harness.world, row.run)).toMatchObject({ kind: "tooEarly" });
-    expect(rowOf(harness, row.run).endNotified).toBe(true);
+    expect(harness.row(row.run).endNotified).toBe(true);
     expect(await purge(harness.world, row.run, { keepArchive: true })).toMatchObject({ kind: "purged" });
     expect([...harness.world.store.objects.keys()]).toEqual([archiveKey(row, "warm")]);
   });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { ScriptedReply } from "../../../src/index.ts";
 import { show } from "../../../src/operations/views.ts";
-import { createChainHarness, rowOf } from "../../support/harness/harness.ts";
+import { createChainHarness } from "../../support/harness/harness.ts";
 import { childrenOf, kindsOf, played } from "../../support/runs/played-family.ts";
 import { boss, worker } from "../../support/agents/workers.ts";
 
@@ -75,6 +75,6 @@ describe("a child that is left alone", () => {
     expect(left).toMatchObject([{ parent: null, status: "completed" }]);
     expect(shown?.result).toEqual([{ outcome: "succeeded", result: { run: left[0]?.run } }]);
     // Two replies of its own, and the grant.
-    expect(rowOf(harness, run).spent.beats).toBe(2 + 5);
+    expect(harness.row(run).spent.beats).toBe(2 + 5);
   });
 });

@@ -1,7 +1,6 @@
 /** Forced ends at two levels of a family, one below the other. */
 import { expect, test } from "vitest";
 import { beatOf, crashTwice, levelsOf, playAll, playOf } from "../../support/runs/parent-steps.ts";
-import { rowOf } from "../../support/harness/harness.ts";
 import { sweep } from "../../support/harness/chain-steps.ts";
 
 test("two sub-bosses end in crash loops, one below the other; the root hears of it when the worker has stopped", async () => {
@@ -13,10 +12,10 @@ test("two sub-bosses end in crash loops, one below the other; the root hears of 
     await beatOf(house, run);
   }
   await sweep(harness.world);
-  expect([middle, lower].map((run) => rowOf(harness, run).status)).toEqual(["failed", "failed"]);
-  expect(rowOf(harness, root).wakeCount).toBe(rowOf(harness, root).wakeCountSeen);
+  expect([middle, lower].map((run) => harness.row(run).status)).toEqual(["failed", "failed"]);
+  expect(harness.row(root).wakeCount).toBe(harness.row(root).wakeCountSeen);
   await playOf(house, leaf);
   for (const _ of runs) await sweep(harness.world);
   await playAll(house);
-  expect(runs.map((run) => rowOf(harness, run).endNotified)).toEqual([true, true, true, true]);
+  expect(runs.map((run) => harness.row(run).endNotified)).toEqual([true, true, true, true]);
 });

@@ -6,8 +6,7 @@ import { show, timeline } from "../../../src/operations/views.ts";
 import { verify } from "../../../src/features/seals/verify.ts";
 import { add, NOTHING_SPENT } from "../../../src/core/policy/budget.ts";
 import { beginRun, createLocalHarness, drive, runnerOf } from "../../support/harness/drive.ts";
-import { createChainHarness, neverSettles, rowOf } from "../../support/harness/harness.ts";
-import { runUntilIdle, runAttempt } from "../../support/harness/chain-steps.ts";
+import { createChainHarness, neverSettles } from "../../support/harness/harness.ts";
 import { TASKS_MAX, childrenOf, kindsOf, played } from "../../support/runs/played-family.ts";
 import { type BossOptions, OVER, asks, boss, worker } from "../../support/agents/workers.ts";
 
@@ -37,15 +36,15 @@ describe("a boss", () => {
     const own = entries.flatMap((each) => (each.kind === "BudgetDebited" && each.child === undefined ? [each] : []));
     const sum = own.reduce((spent, { debit }) => add(spent, debit), NOTHING_SPENT);
     const all = childrenOf(harness, run).reduce((spent, child) => add(spent, child.spent), sum);
-    expect(rowOf(harness, run).spent).toEqual(all);
+    expect(harness.row(run).spent).toEqual(all);
   });
 
   test("costs nothing while it waits: it is parked until the deadline of its children, and polls never", async () => {
     const harness = createChainHarness();
     const agents = [boss({ child: { deadlineMs: 30_000 } }), worker()];
     const { run } = await beginRun(harness.world, agents[0] as Agent, {});
-    await runAttempt(harness, agents);
-    const row = rowOf(harness, run);
+    await harness.runAttempt(agents);
+    const row = harness.row(run);
     expect(row).toMatchObject({ phase: "AwaitingChildren", status: "waiting", owner: null });
     expect(row.wakeAt).toBe(row.lastCheckpointAt + 30_000);
     const shown = await show(harness.world, run);
@@ -85,7 +84,7 @@ describe("a boss", () => {
     expect(harness.world.store.rows.size).toBe(7);
     // The root has spent what all seven runs have.
     const beats = [...harness.world.store.rows.values()].map(({ spent }) => spent.beats);
-    expect(rowOf(harness, run).spent.beats).toBe(Math.max(...beats));
+    expect(harness.row(run).spent.beats).toBe(Math.max(...beats));
   });
 
   test("of three bosses has 27 workers at once, and each of them works once", async () => {
@@ -97,8 +96,8 @@ describe("a boss", () => {
       child: { agent: "middle", output: undefined as never, budget: { beats: 60 } },
     });
     const { run } = await beginRun(harness.world, root, {});
-    await runUntilIdle(harness, [root, middle, worker({ onReply: (part) => asked.push(part) })], 2_000);
-    expect(rowOf(harness, run)).toMatchObject({ status: "completed", endNotified: true });
+    await harness.runUntilIdle([root, middle, worker({ onReply: (part) => asked.push(part) })], 2_000);
+    expect(harness.row(run)).toMatchObject({ status: "completed", endNotified: true });
     expect(harness.world.store.rows.size).toBe(1 + 3 + 27);
     expect(asked).toHaveLength(2 * 27);
   });
@@ -191,11 +190,11 @@ describe("a boss that ends", () => {
     const harness = createChainHarness();
     const agents = [boss(), worker()];
     const { run } = await beginRun(harness.world, agents[0] as Agent, {});
-    await runAttempt(harness, agents);
+    await harness.runAttempt(agents);
     await sendRequest(harness.world, { run, want: "cancel" });
-    await runUntilIdle(harness, agents, TASKS_MAX);
+    await harness.runUntilIdle(agents, TASKS_MAX);
     const [one, two] = childrenOf(harness, run);
-    expect([rowOf(harness, run), one, two]).toMatchObject(
+    expect([harness.row(run), one, two]).toMatchObject(
       [1, 2, 3].map(() => ({ status: "cancelled", endNotified: true })),
     );
     const kinds = await kindsOf(harness, run);
@@ -212,7 +211,7 @@ describe("a boss that ends", () => {
     });
     const run = await played(harness, [failing, worker({ reply: neverSettles })]);
     const [late] = childrenOf(harness, run);
-    expect({ row: rowOf(harness, run), late }).toMatchObject({
+    expect({ row: harness.row(run), late }).toMatchObject({
       row: { status: "failed", endNotified: true },
       late: { status: "cancelled", endNotified: true },
     });
@@ -230,7 +229,7 @@ describe("a boss that ends", () => {
         calls.length === 0 ? { calls: [{ tool: "act", args: {} }] } : calls.length === 1 ? asks([0, 1]) : {},
     });
     const run = await played(harness, [failing, worker()]);
-    expect(rowOf(harness, run)).toMatchObject({ status: "failed", endNotified: true });
+    expect(harness.row(run)).toMatchObject({ status: "failed", endNotified: true });
     expect(await kindsOf(harness, run)).toContain("ToolCompensated");
   });
 });

@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { show } from "../../../src/operations/views.ts";
 import { Till, payer, payingBoss } from "../../support/agents/payers.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
-import { endAttempt, flushPromises, performTask } from "../../support/harness/chain-steps.ts";
 import { CHILD, deployed, tooLate, waiting } from "../../support/runs/late-child.ts";
 import { beatOf, childrenOf, household, leaveOf, playAll, stateOf } from "../../support/runs/parent-steps.ts";
+import { flushPromises } from "../../support/harness/harness.ts";
 
 const paidOnce = (till: Till): void => assertSafety("paid once", () => expect(till.paid).toHaveLength(1));
 
@@ -17,13 +17,13 @@ test.each([
   const house = await waiting({ effect: "unsafe", till, fate: () => "hangs" });
   const { harness, agents, run, child } = house;
   const out = leaveOf(house, child);
-  performTask(out.task, { world: harness.world, agent: agents }).catch(() => undefined);
+  out.perform({ world: harness.world, agent: agents }).catch(() => undefined);
   for (let step = 0; step < 10; step += 1) await flushPromises();
   paidOnce(till);
   const after = deployed(house, version);
   await tooLate(after);
   expect(await stateOf(house, run)).toMatchObject({ children: [{ id: child, late: true }] });
-  endAttempt(harness, out, null);
+  out.end(null);
   await playAll(after);
   expect(childrenOf(house)).toHaveLength(1);
   expect(await show(harness.world, run)).toMatchObject({ status: "blocked", unknown: [{ call: "c1" }] });

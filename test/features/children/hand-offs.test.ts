@@ -8,7 +8,6 @@ import { ledger, show, timeline } from "../../../src/operations/views.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
 import { type PayerOptions, Till, payer, payingBoss } from "../../support/agents/payers.ts";
 import { SETTLE_MS, createChainHarness, neverSettles } from "../../support/harness/harness.ts";
-import { runUntilIdle } from "../../support/harness/chain-steps.ts";
 import { TASKS_MAX, childrenOf, played } from "../../support/runs/played-family.ts";
 
 const CLASSES: readonly Tool["effect"][] = ["none", "keyed", "idempotent", "probed", "unsafe"];
@@ -164,7 +163,7 @@ describe("an outcome that is unknown to a worker", () => {
     harness.clock.moveTo(harness.clock.now() + 10 * SETTLE_MS + harness.world.limits.beatMs);
     const answer = { as, result: as === "succeeded" ? { memo: "looked" } : null, by: "eve", note: null };
     expect(await reconcile(harness.world, { run, call: "c1", ...answer })).toEqual({ kind: "accepted" });
-    await runUntilIdle(harness, agents, TASKS_MAX);
+    await harness.runUntilIdle(agents, TASKS_MAX);
     expect(await show(harness.world, run)).toMatchObject({ status: "completed", result: [result] });
   });
 
@@ -173,7 +172,7 @@ describe("an outcome that is unknown to a worker", () => {
     harness.clock.moveTo(harness.clock.now() + 10 * SETTLE_MS + harness.world.limits.beatMs);
     const answer = { as: "retry", result: null, by: "eve", note: null } as const;
     expect(await reconcile(harness.world, { run, call: "c1", ...answer })).toEqual({ kind: "accepted" });
-    await runUntilIdle(harness, agents, TASKS_MAX);
+    await harness.runUntilIdle(agents, TASKS_MAX);
     expect((await show(harness.world, run))?.result).toEqual([{ outcome: "succeeded", result: { memo: "paid" } }]);
     expect(childrenOf(harness, run)).toHaveLength(2);
     expect(till.paid).toHaveLength(2);

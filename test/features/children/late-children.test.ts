@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { show } from "../../../src/operations/views.ts";
 import { renderChildren } from "../../../src/render/children.ts";
 import { Till } from "../../support/agents/payers.ts";
-import { advanceUntilSettled } from "../../support/harness/harness.ts";
-import { endAttempt, freezeBeforeCall, performTask } from "../../support/harness/chain-steps.ts";
+import { freezeBeforeCall } from "../../support/harness/chain-steps.ts";
 import {
   LATE_MS,
   SUCCEEDED,
@@ -43,12 +42,12 @@ test("a process that was fenced commits nothing and acts no more", async () => {
   const { harness, agents, child } = house;
   const frozen = freezeBeforeCall(harness.world, "commit");
   const out = leaveOf(house, child);
-  const late = performTask(out.task, { world: frozen.world, agent: agents });
+  const late = out.perform({ world: frozen.world, agent: agents });
   await settled();
   expect(till.paid).toEqual([]);
   await tooLate(house);
   frozen.thaw();
-  endAttempt(harness, out, await advanceUntilSettled(harness, late));
+  out.end(await harness.advanceUntilSettled(late));
   expect(till.paid).toEqual([]);
   await playAll(house);
   assertOnce(house, till, "unsafe");

@@ -19,7 +19,7 @@ import {
   createSupervisedHarness,
   sweep,
 } from "../../support/harness/supervised-harness.ts";
-import { FINAL_REPLY, scriptedAgent, beatReply, rowOf } from "../../support/harness/harness.ts";
+import { FINAL_REPLY, scriptedAgent, beatReply } from "../../support/harness/harness.ts";
 import { withCalls } from "../../../src/testing/decisions.ts";
 import { COMMIT } from "../../../src/protocol/row-commit.ts";
 import { END_NOTIFICATION } from "../../../src/protocol/row-end-notification.ts";
@@ -89,8 +89,8 @@ describe("the end of a run", () => {
     );
     expect(await drive(runner, waiting)).toMatchObject({ route: "done" });
     expect(calls.slice(10)).toEqual(["end run", "tell the end to boss", "told run"]);
-    expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", endNotified: true });
-    expect([rowOf(harness, one.run).cancel, rowOf(harness, two.run).cancel]).toEqual([true, true]);
+    expect(harness.row(run)).toMatchObject({ status: "cancelled", endNotified: true });
+    expect([harness.row(one.run).cancel, harness.row(two.run).cancel]).toEqual([true, true]);
     expect(await inboxOf(harness, boss)).toMatchObject([
       { id: childEndId(run), body: { kind: "child", child: run, status: "cancelled", value: { json: null } } },
     ]);
@@ -102,10 +102,10 @@ describe("the end of a run", () => {
     const runner = runnerOf(harness.world, agent);
     const waiting = await drive(runner, payload);
     expect(waiting).toMatchObject({ route: "park" });
-    expect(rowOf(harness, one.run)).toMatchObject({ cancel: false, wakeCount: 0 });
+    expect(harness.row(one.run)).toMatchObject({ cancel: false, wakeCount: 0 });
     for (const child of [one, two]) await drive(runner, child);
     expect(await drive(runner, waiting)).toMatchObject({ route: "done" });
-    expect(rowOf(harness, run)).toMatchObject({ status: "completed", endNotified: true });
+    expect(harness.row(run)).toMatchObject({ status: "completed", endNotified: true });
     expect(await inboxOf(harness, boss)).toMatchObject([{ body: { status: "completed", value: { json: "over" } } }]);
   });
 
@@ -115,12 +115,12 @@ describe("the end of a run", () => {
     const { boss, payload, run, one, two } = await threeGenerations(harness, agent);
     const runner = runnerOf(harness.world, agent);
     const waiting = await drive(runner, payload);
-    expect(rowOf(harness, one.run).cancel).toBe(true);
+    expect(harness.row(one.run).cancel).toBe(true);
     for (const child of [one, two]) await drive(runner, child);
     expect(await drive(runner, waiting)).toMatchObject({ route: "failed" });
     const failure = { code: "EmptyReply", message: expect.any(String) };
     expect(await inboxOf(harness, boss)).toMatchObject([{ body: { status: "failed", value: { json: failure } } }]);
-    expect(rowOf(harness, run).endNotified).toBe(true);
+    expect(harness.row(run).endNotified).toBe(true);
   });
 
   test("without parent or children is notified by its own commit", async () => {
@@ -131,7 +131,7 @@ describe("the end of a run", () => {
     names.set(payload.run, "run");
     await drive(runnerOf(world, agent), payload);
     expect(calls).toEqual(["end run"]);
-    const { endNotified, expiresAtSec } = rowOf(harness, payload.run);
+    const { endNotified, expiresAtSec } = harness.row(payload.run);
     const { retentionMs } = harness.world.limits;
     expect({ endNotified, expiresAtSec }).toEqual({
       endNotified: true,
@@ -165,17 +165,17 @@ test("a crash at any moment of the end is recovered by the retry or the sweeper,
     const runner = runnerOf(harness.world, agent);
     await attemptBeat(runner, payload, 1);
     for (const child of [one, two]) await drive(runner, child);
-    const last = { ...payload, epoch: rowOf(harness, run).epoch };
+    const last = { ...payload, epoch: harness.row(run).epoch };
     // It dies once more where it ends.
     await crashAtCall(harness.world, crash).survives((world) => attemptBeat(runnerOf(world, agent), last));
     harness.clock.moveTo(harness.clock.now() + 10_000);
     // Every second time no process tries again, and only a sweeper comes by.
     const byRetry = crash.at % 2 === 0;
-    if (byRetry || rowOf(harness, run).status !== "cancelled") await attemptBeat(runner, last, 1);
+    if (byRetry || harness.row(run).status !== "cancelled") await attemptBeat(runner, last, 1);
     await sweep(harness);
-    expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", endNotified: true });
+    expect(harness.row(run)).toMatchObject({ status: "cancelled", endNotified: true });
     expect((await inboxOf(harness, boss)).map(({ id }) => id)).toEqual([childEndId(run)]);
-    expect([rowOf(harness, one.run).cancel, rowOf(harness, two.run).cancel]).toEqual([true, true]);
+    expect([harness.row(one.run).cancel, harness.row(two.run).cancel]).toEqual([true, true]);
     return isAlive;
   });
   expect(crashes).toBeGreaterThan(20);
@@ -196,7 +196,7 @@ describe("a parent", () => {
       changeRow(harness, child.boss, { status: "failed", phase: "Failed" }),
     );
     await drive(runnerOf(ended, child.agent), child.payload);
-    expect(rowOf(harness, child.payload.run)).toMatchObject({ status: "completed", endNotified: true });
+    expect(harness.row(child.payload.run)).toMatchObject({ status: "completed", endNotified: true });
     expect(await inboxOf(harness, child.boss)).toEqual([]);
   });
 
@@ -206,8 +206,8 @@ describe("a parent", () => {
     const other = { run: child.boss.run, born: "zzzzzzzzzz" };
     const gone = beforeNotification(harness, () => changeRow(harness, child.boss, { born: other.born }));
     await drive(runnerOf(gone, child.agent), child.payload);
-    expect(rowOf(harness, child.payload.run)).toMatchObject({ status: "completed", endNotified: true });
-    expect({ inbox: await inboxOf(harness, other), wakeCount: rowOf(harness, other.run).wakeCount }).toEqual({
+    expect(harness.row(child.payload.run)).toMatchObject({ status: "completed", endNotified: true });
+    expect({ inbox: await inboxOf(harness, other), wakeCount: harness.row(other.run).wakeCount }).toEqual({
       inbox: [],
       wakeCount: 0,
     });
@@ -218,16 +218,16 @@ describe("a parent", () => {
     const child = await childOf(harness);
     const newer = beforeNotification(harness, () => changeRow(harness, child.boss, { format: FORMAT + 1 }));
     await drive(runnerOf(newer, child.agent), child.payload);
-    expect(rowOf(harness, child.payload.run)).toMatchObject({
+    expect(harness.row(child.payload.run)).toMatchObject({
       status: "completed",
       endNotified: false,
       expiresAtSec: null,
     });
     await sweep(harness);
-    expect(rowOf(harness, child.payload.run).endNotified).toBe(false);
+    expect(harness.row(child.payload.run).endNotified).toBe(false);
     changeRow(harness, child.boss, { format: FORMAT });
     await sweep(harness);
-    expect(rowOf(harness, child.payload.run).endNotified).toBe(true);
+    expect(harness.row(child.payload.run).endNotified).toBe(true);
     expect(await inboxOf(harness, child.boss)).toMatchObject([{ id: childEndId(child.payload.run) }]);
   });
 
@@ -266,14 +266,14 @@ describe("a child", () => {
     await sendRequest(harness.world, { run, want: "cancel" });
     const runner = runnerOf(harness.world, agent);
     const waiting = await drive(runner, payload);
-    expect(rowOf(harness, run)).toMatchObject({ status: "running", endNotified: false });
-    expect([rowOf(harness, one.run).cancel, rowOf(harness, two.run).cancel]).toEqual([false, true]);
+    expect(harness.row(run)).toMatchObject({ status: "running", endNotified: false });
+    expect([harness.row(one.run).cancel, harness.row(two.run).cancel]).toEqual([false, true]);
     changeRow(harness, one, { format: FORMAT });
     const again = await drive(runner, waiting);
-    expect(rowOf(harness, one.run).cancel).toBe(true);
+    expect(harness.row(one.run).cancel).toBe(true);
     for (const child of [one, two]) await drive(runner, child);
     await drive(runner, again);
-    expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", endNotified: true });
+    expect(harness.row(run)).toMatchObject({ status: "cancelled", endNotified: true });
   });
 
   test("that is removed, or was never created, does not prevent the notification of others", async () => {
@@ -283,7 +283,7 @@ describe("a child", () => {
     const payload = await recordChildren(harness, boss, [`local-${"z".repeat(26)}`]);
     await sendRequest(harness.world, { run: boss.run, want: "cancel" });
     expect(await beatReply(attemptBeat(runnerOf(harness.world, agent), payload))).toMatchObject({ route: "done" });
-    expect(rowOf(harness, boss.run).endNotified).toBe(true);
+    expect(harness.row(boss.run).endNotified).toBe(true);
   });
 
   test("whose result cannot be read raises an alarm, and its end stays unnotified", async () => {
@@ -294,12 +294,12 @@ describe("a child", () => {
     const get: World["objects"]["get"] = (key) =>
       key.includes("/blobs/") ? Promise.resolve(null) : harness.world.objects.get(key);
     await drive(runnerOf({ ...harness.world, objects: { ...harness.world.objects, get } }, agent), payload);
-    expect(rowOf(harness, payload.run)).toMatchObject({ status: "completed", endNotified: false });
+    expect(harness.row(payload.run)).toMatchObject({ status: "completed", endNotified: false });
     expect(harness.alarms).toMatchObject([
       { what: "Unreadable", detail: { why: expect.stringContaining("is missing") } },
     ]);
     await sweep(harness);
-    expect(rowOf(harness, payload.run).endNotified).toBe(true);
+    expect(harness.row(payload.run).endNotified).toBe(true);
     expect(await inboxOf(harness, boss)).toHaveLength(1);
   });
 });
@@ -332,7 +332,7 @@ describe("an orphan", () => {
     };
     expect(await beatReply(attemptBeat(absent, payload))).toMatchObject({ route: "done" });
     expect(called).toEqual([]);
-    expect(rowOf(harness, payload.run)).toMatchObject({ status: "cancelled", endNotified: true });
+    expect(harness.row(payload.run)).toMatchObject({ status: "cancelled", endNotified: true });
     const events = (await timeline(harness.world, { run: payload.run, after: 0 })) ?? [];
     expect(events).toMatchObject([{ kind: "RecoveryDecided", rule: "parent has ended" }, { kind: "RunEnded" }]);
   });
@@ -343,6 +343,6 @@ describe("an orphan", () => {
     const boss = await createIdleRun(harness, { key: "boss" });
     const payload = await createIdleRun(harness, { key: "child", parent: boss, agent });
     expect(await drive(runnerOf(harness.world, agent), payload)).toMatchObject({ route: "done" });
-    expect(rowOf(harness, payload.run).status).toBe("completed");
+    expect(harness.row(payload.run).status).toBe("completed");
   });
 });

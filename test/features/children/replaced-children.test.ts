@@ -13,8 +13,6 @@ import {
 import { Till, payer } from "../../support/agents/payers.ts";
 import { INPUT, MEMO } from "../../support/agents/workers.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
-import { endAttempt, performTask } from "../../support/harness/chain-steps.ts";
-import { rowOf } from "../../support/harness/harness.ts";
 import { LATE_MS, settled } from "../../support/runs/late-child.ts";
 import { beatOf, childrenOf, household, leaveOf, playAll } from "../../support/runs/parent-steps.ts";
 import { BOSS_KINDS, type BossKind, roundOf, topologyOfBoss } from "../../simulation/family-topologies.ts";
@@ -62,17 +60,17 @@ test.each([...new Set(BOSS_KINDS)])(
     for (let beats = 0; beats < 8 && childrenOf(house).length === 0; beats += 1) await beatOf(house, run);
     const [first] = childrenOf(house);
     const out = leaveOf(house, first?.run ?? "");
-    performTask(out.task, { world: harness.world, agent: house.agents }).catch(() => undefined);
+    out.perform({ world: harness.world, agent: house.agents }).catch(() => undefined);
     await settled();
     harness.clock.moveTo(harness.clock.now() + LATE_MS);
     await playAll(house);
     assertSafety("the first worker hangs, and the end of its boss waits", () => {
-      expect(rowOf(harness, first?.run ?? "").status).toBe("running");
-      expect(rowOf(harness, run)).toMatchObject({ phase: "Reflecting" });
+      expect(harness.row(first?.run ?? "").status).toBe("running");
+      expect(harness.row(run)).toMatchObject({ phase: "Reflecting" });
     });
     expect(said).not.toEqual([]);
-    endAttempt(harness, out, null);
+    out.end(null);
     await playAll(house);
-    expect(rowOf(harness, run).status).toBe("completed");
+    expect(harness.row(run).status).toBe("completed");
   },
 );

@@ -5,7 +5,7 @@
 import { expect, test } from "vitest";
 import { type Level, LEVEL, LEVELS } from "../../../src/core/levels.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { scriptedAgent, callsThenFinal, beatReply, rowOf, createHarness } from "../../support/harness/harness.ts";
+import { scriptedAgent, callsThenFinal, beatReply, createHarness } from "../../support/harness/harness.ts";
 
 /** What a newer version adds: runs whose task is settled by a second call. */
 const SECOND: Level = {
@@ -33,20 +33,20 @@ test("a commit that uses a feature of a second level raises the row's level; an 
   const newer = { ...runnerOf(harness.world, agent), level: SECOND.level };
   const [first, second] = await withSecondLevel(async () => {
     const next = await beatReply(attemptBeat(newer, payload));
-    const lowest = rowOf(harness, run);
+    const lowest = harness.row(run);
     return [lowest, await beatReply(attemptBeat(newer, next))];
   });
   expect(first).not.toHaveProperty("level");
-  const raised = rowOf(harness, run);
+  const raised = harness.row(run);
   expect(raised.level).toBe(SECOND.level);
   expect(await beatReply(attemptBeat(runnerOf(harness.world, agent), second))).toMatchObject({
     route: "wait",
     behind: true,
     epoch: raised.epoch,
   });
-  expect(rowOf(harness, run)).toEqual(raised);
+  expect(harness.row(run)).toEqual(raised);
   // The level is not lowered by a process that no longer has it in its table, but knows it.
   expect(await drive(newer, second)).toMatchObject({ route: "done" });
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", level: SECOND.level });
+  expect(harness.row(run)).toMatchObject({ status: "completed", level: SECOND.level });
   expect(LEVELS.map(({ level }) => level)).toEqual([LEVEL]);
 });

@@ -19,7 +19,7 @@ import { answerCall, signalEvent } from "../../support/agents/waiting-agent.ts";
 import { worker } from "../../support/agents/workers.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
 import { runBeats } from "../../support/runs/long-runs.ts";
-import { type Harness, createHarness, rowOf } from "../../support/harness/harness.ts";
+import { type Harness, createHarness } from "../../support/harness/harness.ts";
 
 type Crowded = ReturnType<typeof crowdedAgent>;
 
@@ -34,10 +34,10 @@ async function begun(plan: readonly ScriptedReply[], options: Parameters<typeof 
   const { run } = payload;
   /** In a new process, from the run's last beat on, until it waits or ends. */
   const goOn = async (): Promise<string> => {
-    const { born, chain, epoch, agent } = rowOf(harness, run);
+    const { born, chain, epoch, agent } = harness.row(run);
     const { route } = await drive(runnerOf(harness.world, agents), { run, born, chain, epoch, agent });
     if (route !== "wait") return route;
-    harness.clock.moveTo(Math.max(harness.clock.now(), rowOf(harness, run).wakeAt ?? 0));
+    harness.clock.moveTo(Math.max(harness.clock.now(), harness.row(run).wakeAt ?? 0));
     return goOn();
   };
   return { harness, ...made, agents, payload, run, goOn };

@@ -11,7 +11,7 @@ import {
   tooLong,
 } from "../../support/agents/small-context-agent.ts";
 import { linesOf, outcomeOf, pageOf } from "../../support/runs/small-context-runs.ts";
-import { neverSettles, advanceUntilSettled, rowOf, createHarness } from "../../support/harness/harness.ts";
+import { neverSettles, createHarness } from "../../support/harness/harness.ts";
 
 describe("a context that is too long", () => {
   test("gets a summary instead of its older part, and the run continues to its end", async () => {
@@ -141,19 +141,19 @@ test("a run without budget for a summary requests more, and continues after a gr
   const payload = await beginRun(harness.world, dying.agent, {});
   let last = payload;
   for (let beat = 0; beat < 2; beat += 1) {
-    const told = await advanceUntilSettled(harness, attemptBeat(runnerOf(harness.world, dying.agent), last));
+    const told = await harness.advanceUntilSettled(attemptBeat(runnerOf(harness.world, dying.agent), last));
     if (told.kind === "beat") last = told.reply;
   }
   attemptBeat(runnerOf(world, dying.agent), last).catch(() => undefined);
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-  expect({ summaries: dying.counts.summaries, phase: rowOf(harness, payload.run).phase }).toEqual({
+  expect({ summaries: dying.counts.summaries, phase: harness.row(payload.run).phase }).toEqual({
     summaries: 1,
     phase: "Compacting",
   });
   kill();
   const made = smallContextAgent({ pages: 2, options: { budget } });
-  const told = await advanceUntilSettled(harness, attemptBeat(runnerOf(harness.world, made.agent), last, 1));
-  expect({ phase: rowOf(harness, payload.run).phase, summaries: made.counts.summaries }).toEqual({
+  const told = await harness.advanceUntilSettled(attemptBeat(runnerOf(harness.world, made.agent), last, 1));
+  expect({ phase: harness.row(payload.run).phase, summaries: made.counts.summaries }).toEqual({
     phase: "AwaitingApproval",
     summaries: 0,
   });
@@ -165,8 +165,8 @@ test("a run without budget for a summary requests more, and continues after a gr
     more,
   });
   if (told.kind !== "beat") throw new Error("it has not answered");
-  await advanceUntilSettled(harness, drive(runnerOf(harness.world, made.agent), told.reply));
-  expect({ status: rowOf(harness, payload.run).status, summaries: made.counts.summaries }).toEqual({
+  await harness.advanceUntilSettled(drive(runnerOf(harness.world, made.agent), told.reply));
+  expect({ status: harness.row(payload.run).status, summaries: made.counts.summaries }).toEqual({
     status: "completed",
     summaries: 1,
   });

@@ -7,22 +7,22 @@ import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { type PaymentOrder, replyWithCalls, sideEffectAgent } from "../../support/agents/side-effect-agent.ts";
 import { stateOf } from "../../support/agents/approval-agent.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { type Harness, advanceUntilSettled, createHarness, rowOf } from "../../support/harness/harness.ts";
+import { type Harness, createHarness } from "../../support/harness/harness.ts";
 
 const HOUR = 3_600_000;
 const PAYS = replyWithCalls([["pay", "ada", 5]], [["pay", "bob", 7]], [["mail", "ada", 1]]);
 const UNDO: DeadlinePolicy = { afterMs: HOUR, withinMs: 60_000, onExpiry: "undo" };
 
 const payloadOf = (harness: Harness, run: string) => {
-  const { born, chain, epoch, agent } = rowOf(harness, run);
+  const { born, chain, epoch, agent } = harness.row(run);
   return { run, born, chain, epoch, agent };
 };
 
 /** Drives the run until it ends. The clock moves to each time at which the run wakes by itself. */
 async function driven(harness: Harness, agent: Agent, run: string): Promise<void> {
-  for (let count = 0; count < 30 && !rowOf(harness, run).endNotified; count += 1) {
-    harness.clock.moveTo(Math.max(harness.clock.now(), rowOf(harness, run).wakeAt ?? 0));
-    await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payloadOf(harness, run)));
+  for (let count = 0; count < 30 && !harness.row(run).endNotified; count += 1) {
+    harness.clock.moveTo(Math.max(harness.clock.now(), harness.row(run).wakeAt ?? 0));
+    await harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), payloadOf(harness, run)));
   }
 }
 
@@ -82,10 +82,10 @@ test("a paused run expires too, and compensates in spite of the pause", async ()
   const undone: string[] = [];
   const undo: Undo<PaymentOrder> = { effect: "keyed", run: ({ input }) => undone.push(input.to) };
   const { harness, agent, run } = await waitingRun(UNDO, undo);
-  await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payloadOf(harness, run)));
+  await harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), payloadOf(harness, run)));
   await sendRequest(harness.world, { run, want: "pause" });
   await driven(harness, agent, run);
-  expect({ undone, status: rowOf(harness, run).status }).toEqual({ undone: ["bob", "ada"], status: "failed" });
+  expect({ undone, status: harness.row(run).status }).toEqual({ undone: ["bob", "ada"], status: "failed" });
 });
 
 test("a compensation that an operator would have to reconcile ends after its time, and names what stays", async () => {
@@ -106,7 +106,7 @@ test("a compensation that an operator would have to reconcile ends after its tim
 
 test("the state keeps the deadline as a time, from the start of the run", async () => {
   const { harness, agent, run, from } = await waitingRun(UNDO);
-  await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payloadOf(harness, run)));
+  await harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), payloadOf(harness, run)));
   const { deadline } = await stateOf(harness.world, run);
   expect(deadline).toEqual({ at: from + HOUR, endBy: from + HOUR + 60_000, onExpiry: "undo" });
 });

@@ -8,10 +8,9 @@ import { ReplyLost } from "../../../src/providers/detached-calls.ts";
 import { everyFaultPoint, runAgent } from "../../../src/testing/kit/index.ts";
 import { signalEvent } from "../../support/agents/waiting-agent.ts";
 import { asynchronousAgent } from "../../support/agents/asynchronous-agent.ts";
-import { createChainHarness, neverSettles, rowOf, scriptedAgent } from "../../support/harness/harness.ts";
+import { createChainHarness, neverSettles, scriptedAgent, beatReply } from "../../support/harness/harness.ts";
 import { send } from "../../../src/operations/steer.ts";
-import { beatReply } from "../../support/harness/harness.ts";
-import { loseAttempt, runAttempt, runUntilIdle, startKeyedRun } from "../../support/harness/chain-steps.ts";
+import { startKeyedRun } from "../../support/harness/chain-steps.ts";
 import { sampled } from "../../support/gate/stride.ts";
 
 /** The agent with other requests to its provider. */
@@ -24,7 +23,7 @@ async function waitingRun(of: Parameters<typeof asynchronousAgent>[0] = {}, chan
   const harness = createChainHarness();
   const { agent, model } = asynchronousAgent(of, change);
   const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
-  const reply = await beatReply(runAttempt(harness, agent));
+  const reply = await beatReply(harness.runAttempt(agent));
   return { harness, agent, model, run, reply };
 }
 
@@ -36,16 +35,16 @@ const COST = { tokensIn: 100, tokensOut: 10, microUsd: 200 };
 test("a run waits for each job without a process, and pays what its replies cost", async () => {
   const { harness, agent, model, run, reply } = await waitingRun({ pending: 5 });
   expect(reply).toMatchObject({ route: "wait", seconds: 5 });
-  expect(rowOf(harness, run)).toMatchObject({
+  expect(harness.row(run)).toMatchObject({
     owner: null,
     phase: "AwaitingLLM",
     unaccountedModelCalls: 0,
     marksAtClaim: 0,
   });
-  expect(rowOf(harness, run).spent).toMatchObject({ tokensIn: 0, microUsd: 0, beats: 0 });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 0 });
-  expect(rowOf(harness, run).spent).toMatchObject({ ...COST, beats: 2 });
+  expect(harness.row(run).spent).toMatchObject({ tokensIn: 0, microUsd: 0, beats: 0 });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", takeovers: 0 });
+  expect(harness.row(run).spent).toMatchObject({ ...COST, beats: 2 });
   expect(model.started()).toMatchObject([
     { state: "done", polls: 6 },
     { state: "done", polls: 6 },
@@ -58,7 +57,7 @@ test("the looks at a job become rarer, and a look without news commits no event"
   const waits: number[] = [];
   const before = await kindsOf(harness, run);
   for (let looks = 0; looks < 30; looks += 1) {
-    const { route, seconds } = await beatReply(runAttempt(harness, agent));
+    const { route, seconds } = await beatReply(harness.runAttempt(agent));
     expect(route === "park" ? seconds > 60 : seconds <= 60).toBe(true);
     waits.push(seconds);
     harness.clock.moveTo(startedAt + waits.reduce((sum, each) => sum + each * 1_000, 5_000));
@@ -103,19 +102,19 @@ test.each([
 ] as const)("a %s cancels the job at its provider, and debits its estimate once", async (want, status) => {
   const { harness, agent, model, run } = await waitingRun({ pending: 3 });
   await sendRequest(harness.world, { run, want });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status, unaccountedModelCalls: 0 });
-  expect(rowOf(harness, run).spent).toMatchObject({ tokensOut: 500, beats: 0 });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status, unaccountedModelCalls: 0 });
+  expect(harness.row(run).spent).toMatchObject({ tokensOut: 500, beats: 0 });
   expect(model.started()).toMatchObject([{ state: "cancelled", polls: 0 }]);
 });
 
 test("a paused run asks its model again by another job", async () => {
   const { harness, agent, model, run } = await waitingRun();
   await sendRequest(harness.world, { run, want: "pause" });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   await sendRequest(harness.world, { run, want: "resume" });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe("completed");
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe("completed");
   expect(model.started().map(({ state }) => state)).toEqual(["cancelled", "done", "done"]);
 });
 
@@ -131,7 +130,7 @@ test("a view says which job the run waits for, since when, and when it looks aga
 
 test("the transcript has the same messages as with a model that replies at once", async () => {
   const { harness, agent, run } = await waitingRun();
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect((await transcript(harness.world, run))?.map(({ source }) => source)).toEqual([
     ...["task", "model:scripted:slow", "tool:look", "model:scripted:slow"],
   ]);
@@ -140,8 +139,8 @@ test("the transcript has the same messages as with a model that replies at once"
 test("a deadline ends the run, and cancels its job first", async () => {
   const deadline = { afterMs: 60_000, withinMs: 60_000, onExpiry: "leave" } as const;
   const { harness, agent, model, run } = await waitingRun({ pending: 1_000 }, { deadline });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "failed", spent: { tokensOut: 500 } });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "failed", spent: { tokensOut: 500 } });
   expect(model.started()).toMatchObject([{ state: "cancelled" }]);
 });
 
@@ -151,13 +150,13 @@ test.each([
   ["signal", (world: World, run: string) => signalEvent(world, run, { event: "response.completed" })],
 ] as const)("a %s wakes the run before its next look, and it looks at once", async (_, wake) => {
   const { harness, agent, model, run } = await waitingRun({ pending: 40 });
-  for (let looks = 0; looks < 20; looks += 1) if ((await beatReply(runAttempt(harness, agent))).route === "park") break;
+  for (let looks = 0; looks < 20; looks += 1) if ((await beatReply(harness.runAttempt(agent))).route === "park") break;
   const { polls } = model.started()[0] ?? { polls: 0 };
-  await runAttempt(harness, agent);
+  await harness.runAttempt(agent);
   const now = harness.clock.now();
-  expect(rowOf(harness, run).park).not.toBeNull();
+  expect(harness.row(run).park).not.toBeNull();
   await wake(harness.world, run);
-  await runAttempt(harness, agent);
+  await harness.runAttempt(agent);
   expect(harness.clock.now()).toBe(now);
   expect(model.started()).toMatchObject([{ polls: polls + 1 }]);
 });
@@ -166,8 +165,8 @@ test("a job that failed for good ends the run as any failed call does", async ()
   const { harness, agent, model, run } = await waitingRun();
   const [first] = model.started();
   await model.detached.cancel?.({ prompt: [] }, first?.reference ?? "");
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "failed" });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "failed" });
   expect(await kindsOf(harness, run)).toContain("DetachedCallEnded");
 });
 
@@ -189,8 +188,8 @@ test("a job whose reply is lost at its provider is debited at its estimate, once
 test("an agent that has lost its asynchronous model gives the job up, and goes on with the model that it has", async () => {
   const { harness, agent, run } = await waitingRun();
   const { model } = scriptedAgent({ reply: () => ({ text: "over", tokensIn: 7, tokensOut: 1 }) });
-  await runUntilIdle(harness, { ...agent, model });
-  expect(rowOf(harness, run)).toMatchObject({
+  await harness.runUntilIdle({ ...agent, model });
+  expect(harness.row(run)).toMatchObject({
     status: "completed",
     unaccountedModelCalls: 0,
     spent: { tokensOut: 501 },
@@ -203,11 +202,11 @@ test("a job without a reply for 26 hours is given up, also if its provider refus
   const refusing = withRequests(asynchronous, { cancel });
   const harness = createChainHarness();
   const { run } = await startKeyedRun(harness.world, { agent: refusing, key: "a" });
-  await runAttempt(harness, refusing);
+  await harness.runAttempt(refusing);
   harness.clock.moveTo(harness.clock.now() + 27 * 3_600_000);
-  await runAttempt(harness, refusing);
+  await harness.runAttempt(refusing);
   expect(await kindsOf(harness, run)).toContain("DetachedCallEnded");
-  expect(rowOf(harness, run)).toMatchObject({ deaths: 0, spent: { tokensOut: 500 } });
+  expect(harness.row(run)).toMatchObject({ deaths: 0, spent: { tokensOut: 500 } });
   expect(asynchronous.model.started()[0]).toMatchObject({ state: "working" });
 });
 
@@ -216,10 +215,10 @@ test("a job whose start was lost, and that its provider does not have, is droppe
   const losing = withRequests(asynchronousAgent(), { submit });
   const harness = createChainHarness();
   const { run } = await startKeyedRun(harness.world, { agent: losing, key: "a" });
-  await runAttempt(harness, losing);
+  await harness.runAttempt(losing);
   await sendRequest(harness.world, { run, want: "cancel" });
-  expect(await runAttempt(harness, losing)).toMatchObject({ kind: "beat" });
-  expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", spent: { tokensOut: 500 } });
+  expect(await harness.runAttempt(losing)).toMatchObject({ kind: "beat" });
+  expect(harness.row(run)).toMatchObject({ status: "cancelled", spent: { tokensOut: 500 } });
 });
 
 test("a start without a usable reference is looked up, and no commit fails", async () => {
@@ -246,14 +245,11 @@ test("a call that follows a lost job is debited too if its process dies", async 
   const losing = withRequests(asynchronousAgent({ lostStart: "none" }), { submit });
   const harness = createChainHarness({ beatsPerInvocation: 4 });
   const { run } = await startKeyedRun(harness.world, { agent: losing, key: "a" });
-  for (let starts = 0; starts < 3; starts += 1) await runAttempt(harness, losing);
-  expect(rowOf(harness, run).spent.tokensOut).toBe(3 * 500);
-  await loseAttempt(harness, withFallback(losing, neverSettles), harness.world);
-  await runUntilIdle(
-    harness,
-    withFallback(losing, () => ({ text: "over" })),
-  );
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 1 });
+  for (let starts = 0; starts < 3; starts += 1) await harness.runAttempt(losing);
+  expect(harness.row(run).spent.tokensOut).toBe(3 * 500);
+  await harness.loseAttempt(withFallback(losing, neverSettles), harness.world);
+  await harness.runUntilIdle(withFallback(losing, () => ({ text: "over" })));
+  expect(harness.row(run)).toMatchObject({ status: "completed", takeovers: 1 });
   const kinds = await kindsOf(harness, run);
   expect(kinds.filter((kind) => kind === "DetachedCallBegun")).toHaveLength(4);
   // The four jobs, and the call of the dead process.

@@ -4,7 +4,6 @@ import { expect, test } from "vitest";
 import { timeline } from "../../../src/operations/views.ts";
 import { asynchronousAgent } from "../../support/agents/asynchronous-agent.ts";
 import { beginRun } from "../../support/harness/drive.ts";
-import { rowOf } from "../../support/harness/harness.ts";
 import {
   changeRow,
   createSupervisedHarness,
@@ -18,12 +17,12 @@ test("ends a run whose deadline passed while its model job is out, and debits th
   const { agent } = asynchronousAgent({ pending: 1_000 });
   const { run } = await beginRun(harness.world, agent, {});
   await driveUntil(harness, { agent, run, until: ({ park }) => park !== null });
-  harness.clock.moveTo(rowOf(harness, run).deadline + noticeMs(harness.world.limits));
+  harness.clock.moveTo(harness.row(run).deadline + noticeMs(harness.world.limits));
   // Nobody hears that it is to wake.
   changeRow(harness, { run }, { park: null });
   passTime(harness);
   await sweep(harness);
-  expect(rowOf(harness, run)).toMatchObject({ status: "failed", endNotified: true, spent: { tokensOut: 500 } });
+  expect(harness.row(run)).toMatchObject({ status: "failed", endNotified: true, spent: { tokensOut: 500 } });
   const ends = ((await timeline(harness.world, { run, after: 0 })) ?? []).flatMap((event) =>
     event.kind === "DetachedCallEnded" ? [event.how] : event.kind === "RunEnded" ? [event.status] : [],
   );

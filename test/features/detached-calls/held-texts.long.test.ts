@@ -5,8 +5,8 @@ import { requestCompensation } from "../../../src/operations/compensate.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { timeline, transcript } from "../../../src/operations/views.ts";
 import { asynchronousAgent } from "../../support/agents/asynchronous-agent.ts";
-import { type Harness, createChainHarness, rowOf } from "../../support/harness/harness.ts";
-import { runAttempt, runUntilIdle, startKeyedRun } from "../../support/harness/chain-steps.ts";
+import { type Harness, createChainHarness } from "../../support/harness/harness.ts";
+import { startKeyedRun } from "../../support/harness/chain-steps.ts";
 
 const KB = 1024;
 
@@ -23,7 +23,7 @@ async function waitingRun({ pending = 2 } = {}) {
     },
   });
   const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
-  await runAttempt(harness, agent);
+  await harness.runAttempt(agent);
   return { harness, agent, model, run, read };
 }
 
@@ -52,12 +52,12 @@ test.each([
     await say(waiting, letter, bytes);
     harness.clock.moveTo(harness.clock.now() + 1);
   }
-  for (let looks = 0; looks < 2; looks += 1) await runAttempt(harness, agent);
+  for (let looks = 0; looks < 2; looks += 1) await harness.runAttempt(agent);
   // The run waits for its job without a process, and does not look at it again and again.
-  expect(rowOf(harness, run)).toMatchObject({ owner: null, phase: "AwaitingLLM" });
-  expect(rowOf(harness, run).wakeCountSeen).toBe(rowOf(harness, run).wakeCount);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe("completed");
+  expect(harness.row(run)).toMatchObject({ owner: null, phase: "AwaitingLLM" });
+  expect(harness.row(run).wakeCountSeen).toBe(harness.row(run).wakeCount);
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe("completed");
   expect(read).toEqual(["", letters]);
   expect(await saidIn(waiting)).toBe(letters);
   expect(model.started().map(({ polls }) => polls)).toEqual([3, 3]);
@@ -73,9 +73,9 @@ test("a short text does not overtake a long one that waits in the inbox", async 
   ] as const) {
     harness.clock.moveTo(harness.clock.now() + 1);
     await say(waiting, letter, bytes);
-    await runAttempt(harness, agent);
+    await harness.runAttempt(agent);
   }
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(waiting.read).toEqual(["", "abc"]);
 });
 
@@ -83,12 +83,12 @@ test("texts that wait in the inbox are in the next request when their job failed
   const waiting = await waitingRun();
   const { harness, agent, run, read, model } = waiting;
   await say(waiting, "a", 64 * KB);
-  await runAttempt(harness, agent);
+  await harness.runAttempt(agent);
   const forgets = { ...model.detached, poll: async () => ({ kind: "failed" as const, error: { message: "gone" } }) };
-  await runAttempt(harness, { ...agent, model: Object.assign({}, model, { detached: forgets }) });
-  expect(rowOf(harness, run).phase).toBe("RetryingLLM");
+  await harness.runAttempt({ ...agent, model: Object.assign({}, model, { detached: forgets }) });
+  expect(harness.row(run).phase).toBe("RetryingLLM");
   expect(await saidIn(waiting)).toBe("a");
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(read).toEqual(["", "a", "a"]);
 });
 
@@ -100,8 +100,8 @@ test.each([
   const { harness, agent, run, model } = waiting;
   for (const letter of "ab") await say(waiting, letter, 64 * KB);
   await sendRequest(harness.world, { run, want });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe(status);
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe(status);
   expect(model.started()).toMatchObject([{ state: "cancelled" }]);
 });
 
@@ -109,11 +109,11 @@ test("an operator's restart is absorbed behind more texts than one reading of th
   const waiting = await waitingRun({ pending: 1_000 });
   const { harness, agent, run, model } = waiting;
   for (const letter of "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLM") await say(waiting, letter, 33 * KB);
-  await runAttempt(harness, agent);
+  await harness.runAttempt(agent);
   expect(model.started()).toMatchObject([{ state: "working" }]);
   harness.clock.moveTo(harness.clock.now() + 1);
   await requestCompensation(harness.world, { run, next: "restart", by: "bob" });
-  await runAttempt(harness, agent);
+  await harness.runAttempt(agent);
   expect(model.started()[0]).toMatchObject({ state: "cancelled" });
   const entries = (await timeline(harness.world, { run, after: 0 })) ?? [];
   expect(entries.filter(({ kind }) => kind === "DetachedCallEnded")).toHaveLength(1);

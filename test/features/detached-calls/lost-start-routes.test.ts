@@ -21,8 +21,8 @@ import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { type ScriptedAsynchronousModel, scriptedAsynchronousModel } from "../../../src/sdk/scripted-asynchronous.ts";
 import { timeline } from "../../../src/operations/views.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
-import { runAttempt, runUntilIdle, startKeyedRun } from "../../support/harness/chain-steps.ts";
-import { type Harness, createChainHarness, rowOf } from "../../support/harness/harness.ts";
+import { startKeyedRun } from "../../support/harness/chain-steps.ts";
+import { type Harness, createChainHarness } from "../../support/harness/harness.ts";
 import { roleAgent } from "../../support/runs/topology-run.ts";
 
 /** What each reply of a job says it used. The agent's own model costs nothing, so all that is debited is for jobs. */
@@ -183,14 +183,14 @@ describe.each(Object.entries(ROUTES))("the lost start of %s", (_, route) => {
       );
       const agent = agentWith(model);
       const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
-      await runUntilIdle(harness, agent, 200);
+      await harness.runUntilIdle(agent, 200);
       const { ends, routes, debits } = await told(harness, run);
-      expect(rowOf(harness, run).status).toBe("completed");
+      expect(harness.row(run).status).toBe("completed");
       assertSafety("each job is read, and no other one is begun", () => {
         expect(model.started().map(({ state }) => state)).toEqual(Array(started).fill("done"));
         expect({ ends, debits }).toEqual({ ends: [], debits: [] });
         expect(routes).toEqual(Array(started).fill(by));
-        expect(rowOf(harness, run).spent.microUsd).toBe(started * MICRO_USD_EACH);
+        expect(harness.row(run).spent.microUsd).toBe(started * MICRO_USD_EACH);
       });
     },
   );
@@ -202,15 +202,15 @@ describe.each(Object.entries(ROUTES))("the lost start of %s", (_, route) => {
     );
     const agent = agentWith(model);
     const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
-    await runUntilIdle(harness, agent, 400);
+    await harness.runUntilIdle(agent, 400);
     const { ends, debits } = await told(harness, run);
-    expect(rowOf(harness, run).status).toBe("completed");
+    expect(harness.row(run).status).toBe("completed");
     assertSafety("the job that nobody can read is debited once, at the price of its model", () => {
       expect(ends).toMatchObject([{ how: "lost", why: expect.stringContaining("refused: 422") as string }]);
       expect(debits).toEqual([{ tokensIn: expect.any(Number), tokensOut: 500, microUsd: expect.any(Number) }]);
       const [{ microUsd = 0, tokensIn = 0 } = {}] = debits;
       expect(microUsd).toBe(tokensIn * PRICE.inUsd + 500 * PRICE.outUsd);
-      expect(rowOf(harness, run).spent.microUsd).toBe(microUsd + started * MICRO_USD_EACH);
+      expect(harness.row(run).spent.microUsd).toBe(microUsd + started * MICRO_USD_EACH);
       expect(model.started()).toHaveLength(started + 1);
     });
   });
@@ -220,10 +220,10 @@ describe.each(Object.entries(ROUTES))("the lost start of %s", (_, route) => {
     const model = losing({ name: "slow", reply, lostStart }, (submit) => submit());
     const agent = agentWith(model);
     const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
-    for (let beats = 0; beats < 60 && model.started().length === 0; beats += 1) await runAttempt(harness, agent);
+    for (let beats = 0; beats < 60 && model.started().length === 0; beats += 1) await harness.runAttempt(agent);
     await sendRequest(harness.world, { run, want: "cancel" });
-    await runUntilIdle(harness, agent, 200);
-    expect(rowOf(harness, run).status).toBe("cancelled");
+    await harness.runUntilIdle(agent, 200);
+    expect(harness.row(run).status).toBe("cancelled");
     const { debits } = await told(harness, run);
     assertSafety("the job is cancelled, and debited once", () => {
       expect(model.started()).toMatchObject([{ state: "cancelled" }]);

@@ -9,25 +9,16 @@ import type { AsynchronousCalls } from "../../../src/ports/asynchronous-model.ts
 import type { TelemetryRecord } from "../../../src/ports/world.ts";
 import { type AsynchronousAgent, asynchronousAgent } from "../../support/agents/asynchronous-agent.ts";
 import { assertNoViolations } from "../../support/gate/safety.ts";
-import {
-  endAttempt,
-  flushPromises,
-  performTask,
-  runAttempt,
-  runUntilIdle,
-  startAttempt,
-  startKeyedRun,
-} from "../../support/harness/chain-steps.ts";
+import { startKeyedRun } from "../../support/harness/chain-steps.ts";
 import { runnerOf } from "../../support/harness/drive.ts";
 import {
   BEAT_MS,
   type Harness,
   SETTLE_MS,
   SKEW_MS,
-  advanceUntilSettled,
   createChainHarness,
   neverSettles,
-  rowOf,
+  flushPromises,
 } from "../../support/harness/harness.ts";
 
 const MINUTE = 60_000;
@@ -68,7 +59,7 @@ const endsOf = async ({ world }: Harness, run: string) =>
 
 /** Each job that the provider has is in a debit: it was read, or its estimate was debited. */
 function assertPaid(harness: Harness, run: string, of: { readonly estimates: number; readonly repliesOut: number }) {
-  const { tokensOut } = rowOf(harness, run).spent;
+  const { tokensOut } = harness.row(run).spent;
   const due = 500 * of.estimates + of.repliesOut;
   assertNoViolations(tokensOut === due ? [] : [`${tokensOut} output tokens are debited, and ${due} are paid for`]);
 }
@@ -87,12 +78,12 @@ test("a start whose provider refuses what it contains is repeated for an hour; t
     }),
   });
   const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
-  await runAttempt(harness, agent);
+  await harness.runAttempt(agent);
   const begunAt = harness.clock.now();
-  while ((harness.world.chain.next() ?? Infinity) <= begunAt + HOUR) await runAttempt(harness, agent);
+  while ((harness.world.chain.next() ?? Infinity) <= begunAt + HOUR) await harness.runAttempt(agent);
   expect(await endsOf(harness, run)).toEqual([]);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe("completed");
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe("completed");
   expect(harness.clock.now()).toBeLessThan(begunAt + 3 * HOUR);
   expect(await endsOf(harness, run)).toMatchObject([
     { how: "lost", why: expect.stringContaining("refused: 422") as string },
@@ -118,8 +109,8 @@ test("a start whose provider cannot be asked is repeated for as long as any job 
       }),
     });
     const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
-    await runUntilIdle(harness, agent, 200);
-    expect(rowOf(harness, run).status).toBe("completed");
+    await harness.runUntilIdle(agent, 200);
+    expect(harness.row(run).status).toBe("completed");
     const alarm = records.find(({ level, what }) => level === "alarm" && what === "ModelUnavailable");
     expect(alarm?.detail["why"]).toMatch(/^the job that scripted:slow may have was begun .*refused: 401/);
     const isLost = hours === Infinity;
@@ -136,10 +127,10 @@ test("a job is looked for only once its request can have arrived, as late as the
   const agent = withCalls(detached, { submit: arrivingLate(detached, harness, ARRIVES_MS - 1) });
   const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
   const begunAt = harness.clock.now();
-  await runAttempt(harness, agent);
-  expect(rowOf(harness, run).wakeAt).toBe(begunAt + ARRIVES_MS);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe("completed");
+  await harness.runAttempt(agent);
+  expect(harness.row(run).wakeAt).toBe(begunAt + ARRIVES_MS);
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe("completed");
   expect(await endsOf(harness, run)).toEqual([]);
   expect(detached.model.started()).toHaveLength(2);
   assertPaid(harness, run, { estimates: 0, repliesOut: 10 });
@@ -156,10 +147,10 @@ async function lostInStart(harness: Harness) {
       return neverSettles();
     },
   });
-  const out = startAttempt(harness);
-  performTask(out.task, { world: harness.world, agent: dying }).catch(() => undefined);
+  const out = harness.startAttempt();
+  out.perform({ world: harness.world, agent: dying }).catch(() => undefined);
   await flushPromises();
-  endAttempt(harness, out, null);
+  out.end(null);
   const request = await asked.promise;
   return {
     ...detached,
@@ -173,11 +164,11 @@ test("a job is looked for no earlier if its run was released without a record of
   const harness = createChainHarness();
   const { agent, model, run, begunAt, arrive } = await lostInStart(harness);
   // As a release does that no store lets commit an event.
-  harness.world.store.rows.set(run, { ...rowOf(harness, run), owner: null, leaseUntil: null, claims: 0 });
+  harness.world.store.rows.set(run, { ...harness.row(run), owner: null, leaseUntil: null, claims: 0 });
   harness.clock.after(ARRIVES_MS - 1, arrive);
-  await runAttempt(harness, agent);
-  expect(rowOf(harness, run).wakeAt).toBe(begunAt + ARRIVES_MS);
-  await runUntilIdle(harness, agent);
+  await harness.runAttempt(agent);
+  expect(harness.row(run).wakeAt).toBe(begunAt + ARRIVES_MS);
+  await harness.runUntilIdle(agent);
   expect(await endsOf(harness, run)).toEqual([]);
   expect(model.started()).toHaveLength(2);
   assertPaid(harness, run, { estimates: 0, repliesOut: 10 });
@@ -188,9 +179,9 @@ test("a job is looked for no earlier by a process of a deployment with shorter b
   const { agent, model, run, begunAt, arrive } = await lostInStart(harness);
   const shorter = { ...harness.world, limits: { ...harness.world.limits, beatMs: BEAT_MS / 2 } };
   harness.clock.after(ARRIVES_MS - 1, arrive);
-  await runAttempt(harness, agent, shorter);
-  expect(rowOf(harness, run).wakeAt).toBe(begunAt + ARRIVES_MS);
-  await runUntilIdle(harness, agent);
+  await harness.runAttempt(agent, shorter);
+  expect(harness.row(run).wakeAt).toBe(begunAt + ARRIVES_MS);
+  await harness.runUntilIdle(agent);
   expect(await endsOf(harness, run)).toEqual([]);
   expect(model.started()).toHaveLength(2);
 });
@@ -203,10 +194,10 @@ test.each(["find", "key"] as const)(
       const detached = asynchronousAgent({ lostStart });
       const agent = withCalls(detached, { submit: losingFirst(detached, detached.model.detached.submit) });
       const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
-      await runAttempt(harness, agent);
+      await harness.runAttempt(agent);
       await sendRequest(harness.world, { run, want });
-      await runUntilIdle(harness, agent);
-      expect(rowOf(harness, run).status).toBe(want === "cancel" ? "cancelled" : "paused");
+      await harness.runUntilIdle(agent);
+      expect(harness.row(run).status).toBe(want === "cancel" ? "cancelled" : "paused");
       expect(detached.model.started()).toMatchObject([{ state: "cancelled" }]);
       assertPaid(harness, run, { estimates: 1, repliesOut: 0 });
     }
@@ -218,10 +209,10 @@ test("a cancel debits a job once whose provider refuses to repeat the start, and
   const detached = asynchronousAgent({ lostStart: "key" });
   const agent = withCalls(detached, { submit: losingFirst(detached, () => Promise.reject(refused(429))) });
   const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
-  await runAttempt(harness, agent);
+  await harness.runAttempt(agent);
   await sendRequest(harness.world, { run, want: "cancel" });
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe("cancelled");
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe("cancelled");
   assertPaid(harness, run, { estimates: 1, repliesOut: 0 });
 });
 
@@ -232,11 +223,11 @@ test("a cancel waits until the request of a start has arrived, and cancels its j
     const detached = lost ?? asynchronousAgent();
     const agent = withCalls(detached, { submit: arrivingLate(detached, harness, ARRIVES_MS - 1) });
     const run = lost?.run ?? (await startKeyedRun(harness.world, { agent, key: "a" })).run;
-    if (lost === null) await runAttempt(harness, agent);
+    if (lost === null) await harness.runAttempt(agent);
     else harness.clock.after(ARRIVES_MS - 1, lost.arrive);
     await sendRequest(harness.world, { run, want: "cancel" });
-    await runUntilIdle(harness, agent);
-    expect(rowOf(harness, run).status).toBe("cancelled");
+    await harness.runUntilIdle(agent);
+    expect(harness.row(run).status).toBe("cancelled");
     expect(detached.model.started()).toMatchObject([{ state: "cancelled" }]);
     assertPaid(harness, run, { estimates: 1, repliesOut: 0 });
   }
@@ -264,18 +255,18 @@ test.each(["find", "cancel"] as const)(
       cancel: broken(cancel, "cancel"),
     });
     const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
-    await runAttempt(harness, agent);
+    await harness.runAttempt(agent);
     await sendRequest(harness.world, { run, want: "cancel" });
     // After the time until which the request may arrive, only the drain keeps the job.
     harness.clock.moveTo(harness.clock.now() + ARRIVES_MS);
-    const out = startAttempt(harness);
+    const out = harness.startAttempt();
     const invocation = { deadline: harness.clock.now() + BEAT_MS, drain: drain.signal };
-    const result = await advanceUntilSettled(harness, runTask(runnerOf(harness.world, agent))(out.task, invocation));
-    endAttempt(harness, out, result);
+    const result = await harness.advanceUntilSettled(runTask(runnerOf(harness.world, agent))(out.task, invocation));
+    out.end(result);
     expect(await endsOf(harness, run)).toEqual([]);
-    await runUntilIdle(harness, agent);
+    await harness.runUntilIdle(agent);
     expect(asks).toBe(2);
-    expect(rowOf(harness, run).status).toBe("cancelled");
+    expect(harness.row(run).status).toBe("cancelled");
     expect(detached.model.started()).toMatchObject([{ state: "cancelled" }]);
     assertPaid(harness, run, { estimates: 1, repliesOut: 0 });
   },

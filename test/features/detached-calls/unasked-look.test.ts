@@ -5,8 +5,8 @@ import { timeline } from "../../../src/operations/views.ts";
 import type { AsynchronousCalls } from "../../../src/ports/asynchronous-model.ts";
 import type { TelemetryRecord } from "../../../src/ports/world.ts";
 import { asynchronousAgent } from "../../support/agents/asynchronous-agent.ts";
-import { createChainHarness, rowOf } from "../../support/harness/harness.ts";
-import { runAttempt, startKeyedRun } from "../../support/harness/chain-steps.ts";
+import { createChainHarness } from "../../support/harness/harness.ts";
+import { startKeyedRun } from "../../support/harness/chain-steps.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -32,12 +32,12 @@ async function waitingRun(change: Partial<AsynchronousCalls>, start: Partial<Asy
     model: Object.assign({}, model, { detached: { ...model.detached, ...calls } }),
   });
   const { run } = await startKeyedRun(watched.world, { agent, key: "a" });
-  await runAttempt(watched, withCalls(start));
+  await watched.runAttempt(withCalls(start));
   const begunAt = harness.clock.now();
   const look = async (afterMs: number): Promise<void> => {
     harness.clock.moveTo(begunAt + afterMs);
     const isDue = () => (harness.world.chain.next() ?? Infinity) <= harness.clock.now();
-    while (isDue()) await runAttempt(watched, withCalls(change));
+    while (isDue()) await watched.runAttempt(withCalls(change));
   };
   const alarms = () => records.filter(({ level }) => level === "alarm");
   const unasked = () => records.filter(({ what }) => what === "DetachedCallUnasked");
@@ -60,7 +60,7 @@ test("a job that cannot be asked for raises the alarm of an outage once it is as
       why: expect.stringMatching(`^job job-1 of scripted:slow was begun 4 minutes ago.*${REVOKED}$`) as string,
     },
   });
-  expect(rowOf(harness, run)).toMatchObject({ status: "running", phase: "AwaitingLLM" });
+  expect(harness.row(run)).toMatchObject({ status: "running", phase: "AwaitingLLM" });
 });
 
 test("a job that its provider works on raises no alarm, however old it is", async () => {

@@ -11,22 +11,9 @@ import { StoreUnreachable, type World } from "../../../src/ports/world.ts";
 import { png } from "../../files/support.ts";
 import { asynchronousAgent } from "../../support/agents/asynchronous-agent.ts";
 import { attemptDuringOutage } from "../../support/faults/store-outages.ts";
-import {
-  endAttempt,
-  recoveryRulesOf,
-  runUntilIdle,
-  startAttempt,
-  startKeyedRun,
-  wrapTableCall,
-} from "../../support/harness/chain-steps.ts";
+import { recoveryRulesOf, startKeyedRun, wrapTableCall } from "../../support/harness/chain-steps.ts";
 import { runnerOf } from "../../support/harness/drive.ts";
-import {
-  type Harness,
-  advanceUntilSettled,
-  beforeCommit,
-  createChainHarness,
-  rowOf,
-} from "../../support/harness/harness.ts";
+import { type Harness, beforeCommit, createChainHarness } from "../../support/harness/harness.ts";
 
 const away = (store: string): Promise<never> =>
   Promise.reject(new StoreUnreachable(`the ${store} does not answer`, { store: `the ${store}` }));
@@ -57,10 +44,10 @@ type Case = (harness: Harness, of: Of) => Promise<unknown>;
 
 /** An attempt whose process is asked to end as soon as `drain` is aborted. */
 async function attemptUntil(harness: Harness, agent: Agent, of: { world: World; drain: AbortController }) {
-  const out = startAttempt(harness);
+  const out = harness.startAttempt();
   const invocation = { deadline: harness.clock.now() + harness.world.limits.beatMs, drain: of.drain.signal };
-  const result = await advanceUntilSettled(harness, runTask(runnerOf(of.world, agent))(out.task, invocation));
-  endAttempt(harness, out, result);
+  const result = await harness.advanceUntilSettled(runTask(runnerOf(of.world, agent))(out.task, invocation));
+  out.end(result);
 }
 
 /** Sends the run a file that no other case shows, so that it is not in the cache of the process. */
@@ -107,8 +94,8 @@ test.each(Object.keys(CASES).flatMap((name) => [[name, "find"] as const, [name, 
     const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
     await CASES[name]?.(harness, { agent, run, lostStart });
     expect(model.started()).toEqual([]);
-    await runUntilIdle(harness, agent);
-    expect(rowOf(harness, run)).toMatchObject({ status: "completed", spent: { tokensIn: 100, tokensOut: 10 } });
+    await harness.runUntilIdle(agent);
+    expect(harness.row(run)).toMatchObject({ status: "completed", spent: { tokensIn: 100, tokensOut: 10 } });
     expect(await endsOf(harness.world, run)).toEqual(["unsent"]);
     expect(await recoveryRulesOf(harness.world, run)).toEqual([]);
     expect(model.started()).toHaveLength(2);
@@ -131,7 +118,7 @@ test("a text that such a job left in the inbox is read before the model is asked
     return objects.get(key);
   };
   await attemptUntil(harness, agent, { world: { ...world, objects: { ...objects, get } }, drain });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   const sources = (await transcript(harness.world, run))?.map(({ source }) => source);
   expect(sources?.slice(0, 4)).toEqual(["task", "user:ann", "user:ann", "model:scripted:slow"]);
 });

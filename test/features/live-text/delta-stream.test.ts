@@ -4,8 +4,7 @@ import { describe, expect, test } from "vitest";
 import { DELTAS, type Delta, type DeltaLog } from "../../../src/ports/delta-log.ts";
 import { StoreUnreachable, type World } from "../../../src/ports/world.ts";
 import { AT } from "../../support/states/states-and-events.ts";
-import { neverSettles, rowOf } from "../../support/harness/harness.ts";
-import { flushPromises, runUntilIdle } from "../../support/harness/chain-steps.ts";
+import { neverSettles, flushPromises } from "../../support/harness/harness.ts";
 import { ShownText, createStreamedRun } from "../../support/runs/streamed-run.ts";
 
 /** The world with a delta log that the test observes or bends. */
@@ -33,8 +32,8 @@ describe("a run without a reader", () => {
   test("reads one marker for each model call, writes nothing, and asks its model for whole replies", async () => {
     const it = await createStreamedRun({ isRead: false });
     const { world, calls } = bent(it.harness.world);
-    await runUntilIdle({ ...it.harness, world: { ...it.harness.world, deltas: world.deltas } }, it.agent);
-    expect(rowOf(it.harness, it.run)).toMatchObject({ status: "completed" });
+    await { ...it.harness, world: { ...it.harness.world, deltas: world.deltas } }.runUntilIdle(it.agent);
+    expect(it.harness.row(it.run)).toMatchObject({ status: "completed" });
     expect(calls).toEqual([{ name: "attachedUntil", at: AT }]);
     expect(it.counts).toEqual({ streamed: 0, whole: 1 });
   });
@@ -156,7 +155,7 @@ describe("a delta log that fails changes nothing of the run:", () => {
     const it = await createStreamedRun();
     const { world, appends } = bent(it.harness.world, bend);
     if (streamed === 0) {
-      await runUntilIdle({ ...it.harness, world: { ...it.harness.world, deltas: world.deltas } }, it.agent);
+      await { ...it.harness, world: { ...it.harness.world, deltas: world.deltas } }.runUntilIdle(it.agent);
     } else {
       const { call, end } = await it.begin(world);
       for (let second = 1; second <= 9; second += 1) {
@@ -167,7 +166,7 @@ describe("a delta log that fails changes nothing of the run:", () => {
       await end();
       expect(appends().length).toBeLessThanOrEqual(DELTAS.failuresMax);
     }
-    expect(rowOf(it.harness, it.run)).toMatchObject({ status: "completed", takeovers: 0 });
+    expect(it.harness.row(it.run)).toMatchObject({ status: "completed", takeovers: 0 });
     expect(it.counts.streamed).toBe(streamed);
   });
 
@@ -197,7 +196,7 @@ describe("a delta log that fails changes nothing of the run:", () => {
 test("holds back the end of a part with which the model may go on after a later part has begun", async () => {
   const { harness, run, second } = await createStreamedRun();
   const { world } = harness;
-  const row = rowOf(harness, run);
+  const row = harness.row(run);
   const stream = await openDeltaStream(world, row);
   stream?.add({ kind: "text", index: 0, text: "the key is sk-proj-ABC" });
   stream?.add({ kind: "call", index: 1, tool: "pay", text: '{"sum":1}' });

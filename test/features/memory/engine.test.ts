@@ -11,8 +11,8 @@ import type { TelemetryRecord } from "../../../src/ports/world.ts";
 import { AgentInvalid } from "../../../src/ports/agent-invalid.ts";
 import type { MemoryOptions } from "../../../src/sdk/memory.ts";
 import { everyFaultPoint, fakeService, scriptedModel } from "../../../src/testing/kit/index.ts";
-import { runUntilIdle, startKeyedRun } from "../../support/harness/chain-steps.ts";
-import { createHarness, rowOf, type Harness } from "../../support/harness/harness.ts";
+import { startKeyedRun } from "../../support/harness/chain-steps.ts";
+import { createHarness, type Harness } from "../../support/harness/harness.ts";
 
 type Options = MemoryOptions<Record<string, never>>;
 
@@ -37,8 +37,8 @@ function learner(memory: Options, of: { readonly name?: string; readonly seen?: 
 
 async function play(harness: Harness, agent: Agent, key: string) {
   const { run } = await startKeyedRun(harness.world, { agent, key });
-  await runUntilIdle(harness, agent);
-  const row = rowOf(harness, run);
+  await harness.runUntilIdle(agent);
+  const row = harness.row(run);
   const state = (await stateAt(harness.world, row, row.version))?.state;
   return { run, row, state };
 }

@@ -6,8 +6,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { defineAgent, tool } from "../../../src/index.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { everyFaultPoint, scriptedModel } from "../../../src/testing/kit/index.ts";
-import { runUntilIdle, startKeyedRun } from "../../support/harness/chain-steps.ts";
-import { createHarness, rowOf } from "../../support/harness/harness.ts";
+import { startKeyedRun } from "../../support/harness/chain-steps.ts";
+import { createHarness } from "../../support/harness/harness.ts";
 
 /** A server with one page per path, whose version the test sets. */
 async function pageServer() {
@@ -51,8 +51,8 @@ function readerOf(url: string, freshMs = 0): Agent {
 async function play(harness: ReturnType<typeof createHarness>, agent: Agent, key: string): Promise<void> {
   const { run } = await startKeyedRun(harness.world, { agent, key });
   // The clock stands still while the server answers in real time.
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run).status).toBe("completed");
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run).status).toBe("completed");
 }
 
 test("fetches a source whole once in all runs, until it changes", async () => {

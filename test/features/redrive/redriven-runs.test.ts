@@ -26,14 +26,11 @@ import {
   scriptedAgent,
   callsThenFinal,
   createChainHarness,
-  advanceUntilSettled,
-  rowOf,
 } from "../../support/harness/harness.ts";
 import {
   beforeCall,
   dieInTool,
   crashAfterCall,
-  loseAttempt,
   startKeyedRun,
   sweep,
   withTakeovers,
@@ -202,7 +199,7 @@ describe("a run that failed for another infrastructure reason", () => {
     expect(await show(harness.world, run)).toMatchObject({ status: "running", outage: { since: AT + HOUR } });
     isAway = false;
     await runForTime(harness, agent, HOUR);
-    expect(rowOf(harness, run).status).toBe("completed");
+    expect(harness.row(run).status).toBe("completed");
   });
 
   test("continues although the sweeper abandoned it", async () => {
@@ -210,7 +207,7 @@ describe("a run that failed for another infrastructure reason", () => {
     await again(it);
     // Its deadline passes before anybody drives it: the sweeper ends it, and the redrive is in its history.
     it.harness.clock.moveTo(it.row().deadline + it.harness.world.limits.idleRunMs / 10);
-    await advanceUntilSettled(it.harness, sweep(it.harness.world));
+    await it.harness.advanceUntilSettled(sweep(it.harness.world));
     expect(await shown(it)).toMatchObject({ status: "failed", failure: { code: "Expired" } });
     const kinds = ((await timeline(it.harness.world, { run: it.run, after: 0 })) ?? []).map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === "RunRedriven" || kind === "RunEnded")).toEqual([
@@ -244,7 +241,7 @@ describe("a redrive is refused", () => {
   test("for a run that failed by itself", async () => {
     const it = await endsAs({ loops: "stop", effect: "none", reply: () => ({ calls: [{ tool: "act", args: {} }] }) });
     expect(await kindOf(it)).toBe("NotInfrastructure");
-    expect(rowOf(it.harness, it.run).status).toBe("failed");
+    expect(it.harness.row(it.run).status).toBe("failed");
   });
 
   test("for a run whose effects were compensated", async () => {
@@ -271,7 +268,7 @@ describe("a redrive is refused", () => {
     const parent = await startKeyedRun(harness.world, { agent: scriptedAgent({ approval: "always" }), key: "parent" });
     const { run } = await startKeyedRun(harness.world, { agent, key: "child", parent });
     await runForTime(harness, agent, HOUR);
-    expect(rowOf(harness, run).status).toBe("failed");
+    expect(harness.row(run).status).toBe("failed");
     expect(await kindOf({ harness, run })).toBe("HasParent");
   });
 });
@@ -287,7 +284,7 @@ test("a decision that the end did not apply has no effect, and its call opens a 
     decide(harness.world, { run, gate, as: "approve", args: null, by: "ann", note: null });
   const first = await gateOf();
   expect(await approve(first)).toMatchObject({ kind: "accepted" });
-  for (let death = 0; death < 2; death += 1) await loseAttempt(harness, agent, crashAfterCall(harness.world, "claim"));
+  for (let death = 0; death < 2; death += 1) await harness.loseAttempt(agent, crashAfterCall(harness.world, "claim"));
   await runForTime(harness, agent, MINUTE);
   const after = await show(harness.world, run);
   expect({ status: after?.status, gate: after?.ignoredDecision?.gate, runs }).toEqual({
@@ -302,5 +299,5 @@ test("a decision that the end did not apply has no effect, and its call opens a 
   expect({ isSame: second === first, runs }).toEqual({ isSame: false, runs: 0 });
   expect(await approve(second)).toMatchObject({ kind: "accepted" });
   await runForTime(harness, agent, MINUTE);
-  expect({ status: rowOf(harness, run).status, runs }).toEqual({ status: "completed", runs: 1 });
+  expect({ status: harness.row(run).status, runs }).toEqual({ status: "completed", runs: 1 });
 });

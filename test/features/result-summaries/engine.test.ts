@@ -17,7 +17,7 @@ import { ledger, show, timeline } from "../../../src/operations/views.ts";
 import { everyFaultPoint, expectPinned, recordedRun, runAgent } from "../../../src/testing/kit/index.ts";
 import { SUMMARY_WORDS, longPagesAgent, page, resultSummariesIn } from "../../support/agents/long-pages.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { createChainHarness, rowOf } from "../../support/harness/harness.ts";
+import { createChainHarness } from "../../support/harness/harness.ts";
 import { HOUR, runForTime } from "../../support/harness/run-for-time.ts";
 import { playRun } from "../../support/runs/topology-run.ts";
 import { rowIn } from "../../support/runs/run-to-fork.ts";
@@ -184,7 +184,7 @@ describe("a run with a summary", () => {
     expect(resultSummariesIn(repeated.timeline)).toHaveLength(1);
     expect(requests()).toBe(before);
 
-    const row = rowOf(harness, run);
+    const row = harness.row(run);
     const forks = [];
     for (let at = 0; at <= row.version; at += 1) {
       const state = (await stateAt(world, row, at))?.state;

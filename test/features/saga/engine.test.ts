@@ -15,27 +15,25 @@ import {
   type Harness,
   beforeCommit,
   neverSettles,
-  advanceUntilSettled,
-  rowOf,
   createHarness,
+  flushPromises,
 } from "../../support/harness/harness.ts";
-import { wrapTableCall, flushPromises, withTakeovers } from "../../support/harness/chain-steps.ts";
+import { wrapTableCall, withTakeovers } from "../../support/harness/chain-steps.ts";
 import type { z } from "zod";
 
 const NEVER = [check("never", () => "it never is")];
 const ONE = replyWithCalls([["pay", "ada", 5]]);
 
 const payloadOf = (harness: Harness, run: string) => {
-  const { born, chain, epoch, agent } = rowOf(harness, run);
+  const { born, chain, epoch, agent } = harness.row(run);
   return { run, born, chain, epoch, agent };
 };
 
 /** As a chain drives it to its end or to a person, from wherever it is. */
 async function driven(harness: Harness, of: { readonly agent: Agent; readonly run: string }): Promise<string> {
   for (let count = 0; count < 20; count += 1) {
-    harness.clock.moveTo(Math.max(harness.clock.now(), rowOf(harness, of.run).wakeAt ?? 0));
-    const { route } = await advanceUntilSettled(
-      harness,
+    harness.clock.moveTo(Math.max(harness.clock.now(), harness.row(of.run).wakeAt ?? 0));
+    const { route } = await harness.advanceUntilSettled(
       drive(runnerOf(harness.world, of.agent), payloadOf(harness, of.run)),
     );
     if (route !== "wait") return route;
@@ -48,7 +46,7 @@ const triesIn = ({ retry }: Entry): number => Math.floor(retry / RETRY_GROUP);
 /** One attempt, whose process is killed as soon as nothing goes on any more. */
 async function killed(harness: Harness, of: { readonly agent: Agent; readonly run: string }): Promise<void> {
   const { world, kill } = killableWorld(harness.world);
-  const { owner, entry } = rowOf(harness, of.run);
+  const { owner, entry } = harness.row(of.run);
   const payload = payloadOf(harness, of.run);
   // The next try of the entry whose process was killed, or a first one.
   const next = owner === null || entry === null ? null : entry;
@@ -64,10 +62,10 @@ test("an undo that kills its process each time ends with its run, which reports 
   const made = sideEffectAgent({ reply: ONE, done: NEVER, pay: { undo } });
   const agent = withTakeovers(made.agent, 3);
   const { run } = await beginRun(harness.world, agent, {});
-  for (let count = 0; count < 12 && rowOf(harness, run).status === "running"; count += 1)
+  for (let count = 0; count < 12 && harness.row(run).status === "running"; count += 1)
     await killed(harness, { agent, run });
   for (let count = 0; count < 12; count += 1) await killed(harness, { agent, run });
-  harness.clock.moveTo(rowOf(harness, run).effectsSettleAt);
+  harness.clock.moveTo(harness.row(run).effectsSettleAt);
   await killed(harness, { agent, run });
   expect(await show(harness.world, run)).toMatchObject({ status: "failed", failure: { code: "CrashLoop" } });
   expect(await ledger(harness.world, run)).toMatchObject([
@@ -92,9 +90,9 @@ test("an undo that is released while an operator cancels with compensation is no
     );
   const act = () => requestCompensation(harness.world, { run, next: "cancel", by: "ann" });
   const world = beforeCommit(harness, { when: isRelease, act });
-  await advanceUntilSettled(harness, drive(runnerOf(world, agent), payloadOf(harness, run)));
+  await harness.advanceUntilSettled(drive(runnerOf(world, agent), payloadOf(harness, run)));
   await driven(harness, { agent, run });
-  expect({ status: rowOf(harness, run).status, undone }).toEqual({ status: "cancelled", undone: ["bob", "ada"] });
+  expect({ status: harness.row(run).status, undone }).toEqual({ status: "cancelled", undone: ["bob", "ada"] });
 });
 
 test("the key of an earlier attempt whose effect was undone is refused to the next attempt", async () => {
@@ -139,9 +137,9 @@ test("a cancel with compensation before a restart request wins", async () => {
   // Both looked before either of them wrote.
   const body = { kind: "compensate", next: "restart", by: "bob" } as const;
   const message = { id: "restart#1", sentAt: harness.clock.now() + 1, body };
-  expect(await deliver(harness.world, { run, born: rowOf(harness, run).born, message })).toBe("delivered");
+  expect(await deliver(harness.world, { run, born: harness.row(run).born, message })).toBe("delivered");
   await driven(harness, { agent, run });
-  expect({ status: rowOf(harness, run).status, undone }).toEqual({ status: "cancelled", undone: ["ada"] });
+  expect({ status: harness.row(run).status, undone }).toEqual({ status: "cancelled", undone: ["ada"] });
   expect(await stateOf(harness.world, run)).toMatchObject({ restart: 1 });
 });
 
@@ -149,7 +147,7 @@ test("an answer that is applied before its sender polls again was not too late",
   const { harness, agent, run } = await blocked();
   const world = wrapTableCall(harness.world, "deliver", (made) => async (asked) => {
     const outcome = await made(asked);
-    await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payloadOf(harness, run)));
+    await harness.advanceUntilSettled(drive(runnerOf(harness.world, agent), payloadOf(harness, run)));
     return outcome;
   });
   const said = { run, call: "c1", as: "compensate", result: null, by: "ann", note: null } as const;

@@ -17,24 +17,8 @@ import {
   sideEffectAgent,
 } from "../../support/agents/side-effect-agent.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import {
-  type Harness,
-  createChainHarness,
-  advanceUntilSettled,
-  rowOf,
-  createHarness,
-} from "../../support/harness/harness.ts";
-import {
-  crashAfterCall,
-  endAttempt,
-  startAttempt,
-  performTask,
-  flushPromises,
-  recoveryRulesOf,
-  stopExecution,
-  sweep,
-  withTakeovers,
-} from "../../support/harness/chain-steps.ts";
+import { type Harness, createChainHarness, createHarness, flushPromises } from "../../support/harness/harness.ts";
+import { crashAfterCall, recoveryRulesOf, sweep, withTakeovers } from "../../support/harness/chain-steps.ts";
 
 const NEVER = [check("never", () => "it never is")];
 const TWO = replyWithCalls([["pay", "ada", 5]], [["pay", "bob", 7]]);
@@ -54,15 +38,15 @@ function closableService() {
 }
 
 const payloadOf = (harness: Harness, run: string) => {
-  const { born, chain, epoch, agent } = rowOf(harness, run);
+  const { born, chain, epoch, agent } = harness.row(run);
   return { run, born, chain, epoch, agent };
 };
 
 /** As a chain drives it, until it ends or waits for somebody. */
 async function driven(harness: Harness, of: { readonly runner: Runner; readonly run: string }): Promise<string> {
   for (let count = 0; count < 20; count += 1) {
-    harness.clock.moveTo(Math.max(harness.clock.now(), rowOf(harness, of.run).wakeAt ?? 0));
-    const { route } = await advanceUntilSettled(harness, drive(of.runner, payloadOf(harness, of.run)));
+    harness.clock.moveTo(Math.max(harness.clock.now(), harness.row(of.run).wakeAt ?? 0));
+    const { route } = await harness.advanceUntilSettled(drive(of.runner, payloadOf(harness, of.run)));
     if (route !== "wait") return route;
   }
   throw new Error("it waits for ever");
@@ -87,7 +71,7 @@ test("a run whose agent disappears between two undos continues with them when it
     it.undone.length === 1 && !isBack ? { kind: "absent", why: "it is gone" } : it.runner.agentOf(name);
   const runner: Runner = { ...it.runner, agentOf };
   expect(await driven(it.harness, { ...it, runner })).toBe("park");
-  expect(rowOf(it.harness, it.run).phase).toBe("AwaitingAgent");
+  expect(it.harness.row(it.run).phase).toBe("AwaitingAgent");
   isBack = true;
   expect(await driven(it.harness, { ...it, runner })).toBe("failed");
   expect(it.undone).toEqual(["bob", "ada"]);
@@ -114,7 +98,7 @@ test("a gate that is open when its run fails is closed, and a decision about it 
   const [gate] = await gatesOf(harness.world, run);
   const said = { run, call: "c2", as: "compensate", result: null, by: "ann", note: null } as const;
   expect(await reconcile(harness.world, said)).toEqual({ kind: "accepted" });
-  await advanceUntilSettled(harness, drive(runner, payloadOf(harness, run)));
+  await harness.advanceUntilSettled(drive(runner, payloadOf(harness, run)));
   const approval = { run, gate: gate?.gate ?? "", as: "approve", args: null, by: "ann", note: null } as const;
   expect(await decide(harness.world, approval)).toMatchObject({ kind: "stale" });
   expect(await driven(harness, { runner, run })).toBe("failed");
@@ -153,12 +137,12 @@ test("a pause delays the undos that are not released, and a resume releases them
   const pay = { ...(it.agent.tools["pay"] as Tool), undo: pausing as Tool["undo"] };
   const runner = runnerOf(it.harness.world, { ...it.agent, tools: { ...it.agent.tools, pay } });
   expect(await driven(it.harness, { ...it, runner })).toBe("park");
-  expect({ phase: rowOf(it.harness, it.run).phase, undone: it.undone }).toEqual({
+  expect({ phase: it.harness.row(it.run).phase, undone: it.undone }).toEqual({
     phase: "Paused",
     undone: ["cyd", "bob"],
   });
   await sendRequest(it.harness.world, { run: it.run, want: "resume" });
-  expect(await advanceUntilSettled(it.harness, drive(runner, payloadOf(it.harness, it.run)))).toMatchObject({
+  expect(await it.harness.advanceUntilSettled(drive(runner, payloadOf(it.harness, it.run)))).toMatchObject({
     route: "failed",
   });
   expect(it.undone).toEqual(["cyd", "bob", "ada"]);
@@ -168,9 +152,9 @@ test("an undo without an answer ends with its run at the deadline, and its effec
   const it = await begun({});
   it.state.isClosed = true;
   expect(await driven(it.harness, it)).toBe("park");
-  const { deadline, wakeAt } = rowOf(it.harness, it.run);
+  const { deadline, wakeAt } = it.harness.row(it.run);
   it.harness.clock.moveTo(wakeAt ?? 0);
-  const drives = () => advanceUntilSettled(it.harness, drive(it.runner, payloadOf(it.harness, it.run)));
+  const drives = () => it.harness.advanceUntilSettled(drive(it.runner, payloadOf(it.harness, it.run)));
   // It warns first.
   expect(await drives()).toMatchObject({ route: "park" });
   it.harness.clock.moveTo(deadline);
@@ -192,24 +176,24 @@ test("the sweeper ends a run whose undo has cost too many deaths, and reports th
     "commit",
     () => harness.world.store.rows.get(run)?.phase === "ExecutingTools" && made.done.length === 2,
   );
-  for (let count = 0; count < 12 && rowOf(harness, run).owner === null; count += 1) {
-    const out = startAttempt(harness);
-    performTask(out.task, { world: dying, agent }).then(
-      (result) => endAttempt(harness, out, result),
+  for (let count = 0; count < 12 && harness.row(run).owner === null; count += 1) {
+    const out = harness.startAttempt();
+    out.perform({ world: dying, agent }).then(
+      (result) => out.end(result),
       () => undefined,
     );
     await flushPromises();
   }
   expect(await recoveryRulesOf(harness.world, run)).toContain("effects are undone");
-  harness.world.store.rows.set(run, { ...rowOf(harness, run), deaths: 1 });
-  stopExecution(harness, rowOf(harness, run));
-  harness.clock.moveTo((rowOf(harness, run).leaseUntil ?? 0) + harness.world.limits.overdueMs);
+  harness.world.store.rows.set(run, { ...harness.row(run), deaths: 1 });
+  harness.stopExecution(harness.row(run));
+  harness.clock.moveTo((harness.row(run).leaseUntil ?? 0) + harness.world.limits.overdueMs);
   for (let count = 0; count < 3; count += 1) {
     await sweep(harness.world);
     harness.clock.moveTo(
-      Math.max(harness.clock.now(), rowOf(harness, run).effectsSettleAt) + harness.world.limits.overdueMs,
+      Math.max(harness.clock.now(), harness.row(run).effectsSettleAt) + harness.world.limits.overdueMs,
     );
   }
-  expect({ status: rowOf(harness, run).status, undone }).toEqual({ status: "failed", undone: [] });
+  expect({ status: harness.row(run).status, undone }).toEqual({ status: "failed", undone: [] });
   expect(await show(harness.world, run)).toMatchObject({ failure: { code: "Abandoned" } });
 });

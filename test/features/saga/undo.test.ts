@@ -9,7 +9,7 @@ import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { stateOf } from "../../support/agents/approval-agent.ts";
 import { type PaymentOrder, replyWithCalls, sideEffectAgent } from "../../support/agents/side-effect-agent.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { advanceUntilSettled, rowOf, createHarness } from "../../support/harness/harness.ts";
+import { createHarness } from "../../support/harness/harness.ts";
 import { recoveryRulesOf } from "../../support/harness/chain-steps.ts";
 
 interface Undone {
@@ -45,7 +45,7 @@ async function failing(
   const made = sideEffectAgent({ reply: ASKED, done: NEVER, pay: { undo: undoes.undo }, ...rest });
   const runner = runnerOf(harness.world, made.agent);
   const payload = await beginRun(harness.world, made.agent, {});
-  const reply = await advanceUntilSettled(harness, drive(runner, payload));
+  const reply = await harness.advanceUntilSettled(drive(runner, payload));
   return { harness, runner, reply, run: payload.run, ...made, undone: undoes.undone };
 }
 
@@ -114,7 +114,7 @@ describe("a run that fails", () => {
     it.harness.clock.moveTo(it.harness.clock.now() + 5_000);
     const said = { run: it.run, call: "undo-c2", as: "failed", result: null, by: "ann", note: null } as const;
     expect(await reconcile(it.harness.world, said)).toEqual({ kind: "accepted" });
-    expect((await advanceUntilSettled(it.harness, drive(it.runner, it.reply))).route).toBe("failed");
+    expect((await it.harness.advanceUntilSettled(drive(it.runner, it.reply))).route).toBe("failed");
     expect(it.undone.map(({ to }) => to)).toEqual(["ada"]);
     expect((await show(it.harness.world, it.run))?.failure?.message).toContain("not undone: pay (c2)");
   });
@@ -130,8 +130,8 @@ describe("a run that fails", () => {
       },
     });
     expect(it.reply.route).toBe("wait");
-    it.harness.clock.moveTo(rowOf(it.harness, it.run).wakeAt ?? 0);
-    expect((await advanceUntilSettled(it.harness, drive(it.runner, it.reply))).route).toBe("failed");
+    it.harness.clock.moveTo(it.harness.row(it.run).wakeAt ?? 0);
+    expect((await it.harness.advanceUntilSettled(drive(it.runner, it.reply))).route).toBe("failed");
     expect(it.undone.map(({ to, of }) => ({ to, result: of.result }))).toEqual([
       { to: "bob", result: null },
       { to: "ada", result: "done" },
@@ -162,9 +162,9 @@ describe("an operator", () => {
     expect(it.reply.route).toBe("park");
     const said = { run: it.run, call: "c2", as: "compensate", result: null, by: "ann", note: null } as const;
     expect(await reconcile(it.harness.world, said)).toEqual({ kind: "accepted" });
-    const next = await advanceUntilSettled(it.harness, drive(it.runner, it.reply));
-    it.harness.clock.moveTo(rowOf(it.harness, it.run).wakeAt ?? it.harness.clock.now());
-    const end = next.route === "done" ? next : await advanceUntilSettled(it.harness, drive(it.runner, next));
+    const next = await it.harness.advanceUntilSettled(drive(it.runner, it.reply));
+    it.harness.clock.moveTo(it.harness.row(it.run).wakeAt ?? it.harness.clock.now());
+    const end = next.route === "done" ? next : await it.harness.advanceUntilSettled(drive(it.runner, next));
     expect(end.route).toBe("done");
     expect(it.undone.map(({ to }) => to)).toEqual(["bob", "ada"]);
     expect(it.done).toHaveLength(4);
@@ -186,14 +186,14 @@ describe("an operator", () => {
   test("cancels with or without compensation", async () => {
     const plain = await blocked();
     await sendRequest(plain.harness.world, { run: plain.run, want: "cancel" });
-    expect((await advanceUntilSettled(plain.harness, drive(plain.runner, plain.reply))).route).toBe("done");
+    expect((await plain.harness.advanceUntilSettled(drive(plain.runner, plain.reply))).route).toBe("done");
     expect(plain.undone).toEqual([]);
     const it = await blocked();
     expect(await requestCompensation(it.harness.world, { run: it.run, next: "cancel", by: "ann" })).toBe("accepted");
     expect(await requestCompensation(it.harness.world, { run: it.run, next: "cancel", by: "ann" })).toBe("duplicate");
-    const next = await advanceUntilSettled(it.harness, drive(it.runner, it.reply));
-    it.harness.clock.moveTo(rowOf(it.harness, it.run).wakeAt ?? it.harness.clock.now());
-    if (next.route !== "done") await advanceUntilSettled(it.harness, drive(it.runner, next));
+    const next = await it.harness.advanceUntilSettled(drive(it.runner, it.reply));
+    it.harness.clock.moveTo(it.harness.row(it.run).wakeAt ?? it.harness.clock.now());
+    if (next.route !== "done") await it.harness.advanceUntilSettled(drive(it.runner, next));
     expect(await show(it.harness.world, it.run)).toMatchObject({ status: "cancelled" });
     expect(it.undone.map(({ to }) => to)).toEqual(["bob", "ada"]);
   });
@@ -206,9 +206,9 @@ describe("an operator", () => {
       spent: { beats: 2 },
     });
     expect(await requestCompensation(it.harness.world, { run: it.run, next: "restart", by: "ann" })).toBe("accepted");
-    const next = await advanceUntilSettled(it.harness, drive(it.runner, it.reply));
-    it.harness.clock.moveTo(rowOf(it.harness, it.run).wakeAt ?? it.harness.clock.now());
-    if (next.route !== "done") await advanceUntilSettled(it.harness, drive(it.runner, next));
+    const next = await it.harness.advanceUntilSettled(drive(it.runner, it.reply));
+    it.harness.clock.moveTo(it.harness.row(it.run).wakeAt ?? it.harness.clock.now());
+    if (next.route !== "done") await it.harness.advanceUntilSettled(drive(it.runner, next));
     expect(await show(it.harness.world, it.run)).toMatchObject({ status: "completed" });
     expect(await stateOf(it.harness.world, it.run)).toMatchObject({ restart: 2 });
     expect(await requestCompensation(it.harness.world, { run: it.run, next: "restart", by: "ann" })).toBe("late");

@@ -16,7 +16,7 @@ import {
   createScheduleHarness,
   scheduledAgent,
 } from "../../support/harness/schedule-harness.ts";
-import { scriptedAgent, advanceUntilSettled } from "../../support/harness/harness.ts";
+import { scriptedAgent } from "../../support/harness/harness.ts";
 import { invocation } from "../../support/harness/supervised-harness.ts";
 
 const remembered = async (of: ScheduleHarness): Promise<LastFiring | null> =>
@@ -233,11 +233,11 @@ describe("a mutex lease that another firing holds", () => {
     const firing = { agent: scheduledAgent(), tenant: "lane", at: lastFullHour(of), watched: true, startRun };
     await held(of, 1_200);
     const begun = of.harness.clock.now();
-    const { outcome } = await advanceUntilSettled(of.harness, fireInTime(of.world, invocation(of.harness), firing));
+    const { outcome } = await of.harness.advanceUntilSettled(fireInTime(of.world, invocation(of.harness), firing));
     expect(outcome).toMatchObject({ kind: "started" });
     expect(of.harness.clock.now() - begun).toBe(1_500);
     await held(of, HOUR);
-    await expect(advanceUntilSettled(of.harness, fireInTime(of.world, invocation(of.harness), firing))).rejects.toThrow(
+    await expect(of.harness.advanceUntilSettled(fireInTime(of.world, invocation(of.harness), firing))).rejects.toThrow(
       "has to be delivered again",
     );
     expect(of.harness.clock.now() - begun).toBeLessThan(5_000);

@@ -9,7 +9,6 @@ import { pauseSchedule, runScheduleNow } from "../../../src/operations/steer-sch
 import { show } from "../../../src/operations/views.ts";
 import { scriptedModel } from "../../../src/sdk/scripted.ts";
 import { drive, runnerOf } from "../../support/harness/drive.ts";
-import { rowOf } from "../../support/harness/harness.ts";
 import {
   HOUR,
   type ScheduleHarness,
@@ -134,7 +133,7 @@ test("tools, instructions and the first message have it, and a fork keeps it", a
   const at = lastFullHour(of) + HOUR;
   await inTime(of, at);
   const run = of.runOf(at);
-  const { born, chain, epoch } = rowOf(of.harness, run);
+  const { born, chain, epoch } = of.harness.row(run);
   await drive(runnerOf(of.world, agent), { run, born, chain, epoch, agent: "actor" });
   expect(seen).toMatchObject({ tool: known(at, null), instructions: known(at, null) });
   expect(seen["messages"]).toContain(`The schedule actor started this run, due ${new Date(at).toISOString()}`);

@@ -23,7 +23,6 @@ import {
   callsThenFinal,
   dieInTool,
   beatReply,
-  rowOf,
   createHarness,
 } from "../../support/harness/harness.ts";
 
@@ -101,7 +100,7 @@ describe("a history whose old result was rewritten with matching digests", () =>
 
   test("is detected when the forger removes some seals", async () => {
     const { harness, run, next } = await twoBeats(sealKeyRing([A]));
-    const { version } = rowOf(harness, run).snapshot;
+    const { version } = harness.row(run).snapshot;
     forgeSnapshot(harness, run, (text, at) => (at === version ? withoutSeals(rewritten(text)) : text));
     expect((await verdict(harness, run, sealKeyRing([A]))).seal).toMatchObject({ is: "forged" });
     expect((await verdict(harness, run, NO_SEAL_KEYS)).findings).toContainEqual(
@@ -125,7 +124,7 @@ describe("a journal", () => {
     const payload = await beginRun(harness.world, agent, {});
     const next = await beatReply(attemptBeat(runnerOf(harness.world, agent), payload));
     await dieInTool(harness, { payload: next, agent });
-    const row = rowOf(harness, payload.run);
+    const row = harness.row(payload.run);
     expect(row.journal).not.toBeNull();
     const change = (to: Partial<Row>): void => void harness.world.store.rows.set(row.run, rewrittenRow(row, to));
     return { harness, row, change };
@@ -156,7 +155,7 @@ describe("a journal", () => {
 
 test("a run that is reset to an older sealed snapshot passes, because no seal covers later history", async () => {
   const { harness, run } = await twoBeats(sealKeyRing([A]));
-  const row = rowOf(harness, run);
+  const row = harness.row(run);
   const kept = structuredClone(row);
   await drive(runnerOf(harness.world, agent), {
     run,
@@ -165,7 +164,7 @@ test("a run that is reset to an older sealed snapshot passes, because no seal co
     epoch: row.epoch,
     agent: row.agent,
   });
-  expect(rowOf(harness, run).version).toBeGreaterThan(kept.version);
+  expect(harness.row(run).version).toBeGreaterThan(kept.version);
   harness.world.store.rows.set(run, kept);
   expect(await verdict(harness, run, sealKeyRing([A]))).toMatchObject({ seal: { is: "sealed" }, findings: [] });
 });
@@ -188,7 +187,7 @@ describe("keys", () => {
   test("that a process lacks prevent it from continuing, and a process with them continues", async () => {
     const { harness, run, next } = await twoBeats(sealKeyRing([A]));
     expect(await nextBeat(harness, next, sealKeyRing([B]))).toMatchObject(stops("SealKeyUnknown"));
-    const again = { ...next, epoch: rowOf(harness, run).epoch };
+    const again = { ...next, epoch: harness.row(run).epoch };
     expect(again.epoch).toBeGreaterThan(0);
     const { harness: other, run: second, next: after } = await twoBeats(sealKeyRing([A]));
     expect(await nextBeat(other, after, NO_SEAL_KEYS)).toMatchObject(stops("SealKeyMissing"));
@@ -197,7 +196,7 @@ describe("keys", () => {
 
   test("that are added later seal what is written from then on", async () => {
     const { harness, run, next } = await twoBeats(NO_SEAL_KEYS);
-    const { version } = rowOf(harness, run).snapshot;
+    const { version } = harness.row(run).snapshot;
     await drive(runnerOf({ ...harness.world, sealKeys: sealKeyRing([A]) }, agent), next);
     const { seal, findings } = await verdict(harness, run, sealKeyRing([A]));
     expect({ verdict: seal?.is, findings }).toEqual({ verdict: "sealed", findings: [] });

@@ -16,7 +16,6 @@ import {
   beforeCommit,
   callsThenFinal,
   neverSettles,
-  rowOf,
   createHarness,
 } from "../../support/harness/harness.ts";
 
@@ -35,7 +34,7 @@ const sealedIn = ({ world }: Harness): readonly string[] =>
 
 /** What the row's snapshot says of its history. */
 function sealOf(harness: Harness, { run }: Payload) {
-  const { snapshot } = rowOf(harness, run);
+  const { snapshot } = harness.row(run);
   const { sealed, unsealed } = decodeSnapshot(snapshot, harness.world.store.objects.get(snapshot.key) as Uint8Array);
   return { from: sealed?.from, to: sealed?.to, unsealed };
 }
@@ -61,7 +60,7 @@ describe("snapshots are sealed", () => {
   test("when one object is full, by the commit that follows", async () => {
     expect(PER_SEAL).toBe(64);
     const { harness, warm, payload } = await after(PER_SEAL);
-    const last = rowOf(harness, payload.run).version;
+    const last = harness.row(payload.run).version;
     expect(sealedIn(harness)).toEqual([]);
     expect(sealOf(harness, payload)).toEqual({ unsealed: PER_SEAL });
     const next = await runBeats(warm, payload, 1);
@@ -72,7 +71,7 @@ describe("snapshots are sealed", () => {
 
   test("once for each 64: the 128th still counts, the 129th names a second object", async () => {
     const { harness, warm, payload } = await after(2 * PER_SEAL);
-    const last = rowOf(harness, payload.run).version;
+    const last = harness.row(payload.run).version;
     const first = sealOf(harness, payload);
     expect(first).toMatchObject({ from: 1, unsealed: PER_SEAL });
     expect(sealedIn(harness)).toHaveLength(1);
@@ -268,7 +267,7 @@ describe("a timeline of 300 beats", () => {
     expect(await ledger(world, run)).toHaveLength(300);
     expect(gets.length).toBe(2 * counted);
 
-    const { version } = rowOf(harness, run);
+    const { version } = harness.row(run);
     for (const [from, readsMax] of [[version, 0] as const, [version - 1, 1] as const, [version - 9, 9] as const]) {
       gets.length = 0;
       expect(await timeline(world, { run, after: from })).toEqual(all.filter((entry) => entry.version > from));

@@ -3,8 +3,8 @@ import { usedSpend } from "../../../src/features/spend-caps/counters.ts";
 import type { Row } from "../../../src/protocol/row.ts";
 import type { SpendCounter } from "../../../src/protocol/spend-counter.ts";
 import { crashAtCall, forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
-import { createLocalHarness, drive, runnerOf } from "../../support/harness/drive.ts";
-import { advanceUntilSettled, createHarness } from "../../support/harness/harness.ts";
+import { advanceUntilSettled, createLocalHarness, drive, runnerOf } from "../../support/harness/drive.ts";
+import { createHarness } from "../../support/harness/harness.ts";
 import { CENT, budgetedAgent, startCounted } from "../../support/runs/counted-starts.ts";
 
 const used = { subject: "tenant local" };
@@ -13,7 +13,7 @@ test("as many of 20 starts at once are counted as there is room for", async () =
   const harness = createLocalHarness();
   const { world } = harness;
   const starts = Array.from({ length: 20 }, (_, at) => startCounted(world, { day: { runs: 7 } }, { key: `k${at}` }));
-  const kinds = (await advanceUntilSettled(harness, Promise.all(starts))).map(({ kind }) => kind);
+  const kinds = (await advanceUntilSettled(harness.clock, Promise.all(starts))).map(({ kind }) => kind);
   expect(kinds.filter((kind) => kind === "started")).toHaveLength(7);
   expect(kinds.filter((kind) => kind === "limitReached")).toHaveLength(13);
   expect((await usedSpend(world, used)).day.runs).toBe(7);

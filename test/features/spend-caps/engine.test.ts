@@ -8,8 +8,8 @@ import type { Agent } from "../../../src/ports/agent.ts";
 import type { StoredRecord } from "../../../src/ports/records.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { cappedHarness, pricedAgent } from "../../support/agents/priced.ts";
-import { runAttempt, runUntilIdle, startKeyedRun } from "../../support/harness/chain-steps.ts";
-import { type Harness, createChainHarness, rowOf } from "../../support/harness/harness.ts";
+import { startKeyedRun } from "../../support/harness/chain-steps.ts";
+import { type Harness, createChainHarness } from "../../support/harness/harness.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -26,8 +26,8 @@ function earlyInDay(harness: Harness): void {
 /** Drives the run until it waits for its model. */
 async function runUntilHeld(harness: Harness, agent: Agent, run: string): Promise<void> {
   for (let attempts = 0; attempts < 20; attempts += 1) {
-    await runAttempt(harness, agent);
-    if (rowOf(harness, run).wakeAt !== null) return;
+    await harness.runAttempt(agent);
+    if (harness.row(run).wakeAt !== null) return;
   }
   throw new Error("the run waits for nothing");
 }
@@ -39,14 +39,14 @@ test("runs under way wait once the cap is reached, and go on the next day", asyn
   const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
   for (let looks = 0; looks < 3; looks += 1) {
     await runUntilHeld(harness, agent, run);
-    expect(rowOf(harness, run)).toMatchObject({ status: "running", spent: { microUsd: 30_000 }, deaths: 0 });
-    const { wakeAt } = rowOf(harness, run);
+    expect(harness.row(run)).toMatchObject({ status: "running", spent: { microUsd: 30_000 }, deaths: 0 });
+    const { wakeAt } = harness.row(run);
     expect((wakeAt ?? 0) - harness.clock.now()).toBeLessThanOrEqual(16 * 60_000);
   }
   expect(await spentToday(harness.world)).toBe(30_000);
   harness.clock.moveTo(harness.clock.now() + DAY_MS);
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", spent: { microUsd: 50_000 } });
+  await harness.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", spent: { microUsd: 50_000 } });
   expect(await spentToday(harness.world)).toBe(20_000);
 });
 
@@ -56,16 +56,16 @@ test("a run goes on the same day when the cap is raised", async () => {
   const agent = pricedAgent(1);
   const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
   await runUntilHeld(harness, agent, run);
-  expect(rowOf(harness, run)).toMatchObject({ spent: { microUsd: 10_000 } });
+  expect(harness.row(run)).toMatchObject({ spent: { microUsd: 10_000 } });
   const world = { ...harness.world, limits: { ...harness.world.limits, spendMicroUsdPerDay: 1_000_000 } };
-  await runUntilIdle({ ...harness, world }, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", spent: { microUsd: 20_000 } });
+  await { ...harness, world }.runUntilIdle(agent);
+  expect(harness.row(run)).toMatchObject({ status: "completed", spent: { microUsd: 20_000 } });
 });
 
 test("a start is refused by name while the cap is reached, and a retry of an earlier start gets its run", async () => {
   const harness = cappedHarness(2);
   expect(await start(harness.world, "early")).toMatchObject({ kind: "started" });
-  await runUntilIdle(harness, pricedAgent(1), 60);
+  await harness.runUntilIdle(pricedAgent(1), 60);
   expect(await spentToday(harness.world)).toBe(20_000);
   expect(await start(harness.world, "late")).toMatchObject({
     ...{ kind: "spendCapReached", spentUsd: 0.02, capUsd: 0.02 },
@@ -80,7 +80,7 @@ test("a start is refused by name while the cap is reached, and a retry of an ear
 test("without a cap nothing is counted", async () => {
   const harness = createChainHarness();
   await startKeyedRun(harness.world, { agent: pricedAgent(1), key: "a" });
-  await runUntilIdle(harness, pricedAgent(1));
+  await harness.runUntilIdle(pricedAgent(1));
   const by = { about: "*account" };
   const { records } = await harness.world.records.list({
     kind: "rate",

@@ -7,15 +7,8 @@ import { expect, test } from "vitest";
 import type { Json } from "../../../src/core/json.ts";
 import type { Execution } from "../../../src/protocol/execution.ts";
 import { approvalAgent, toolResultsOf, decideGate } from "../../support/agents/approval-agent.ts";
-import { type Harness, createChainHarness, advanceUntilSettled, rowOf } from "../../support/harness/harness.ts";
-import {
-  endAttempt,
-  startAttempt,
-  performTask,
-  startKeyedRun,
-  runAttempt,
-  sweep,
-} from "../../support/harness/chain-steps.ts";
+import { type Harness, createChainHarness } from "../../support/harness/harness.ts";
+import { startKeyedRun, sweep } from "../../support/harness/chain-steps.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -27,7 +20,7 @@ async function parked() {
   const ran: { readonly args: Json; readonly key: string }[] = [];
   const agent = approvalAgent({ ran });
   const { run } = await startKeyedRun(harness.world, { agent, key: "k" });
-  const tasks = [(await runAttempt(harness, agent)).kind, (await runAttempt(harness, agent)).kind];
+  const tasks = [(await harness.runAttempt(agent)).kind, (await harness.runAttempt(agent)).kind];
   expect(executionIn(harness)).toMatchObject({ state: "Park", stage: "waiting", attempt: 2 });
   return { harness, agent, run, ran, tasks };
 }
@@ -40,7 +33,7 @@ async function sweepFor(harness: Harness, ms: number) {
   let [sweeps, attempts] = [0, 0];
   while (harness.clock.now() + SWEEP_MS < until) {
     harness.clock.moveTo(harness.clock.now() + SWEEP_MS);
-    await advanceUntilSettled(harness, sweep(harness.world));
+    await harness.advanceUntilSettled(sweep(harness.world));
     sweeps += 1;
     attempts += harness.world.chain.ready(harness.clock.now()).length;
   }
@@ -50,18 +43,18 @@ async function sweepFor(harness: Harness, ms: number) {
 test("a day at a gate is one beat and one park, and then only sweeps", async () => {
   const { harness, agent, run, ran, tasks } = await parked();
   expect(tasks).toEqual(["beat", "park"]);
-  const before = rowOf(harness, run);
+  const before = harness.row(run);
   expect(before.wakeAt).toBe(harness.clock.now() + DAY_MS);
   expect(await sweepFor(harness, DAY_MS)).toEqual({ sweeps: 287, attempts: 0 });
-  expect(rowOf(harness, run)).toEqual(before);
+  expect(harness.row(run)).toEqual(before);
   expect(executionIn(harness)).toMatchObject({ stage: "waiting", attempt: 2 });
   expect(harness.wakes).toEqual([]);
   expect(ran).toEqual([]);
   // Nobody decided: its time is up by itself, and the call is denied.
   expect(harness.world.chain.next()).toBe(before.wakeAt);
-  const out = startAttempt(harness);
+  const out = harness.startAttempt();
   expect({ kind: out.task.kind, now: harness.clock.now() }).toEqual({ kind: "beat", now: before.wakeAt });
-  endAttempt(harness, out, await advanceUntilSettled(harness, performTask(out.task, { world: harness.world, agent })));
+  out.end(await harness.advanceUntilSettled(out.perform({ world: harness.world, agent })));
   expect(ran).toEqual([]);
   expect(await toolResultsOf(harness, run)).toMatchObject([
     { outcome: "failed", value: { json: expect.stringContaining("expiry") } },
@@ -76,6 +69,6 @@ test("a decision wakes the run itself: its next beat may start in the same milli
   expect(await decideGate(harness.world, { run, as: "approve" })).toMatchObject({ kind: "accepted" });
   expect(harness.wakes).toHaveLength(1);
   expect({ now: harness.clock.now(), next: harness.world.chain.next() }).toEqual({ now: at, next: at });
-  expect((await runAttempt(harness, agent)).kind).toBe("beat");
+  expect((await harness.runAttempt(agent)).kind).toBe("beat");
   expect(ran).toHaveLength(1);
 });

@@ -10,7 +10,7 @@ import { StoreUnreachable } from "../../../src/ports/world.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { waitingAgent } from "../../support/agents/waiting-agent.ts";
 import { beginRun } from "../../support/harness/drive.ts";
-import { rowOf, scriptedAgent } from "../../support/harness/harness.ts";
+import { scriptedAgent } from "../../support/harness/harness.ts";
 import {
   type SupervisedHarness,
   createSupervisedHarness,
@@ -41,7 +41,7 @@ test("signs each request so that a receiver of the specification verifies it", a
   expect(sentAt).toBe(Math.floor(harness.clock.now() / 1_000));
   const signature = receiving.sign(headers["webhook-id"] ?? "", new Date(sentAt * 1_000), post?.body ?? "");
   expect(headers["webhook-signature"]).toBe(signature);
-  const { traceparent } = traceOfRun(harness.world, rowOf(harness, run));
+  const { traceparent } = traceOfRun(harness.world, harness.row(run));
   expect(headers["traceparent"]).toBe(traceparent);
   expect(JSON.parse(post?.body ?? "")).toEqual({
     type: "run.completed",

@@ -8,7 +8,7 @@ import { isOpen } from "../../../src/protocol/webhook-circuit.ts";
 import type { Posted, Webhook } from "../../../src/ports/webhooks.ts";
 import { approvalAgent } from "../../support/agents/approval-agent.ts";
 import { beginRun } from "../../support/harness/drive.ts";
-import { advanceUntilSettled, scriptedAgent } from "../../support/harness/harness.ts";
+import { scriptedAgent } from "../../support/harness/harness.ts";
 import {
   type SupervisedHarness,
   createSupervisedHarness,
@@ -106,7 +106,7 @@ test("what comes while an endpoint does not answer reaches the others at once", 
   // No time has passed: the requests to the dead endpoint are still open.
   await expect.poll(() => toUrl(receiver, HOOK.url).at(-1)?.type).toBe("approval.requested");
   expect(toUrl(receiver, DEAD.url)).toHaveLength(3);
-  await advanceUntilSettled(harness, Promise.all([first, second]));
+  await harness.advanceUntilSettled(Promise.all([first, second]));
 });
 
 test("an open circuit outlives its process, sends single probes, and lets everything pass after the first answer", async () => {

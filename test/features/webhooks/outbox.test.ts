@@ -1,9 +1,8 @@
 /** Entries of the outbox: which commits have one, and what becomes of one whose commit never came. */
 import { expect, test } from "vitest";
 import type { World } from "../../../src/ports/world.ts";
-import { endAttempt, performTask, startAttempt } from "../../support/harness/chain-steps.ts";
 import { beginRun } from "../../support/harness/drive.ts";
-import { BEAT_MS, SKEW_MS, rowOf, scriptedAgent } from "../../support/harness/harness.ts";
+import { BEAT_MS, SKEW_MS, scriptedAgent } from "../../support/harness/harness.ts";
 import { createSupervisedHarness, driveUntil, passTime, sweep } from "../../support/harness/supervised-harness.ts";
 import { outboxOf, toldBy, withReceiver } from "../../support/runs/webhook-receiver.ts";
 import { COMMIT } from "../../../src/protocol/row-commit.ts";
@@ -27,8 +26,8 @@ test("what a dead process was about to commit, and another one decided otherwise
       },
     }),
   };
-  const out = startAttempt(harness);
-  void performTask(out.task, { world, agent });
+  const out = harness.startAttempt();
+  void out.perform({ world, agent });
   for (let turn = 0; !commits.includes("completed") && turn < 100; turn += 1)
     await new Promise((resolve) => setImmediate(resolve));
   expect(await outboxOf(harness)).toHaveLength(1);
@@ -36,7 +35,7 @@ test("what a dead process was about to commit, and another one decided otherwise
   await sweep(harness);
   expect(await outboxOf(harness)).toHaveLength(1);
   await harness.world.table.request({ ...payload, now: harness.clock.now(), want: "cancel" });
-  endAttempt(harness, out, null);
+  out.end(null);
   passTime(harness, LEASE_MS);
   const row = await driveUntil(harness, { agent, run: payload.run, until: ({ endNotified }) => endNotified });
   await sweep(harness);
@@ -54,5 +53,5 @@ test("a commit that no endpoint wants to hear of stores nothing", async () => {
   const { run } = await beginRun(harness.world, agent, {});
   await driveUntil(harness, { agent, run, until: ({ status }) => status === "completed" });
   expect(await outboxOf(harness)).toEqual([]);
-  expect(rowOf(harness, run).status).toBe("completed");
+  expect(harness.row(run).status).toBe("completed");
 });

@@ -5,7 +5,6 @@ import { expect, it } from "vitest";
 import { addCommits, agUiFold } from "../../../src/integrations/ag-ui/ag-ui-fold.ts";
 import { type AgUiEvent, AgUiReader } from "../../../src/integrations/ag-ui/ag-ui-reader.ts";
 import { liveStreamOf } from "../../../src/integrations/chat/ui-messages.ts";
-import { runUntilIdle } from "../../support/harness/chain-steps.ts";
 
 import { ShownText, type StreamedRun, createStreamedRun } from "../../support/runs/streamed-run.ts";
 
@@ -54,7 +53,7 @@ it("shows what the model says, and goes on with the committed reply where it fit
   call.say("whole.");
   call.finish();
   await end();
-  await runUntilIdle(streamed.harness, streamed.agent);
+  await streamed.harness.runUntilIdle(streamed.agent);
   await client.read();
   await client.done;
   expect(client.said()).toEqual(["A reply, whole."]);
@@ -78,7 +77,7 @@ it("takes back what a dead call said, as soon as another invocation goes on", as
   next.call.say("Another reply, whole.");
   next.call.finish();
   await next.end();
-  await runUntilIdle(streamed.harness, streamed.agent);
+  await streamed.harness.runUntilIdle(streamed.agent);
   await client.read();
   await client.done;
   expect(client.said()).toEqual(["Another reply, whole."]);
@@ -92,7 +91,7 @@ it("takes back what a dead call said when the reader first learns of it with the
   call.say("The reply.");
   call.finish();
   await end();
-  await runUntilIdle(streamed.harness, streamed.agent);
+  await streamed.harness.runUntilIdle(streamed.agent);
   const { entries } = await streamed.read(new ShownText());
   addCommits(
     fold,

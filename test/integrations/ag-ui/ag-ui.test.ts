@@ -9,7 +9,6 @@ import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { SCOPES } from "../../../src/operations/operation.ts";
 import { createLocalServer } from "../../../src/server/app.ts";
 import { type ChatAgentOptions, chatAgent, echo } from "../../support/agents/chat-agent.ts";
-import { runUntilIdle } from "../../support/harness/chain-steps.ts";
 import { createChainHarness } from "../../support/harness/harness.ts";
 
 const HOST = "127.0.0.1:7420";
@@ -34,7 +33,7 @@ function opened(options: ChatAgentOptions & { readonly login?: Authenticate } = 
   /** The request, and all work of the run that follows from it. */
   const ask = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
     const response = await send(input, init);
-    await runUntilIdle(harness, agent);
+    await harness.runUntilIdle(agent);
     return response;
   };
   const client = new HttpAgent({ url: URL_HERE, threadId: "t1", fetch: ask });
@@ -236,7 +235,7 @@ describe("a thread over HttpAgent", () => {
     const input = { threadId: "t1", runId: "r2", messages: it.client.messages };
     const stream = await it.begin(input);
     await sendRequest(it.harness.world, { run, want: "cancel" });
-    await runUntilIdle(it.harness, it.agent);
+    await it.harness.runUntilIdle(it.agent);
     expect(await stream.text()).toMatch(/"type":"RUN_FINISHED",.*"outcome":{"type":"cancelled"}/);
     expect((await it.post("/ag-ui/talker", { ...input, runId: "r3" })).status).toBe(200);
     const late = [...input.messages, { id: "u3", role: "user", content: "and?" }];

@@ -9,7 +9,6 @@ import { SCOPES, type Scope } from "../../../src/operations/operation.ts";
 import { StoreUnreachable, type World } from "../../../src/ports/world.ts";
 import { createLocalServer } from "../../../src/server/app.ts";
 import { chatAgent } from "../../support/agents/chat-agent.ts";
-import { runUntilIdle } from "../../support/harness/chain-steps.ts";
 import { createChainHarness } from "../../support/harness/harness.ts";
 
 const HOST = "127.0.0.1:7420";
@@ -51,7 +50,7 @@ function opened({ change = (world) => world, scopes = SCOPES, requestsPerMinute 
     const headers = { host: HOST, ...(body !== undefined && { "content-type": type }) };
     const init = { method, headers, ...(body !== undefined && { body }) };
     const answered = await server.fetch(new Request(`http://${HOST}${path}`, init));
-    await runUntilIdle(harness, agent);
+    await harness.runUntilIdle(agent);
     const name = await documented({ method, path }, answered);
     seen.add(name);
     return name;
@@ -187,7 +186,7 @@ describe("every documented answer of the chat protocols", () => {
     const lateTo = [saidTo("u1", "hello"), saidTo("u2", "more")];
     for (const request of fitting(run)) expect([200, 202]).toContain(statusIn(await ask(request)));
     for (const each of runs) await sendRequest(harness.world, { run: each, want: "cancel" });
-    await runUntilIdle(harness, agent);
+    await harness.runUntilIdle(agent);
     const refused: readonly (readonly [Asked, number])[] = [
       [get(`/runs/${ABSENT}/stream`), 404],
       [get("/chat/talker/a%20b"), 404],

@@ -15,7 +15,6 @@ import { startRun } from "../../../src/operations/start.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { type ChatAgentOptions, echo } from "../../support/agents/chat-agent.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
-import { runUntilIdle } from "../../support/harness/chain-steps.ts";
 import { CHAT_API, CHAT_HOST, type ChatServer, openChatServer } from "../../support/harness/chat-page.ts";
 
 const opened = openChatServer;
@@ -216,7 +215,7 @@ describe("a chat over WorkflowChatTransport", () => {
     if (started.kind !== "started") throw new Error(started.kind);
     const { run } = started.row;
     await send(harness.world, { run, id: "u2", text: "and more", by: "ann@host" });
-    await runUntilIdle(harness, agent);
+    await harness.runUntilIdle(agent);
     const { messages } = (await (await chat.ask(CHAT_API)).json()) as { messages: UIMessage[] };
     expect(messages.map(({ id, role }) => ({ id, role }))).toEqual([
       { id: "task", role: "user" },
@@ -233,7 +232,7 @@ describe("a chat over WorkflowChatTransport", () => {
     const message = await messageOf(resumed as ReadableStream<UIMessageChunk>);
     expect(message.metadata).toMatchObject({ run, status: "waiting" });
     expect(waiting.metadata).toMatchObject({ status: "waiting" });
-    await runUntilIdle(chat.harness, chat.agent);
+    await chat.harness.runUntilIdle(chat.agent);
     const after = await chunksFrom(chat, run, 0);
     expect(after.slice(-2)).toMatchObject([
       { type: "abort" },
@@ -246,7 +245,7 @@ describe("a chat over WorkflowChatTransport", () => {
     await turn(chat, [user("u1", "pay it")]);
     const run = streamIn(chat).split(".")[0] ?? "";
     await sendRequest(chat.harness.world, { run, want: "cancel" });
-    await runUntilIdle(chat.harness, chat.agent);
+    await chat.harness.runUntilIdle(chat.agent);
     const chunks = await chunksFrom(chat, `${run}.nothing`, 0);
     expect(chunks.map(({ type }) => type)).toEqual(["start", "error", "finish"]);
   });

@@ -6,7 +6,6 @@ import { askHuman, tool } from "../../../src/index.ts";
 import { z } from "zod";
 import { decide } from "../../../src/operations/decide.ts";
 import { waitUntil } from "../../support/gate/safety.ts";
-import { runUntilIdle } from "../../support/harness/chain-steps.ts";
 import { CHAT_API, CHAT_HOST, type ChatServer, loadChatPage, openChatServer } from "../../support/harness/chat-page.ts";
 
 type Page = Chat<UIMessage>;
@@ -98,7 +97,7 @@ describe("a decision about an earlier message", () => {
     const said = { as: "approve", args: null, note: null, by: "boss" } as const;
     const sent = await decide(world, { run, gate: gateIn(page), ...said });
     expect(sent.kind).toBe("accepted");
-    await runUntilIdle(server.harness, server.agent);
+    await server.harness.runUntilIdle(server.agent);
     expect(shown(await reloaded(server))).toEqual(PAID);
   });
 
@@ -253,7 +252,7 @@ describe("a user who stops an answer", () => {
     expect((await decide(world, { run, gate: gateIn(page), ...said })).kind).toBe("accepted");
     server.harness.clock.moveTo(server.harness.clock.now() + 50);
     expect(await stop(server)).toBe(202);
-    await runUntilIdle(server.harness, server.agent);
+    await server.harness.runUntilIdle(server.agent);
     expect(shown(await reloaded(server))).toEqual(["user: pay it", "assistant: tool-pay output-denied, Stopped."]);
   });
 
@@ -272,7 +271,7 @@ describe("a user who stops an answer", () => {
     });
     const page = await loadChatPage(server);
     await page.sendMessage({ text: "act" });
-    await runUntilIdle(server.harness, server.agent);
+    await server.harness.runUntilIdle(server.agent);
     expect({ begun, error: page.error }).toEqual({ begun: [], error: undefined });
     const stopped = ["user: act", "assistant: tool-act output-error, Stopped."];
     expect(shown(page)).toEqual(stopped);

@@ -7,8 +7,8 @@ import { stateAt } from "../../../src/history/state-at.ts";
 import { AgentInvalid } from "../../../src/ports/agent-invalid.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { runAgent, scriptedModel } from "../../../src/testing/kit/index.ts";
-import { runUntilIdle, startKeyedRun } from "../../support/harness/chain-steps.ts";
-import { createHarness, rowOf } from "../../support/harness/harness.ts";
+import { startKeyedRun } from "../../support/harness/chain-steps.ts";
+import { createHarness } from "../../support/harness/harness.ts";
 
 type Model = ReturnType<typeof scriptedModel>;
 type Request = Parameters<Model["doGenerate"]>[0];
@@ -121,8 +121,8 @@ describe("prepareStep", () => {
     const { model } = noting(1);
     const agent = agentWith({ model, prepareStep });
     const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
-    await runUntilIdle(harness, agent);
-    const row = rowOf(harness, run);
+    await harness.runUntilIdle(agent);
+    const row = harness.row(run);
     const state = (await stateAt(harness.world, row, row.version))?.state;
     expect(state?.phase).toBe("Completed");
     expect(state?.chosen?.choice.instructions).toMatchObject({
@@ -201,7 +201,7 @@ test("settings of requests reach the model, and headers are in no record", async
   const settings = { toolChoice: "auto", headers, reasoning: "low", activeTools: ["act"], toolOrder: ["act"] };
   const agent = agentWith({ model, ...settings, timeout: { totalMs: 600_000, toolMs: 5_000, tools: { otherMs: 9 } } });
   await startKeyedRun(harness.world, { agent, key: "a" });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   expect(requests[0]).toMatchObject({ headers, reasoning: "low", toolChoice: { type: "auto" } });
   expect(requests[0]?.tools).toHaveLength(1);
   const written = [...harness.world.store.objects.values()].map((bytes) => Buffer.from(bytes as Uint8Array).toString());

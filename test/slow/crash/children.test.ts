@@ -17,8 +17,8 @@ import { beginRun } from "../../support/harness/drive.ts";
 import { STRIDE } from "../../support/gate/stride.ts";
 import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 import { wrapPorts } from "../../support/harness/ports.ts";
-import { type Harness, createChainHarness, advanceUntilSettled } from "../../support/harness/harness.ts";
-import { endAttempt, startAttempt, performTask, sweep } from "../../support/harness/chain-steps.ts";
+import { type Harness, createChainHarness } from "../../support/harness/harness.ts";
+import { sweep } from "../../support/harness/chain-steps.ts";
 import { OVER, boss, worker } from "../../support/agents/workers.ts";
 
 const FAULTS = ["crash before", "crash after", "answer lost", "freeze"] as const;
@@ -238,16 +238,16 @@ async function attempts(
       if (harness.world.chain.next() === null) break;
       continue;
     }
-    const out = startAttempt(harness);
+    const out = harness.startAttempt();
     const before = meter.died;
-    const result = performTask(out.task, { world: meter.worldOf(harness.world), agent: agents });
+    const result = out.perform({ world: meter.worldOf(harness.world), agent: agents });
     const settled = result.catch(() => null);
-    const heard = await advanceUntilSettled(harness, before ? settled : Promise.race([settled, meter.death]));
+    const heard = await harness.advanceUntilSettled(before ? settled : Promise.race([settled, meter.death]));
     if (meter.died !== before && fault === "freeze") late.push(settled);
-    endAttempt(harness, out, heard);
+    out.end(heard);
   }
   meter.frozen?.();
-  await advanceUntilSettled(harness, Promise.all(late));
+  await harness.advanceUntilSettled(Promise.all(late));
 }
 
 /** One play with a fault at that call; 0: without one. Returns all calls, and the one that met it, if there is one. */

@@ -4,7 +4,7 @@ import { baseOf, callerBy } from "../../../functions/gateway.ts";
 import { tokenAuthenticator } from "../../../src/api/access/bearer.ts";
 import { type ApiOptions, createApi } from "../../../src/api/app.ts";
 import type { World } from "../../../src/ports/world.ts";
-import { type Harness, advanceUntilSettled } from "../harness/harness.ts";
+import type { Harness } from "../harness/harness.ts";
 import { gatewayEvent } from "./gateway-event.ts";
 import { type Streamed, invoke } from "./lambda-streams.ts";
 
@@ -42,6 +42,6 @@ export function eventReader(harness: Harness, { world = harness.world, byToken, 
     return invoke(handler, { event, leftMs: () => openedAt + TIMEOUT_MS - harness.clock.now() });
   };
   const ask = (run: string, of?: AskedStream): Promise<Streamed> =>
-    advanceUntilSettled(harness, open(run, of).response());
+    harness.advanceUntilSettled(open(run, of).response());
   return { open, ask };
 }

@@ -10,7 +10,8 @@ import { beginRun } from "../harness/drive.ts";
 import { type Running, execution } from "./state-machine.ts";
 import { definition, outcomeOf } from "./state-machine-start.ts";
 import type { Harness } from "../harness/harness.ts";
-import { crashAfterCall, performTask, flushPromises } from "../harness/chain-steps.ts";
+import { crashAfterCall } from "../harness/chain-steps.ts";
+import { performTask, flushPromises } from "../harness/harness.ts";
 
 const TASKS_MAX = 20;
 

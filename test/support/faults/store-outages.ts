@@ -6,8 +6,8 @@ import type { Commit } from "../../../src/protocol/row.ts";
 import { COMMIT } from "../../../src/protocol/row-commit.ts";
 import { StoreUnreachable, type World } from "../../../src/ports/world.ts";
 import { beginRun } from "../harness/drive.ts";
-import { type Harness, advanceUntilSettled, createChainHarness, scriptedAgent } from "../harness/harness.ts";
-import { startAttempt, wrapTableCall, performTask } from "../harness/chain-steps.ts";
+import { type Harness, createChainHarness, scriptedAgent } from "../harness/harness.ts";
+import { wrapTableCall } from "../harness/chain-steps.ts";
 
 /** A store that can become unavailable. */
 interface StoreOutage {
@@ -73,8 +73,8 @@ export function delayCommit(
 
 /** Starts an attempt. If a store does not answer it, the attempt reports that, and its process is alive. */
 export async function attemptDuringOutage(harness: Harness, agent: Agent, world: World): Promise<TaskResult | null> {
-  const out = startAttempt(harness);
-  const result = await advanceUntilSettled(harness, performTask(out.task, { world, agent })).catch((error: unknown) => {
+  const out = harness.startAttempt();
+  const result = await harness.advanceUntilSettled(out.perform({ world, agent })).catch((error: unknown) => {
     if (!(error instanceof StoreUnreachable)) throw error;
     return null;
   });

@@ -1,88 +1,20 @@
-/**
- * The steps of a schedule: attempts of a chain start, freeze, die and return in the order that a test chooses.
- * Everything between the steps is real: the world in memory, its chain and the runner. Time passes only when it must.
- */
+/** Faults of an attempt at a named call or in its tool: it dies, freezes, or meets what another process does. */
 import type { Json } from "../../../src/core/json.ts";
 import type { Agent, Tool, ToolContext } from "../../../src/ports/agent.ts";
-import type { Payload, Task, TaskResult } from "../../../src/protocol/chain.ts";
+import type { Payload, TaskResult } from "../../../src/protocol/chain.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
 import type { Incarnation, Row } from "../../../src/protocol/row.ts";
 import { CLAIM } from "../../../src/protocol/row-claim.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { ActiveRun } from "../../../src/engine/context/active-run.ts";
-import { runTask } from "../../../src/maintenance/chain-tasks.ts";
 import { CommitCache } from "../../../src/history/commits.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";
 import { timeline } from "../../../src/operations/views.ts";
 import { startRun } from "../../../src/operations/start.ts";
 import { decisionCalls, withCalls } from "../../../src/testing/decisions.ts";
 import type { Operations, Ports } from "./ports.ts";
-import { type Agents, killableWorld, runnerOf } from "./drive.ts";
-import { type Harness, scriptedAgent, neverSettles, advanceUntilSettled, rowOf } from "./harness.ts";
-
-/** A running attempt: the chain waits for its reply. */
-export interface StartedAttempt {
-  readonly name: string;
-  readonly task: Task;
-  readonly attempt: number;
-}
-
-/** Starts the attempt that waited longest; if none may start yet, lets time pass until one may. */
-export function startAttempt({ world: { chain }, clock }: Harness): StartedAttempt {
-  clock.moveTo(Math.max(clock.now(), chain.next() ?? 0));
-  const [name] = chain.ready(clock.now());
-  if (name === undefined) throw new Error("no execution goes on by itself");
-  return { name, ...chain.begin(name) };
-}
-
-/** Stops an execution as an operator can: its name is used, and its run is abandoned. */
-export function stopExecution(harness: Harness, of: Incarnation): void {
-  const { run, born, chain, epoch, agent } = rowOf(harness, of.run);
-  const name = executionName(run, born, chain);
-  const reply = { run, born, chain, epoch, agent, route: "superseded", seconds: 1 } as const;
-  harness.world.chain.end(name, harness.world.chain.begin(name).attempt, { kind: "beat", reply });
-}
-
-/** Runs a task in one invocation, with its agent and in its world. */
-export function performTask(task: Task, by: { readonly world: World; readonly agent: Agents }): Promise<TaskResult> {
-  const { clock, limits } = by.world;
-  const invocation = { deadline: clock.now() + limits.beatMs, drain: new AbortController().signal };
-  return runTask(runnerOf(by.world, by.agent))(task, invocation);
-}
-
-/** The reply that the chain gets from an attempt; null: none in time, so that the attempt is presumed dead. */
-export function endAttempt({ world: { chain } }: Harness, out: StartedAttempt, result: TaskResult | null): void {
-  chain.end(out.name, out.attempt, result?.kind === "exit" ? { kind: "beat", reply: result.reply } : result);
-}
-
-/** An attempt starts, completes, and the chain gets its reply. */
-export async function runAttempt(harness: Harness, agent: Agents, world: World = harness.world): Promise<TaskResult> {
-  const out = startAttempt(harness);
-  const result = await advanceUntilSettled(harness, performTask(out.task, { world, agent }));
-  endAttempt(harness, out, result);
-  return result;
-}
-
-/** An attempt starts and dies without a reply, at the latest when it could continue only with passing time. */
-export async function loseAttempt(harness: Harness, agent: Agents, world: World): Promise<void> {
-  const out = startAttempt(harness);
-  performTask(out.task, { world, agent }).catch(() => undefined);
-  await flushPromises();
-  endAttempt(harness, out, null);
-}
-
-/** Runs attempts without faults until there is no work for an hour; returns how many there were. */
-export async function runUntilIdle(harness: Harness, agent: Agents, tasksMax = TASKS_MAX): Promise<number> {
-  for (let count = 0; count < tasksMax; count += 1) {
-    const readyAt = harness.world.chain.next();
-    if (readyAt === null || readyAt > harness.clock.now() + HORIZON_MS) return count;
-    await runAttempt(harness, agent);
-  }
-  throw new Error(`it goes on after ${tasksMax} tasks`);
-}
-
-const TASKS_MAX = 40;
-const HORIZON_MS = 3_600_000;
+import { killableWorld } from "./drive.ts";
+import { type Harness, type StartedAttempt, neverSettles, performTask, scriptedAgent } from "./harness.ts";
 
 /** Starts the run of that key; returns its row. */
 export async function startKeyedRun(
@@ -125,11 +57,6 @@ export async function claimAndLoad(
 /** One round of the sweeper. */
 export const sweep = (world: World): Promise<TaskResult> =>
   performTask({ kind: "sweep" }, { world, agent: scriptedAgent({}) });
-
-/** Lets every promise continue that can without passing time. */
-export async function flushPromises(): Promise<void> {
-  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-}
 
 type Asked<C extends keyof Operations> = Parameters<Operations[C]>[0];
 type Call = (asked: unknown, ...rest: unknown[]) => Promise<unknown>;
@@ -215,8 +142,8 @@ export async function enterTool(harness: Harness, agent: Agent, world: World = h
     return returned.promise;
   };
   const act = { ...(agent.tools["act"] as Tool), run };
-  const out = startAttempt(harness);
-  const result = performTask(out.task, { world, agent: { ...agent, tools: { act } } });
+  const out = harness.startAttempt();
+  const result = out.perform({ world, agent: { ...agent, tools: { act } } });
   result.then(
     ({ kind }) => reached.reject(new Error(`it came to its end as ${kind} before its tool`)),
     (error: unknown) => reached.reject(error),
@@ -229,7 +156,7 @@ export async function dieInTool(harness: Harness, agent: Agent): Promise<string>
   const { world, kill } = killableWorld(harness.world);
   const { out, key } = await enterTool(harness, agent, world);
   kill();
-  endAttempt(harness, out, null);
+  out.end(null);
   return key;
 }
 

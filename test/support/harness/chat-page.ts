@@ -8,7 +8,6 @@ import type { Agent } from "../../../src/ports/agent.ts";
 import { hasToSend } from "../../../templates/chat/page/has-to-send.ts";
 import { type ChatAgentOptions, chatAgent } from "../agents/chat-agent.ts";
 import { type CrashPoint, crashAtCall } from "../faults/crash-at-call.ts";
-import { endAttempt, performTask, runUntilIdle, startAttempt } from "./chain-steps.ts";
 import { createChainHarness } from "./harness.ts";
 
 export const CHAT_HOST = "127.0.0.1:7420";
@@ -45,13 +44,13 @@ export function openChatServer(
     const crash = options.kill?.() ?? null;
     const next = harness.world.chain.next();
     if (crash !== null && next !== null && next <= harness.clock.now()) {
-      const out = startAttempt(harness);
+      const out = harness.startAttempt();
       const dying = crashAtCall(harness.world, crash);
-      await dying.survives((world) => performTask(out.task, { world, agent: [agent, ...others] }));
+      await dying.survives((world) => out.perform({ world, agent: [agent, ...others] }));
       // The answer of a task that survived is lost.
-      endAttempt(harness, out, null);
+      out.end(null);
     }
-    await runUntilIdle(harness, [agent, ...others]);
+    await harness.runUntilIdle([agent, ...others]);
     answers.push(response);
     return response;
   };

@@ -74,6 +74,23 @@ export async function passTime({ clock }: Pick<LocalHarness, "clock">, ms: numbe
   }
 }
 
+/** Lets all promises continue, then moves time to the next timer, until the promise is settled. */
+export async function advanceUntilSettled<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
+  let isOver = false;
+  const over = promise.finally(() => {
+    isOver = true;
+  });
+  // The `await` below reports its failure.
+  over.catch(() => undefined);
+  for (let turn = 0; !isOver && turn < 1_000; turn += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    const next = clock.next();
+    if (!isOver && turn % 10 === 9 && next !== null) clock.moveTo(next);
+  }
+  if (!isOver) throw new Error("it goes on for ever");
+  return over;
+}
+
 /** The agents of a process: one agent for every name, or several by their names. */
 export type Agents = Agent | readonly Agent[];
 

@@ -1,6 +1,7 @@
 /**
- * The harness of one run: the world in memory, a clock that the test moves, and an agent whose model and tool
- * are functions of the test. No code here waits for real time.
+ * The harness of one run: the world in memory, a clock that the test moves, an agent whose model and tool are functions
+ * of the test, and the steps of a test: attempts start, end and die in the order that it chooses. Everything between the
+ * steps is real: the world, its chain and the runner. No code here waits for real time.
  */
 import { z } from "zod";
 import { type VirtualClock, seededRandom, virtualClock } from "../../../src/adapters/memory/clock.ts";
@@ -8,27 +9,123 @@ import { withKernel } from "../../../src/features/compose.ts";
 import { type MemoryWorld, memoryWorld } from "../../../src/adapters/memory/world.ts";
 import type { Agent, Tool, ToolContext } from "../../../src/ports/agent.ts";
 import type { Probe } from "../../../src/ports/agent.ts";
-import type { Payload, Reply, TaskResult } from "../../../src/protocol/chain.ts";
+import type { Payload, Reply, Task, TaskResult } from "../../../src/protocol/chain.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
 import { type Limits, limitsFor } from "../../../src/protocol/limits.ts";
-import type { Commit, CommitOutcome, Row } from "../../../src/protocol/row.ts";
+import type { Commit, CommitOutcome, Incarnation, Row } from "../../../src/protocol/row.ts";
 import { COMMIT } from "../../../src/protocol/row-commit.ts";
 import { type Conversation, type ScriptedReply, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { runTask } from "../../../src/maintenance/chain-tasks.ts";
 import { withCalls } from "../../../src/testing/decisions.ts";
-import { attemptBeat, killableWorld, runnerOf } from "./drive.ts";
+import { type Agents, advanceUntilSettled, attemptBeat, killableWorld, runnerOf } from "./drive.ts";
 import { AT } from "../states/states-and-events.ts";
 
 export const SETTLE_MS = 300;
 export const SKEW_MS = 200;
 export const BEAT_MS = 3_000;
 
-export interface Harness {
+interface HarnessParts {
   readonly world: MemoryWorld;
   readonly clock: VirtualClock;
   /** The tokens that were woken. */
   readonly wakes: readonly string[];
+}
+
+/** A running attempt: the chain waits for its reply. */
+export interface StartedAttempt {
+  readonly name: string;
+  readonly task: Task;
+  readonly attempt: number;
+  /** Runs its task in one invocation, with that agent and in that world. */
+  readonly perform: (by: { readonly world: World; readonly agent: Agents }) => Promise<TaskResult>;
+  /** The reply that the chain gets; null: none in time, so that the attempt is presumed dead. */
+  readonly end: (result: TaskResult | null) => void;
+}
+
+/** What a test does next. Each step reads the world that its harness has then, also in a copy with another world. */
+interface Steps {
+  readonly row: (run: string) => Row;
+  /** Lets time pass, timer after timer, until the promise is settled. */
+  readonly advanceUntilSettled: <T>(promise: Promise<T>) => Promise<T>;
+  /** Starts the attempt that waited longest; if none may start yet, lets time pass until one may. */
+  readonly startAttempt: () => StartedAttempt;
+  /** An attempt starts, completes, and the chain gets its reply. */
+  readonly runAttempt: (agent: Agents, world?: World) => Promise<TaskResult>;
+  /** An attempt starts and dies without a reply, at the latest when it could continue only with passing time. */
+  readonly loseAttempt: (agent: Agents, world: World) => Promise<void>;
+  /** Runs attempts without faults until there is no work for an hour; returns how many there were. */
+  readonly runUntilIdle: (agent: Agents, tasksMax?: number) => Promise<number>;
+  /** Stops an execution as an operator can: its name is used, and its run is abandoned. */
+  readonly stopExecution: (run: Incarnation) => void;
+}
+
+export interface Harness extends HarnessParts, Steps {}
+
+const TASKS_MAX = 40;
+const HORIZON_MS = 3_600_000;
+
+const STEPS: Steps & ThisType<Harness> = {
+  row(run) {
+    return this.world.store.rows.get(run) as Row;
+  },
+  advanceUntilSettled(promise) {
+    return advanceUntilSettled(this.clock, promise);
+  },
+  startAttempt() {
+    const { chain } = this.world;
+    this.clock.moveTo(Math.max(this.clock.now(), chain.next() ?? 0));
+    const [name] = chain.ready(this.clock.now());
+    if (name === undefined) throw new Error("no execution goes on by itself");
+    return attemptOf(this.world, name);
+  },
+  async runAttempt(agent, world) {
+    const out = this.startAttempt();
+    const result = await this.advanceUntilSettled(out.perform({ world: world ?? this.world, agent }));
+    out.end(result);
+    return result;
+  },
+  async loseAttempt(agent, world) {
+    const out = this.startAttempt();
+    out.perform({ world, agent }).catch(() => undefined);
+    await flushPromises();
+    out.end(null);
+  },
+  async runUntilIdle(agent, tasksMax = TASKS_MAX) {
+    for (let count = 0; count < tasksMax; count += 1) {
+      const readyAt = this.world.chain.next();
+      if (readyAt === null || readyAt > this.clock.now() + HORIZON_MS) return count;
+      await this.runAttempt(agent);
+    }
+    throw new Error(`it goes on after ${tasksMax} tasks`);
+  },
+  stopExecution(incarnation) {
+    const { run, born, chain, epoch, agent } = this.row(incarnation.run);
+    const reply = { run, born, chain, epoch, agent, route: "superseded", seconds: 1 } as const;
+    attemptOf(this.world, executionName(run, born, chain)).end({ kind: "beat", reply });
+  },
+};
+
+export const harnessOf = (parts: HarnessParts): Harness => ({ ...parts, ...STEPS });
+
+/** Starts the attempt of that execution. */
+export function attemptOf({ chain }: MemoryWorld, name: string): StartedAttempt {
+  const { task, attempt } = chain.begin(name);
+  const end = (result: TaskResult | null): void =>
+    chain.end(name, attempt, result?.kind === "exit" ? { kind: "beat", reply: result.reply } : result);
+  return { name, task, attempt, perform: (by) => performTask(task, by), end };
+}
+
+/** Runs a task in one invocation, with its agent and in its world. */
+export function performTask(task: Task, by: { readonly world: World; readonly agent: Agents }): Promise<TaskResult> {
+  const { clock, limits } = by.world;
+  const invocation = { deadline: clock.now() + limits.beatMs, drain: new AbortController().signal };
+  return runTask(runnerOf(by.world, by.agent))(task, invocation);
+}
+
+/** Lets every promise continue that can without passing time. */
+export async function flushPromises(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** With the chain of the world in memory, whose executions continue when a test lets them (`chain-steps.ts`). */
@@ -41,7 +138,7 @@ export function createChainHarness(change: Partial<Limits> = {}): Harness {
     wakes.push(token);
     return memory.chain.wake(token);
   };
-  return { world: { ...memory, chain: { ...memory.chain, wake } }, clock, wakes };
+  return harnessOf({ world: { ...memory, chain: { ...memory.chain, wake } }, clock, wakes });
 }
 
 /** The test replaces the chain: it runs each attempt itself, and every token is alive. */
@@ -104,23 +201,6 @@ export async function beatReply(result: Promise<TaskResult>): Promise<Reply> {
   return told.reply;
 }
 
-/** Lets all promises continue, then moves time to the next timer, until the promise is settled. */
-export async function advanceUntilSettled<T>({ clock }: Pick<Harness, "clock">, promise: Promise<T>): Promise<T> {
-  let isOver = false;
-  const over = promise.finally(() => {
-    isOver = true;
-  });
-  // The `await` below reports its failure.
-  over.catch(() => undefined);
-  for (let turn = 0; !isOver && turn < 1_000; turn += 1) {
-    await new Promise((resolve) => setImmediate(resolve));
-    const next = clock.next();
-    if (!isOver && turn % 10 === 9 && next !== null) clock.moveTo(next);
-  }
-  if (!isOver) throw new Error("it goes on for ever");
-  return over;
-}
-
 export const neverSettles = (): Promise<never> => new Promise(() => undefined);
 
 /** An attempt whose process is killed once it reaches its tool. */
@@ -175,5 +255,3 @@ export async function parkRun(
   const invocation = { deadline: world.clock.now() + BEAT_MS, drain: new AbortController().signal };
   await runTask(runner)({ kind: "park", payload, attempt: told, token: of.token }, invocation);
 }
-
-export const rowOf = ({ world }: Harness, run: string): Row => world.store.rows.get(run) as Row;

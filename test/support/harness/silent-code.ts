@@ -4,9 +4,9 @@ import type { Row } from "../../../src/protocol/row.ts";
 import type { Runner } from "../../../src/engine/context/runner.ts";
 import { runTask } from "../../../src/maintenance/chain-tasks.ts";
 import { timeline } from "../../../src/operations/views.ts";
-import { endAttempt, startAttempt, startKeyedRun } from "./chain-steps.ts";
+import { startKeyedRun } from "./chain-steps.ts";
 import { runnerOf } from "./drive.ts";
-import { type Harness, advanceUntilSettled, rowOf } from "./harness.ts";
+import type { Harness } from "./harness.ts";
 
 /** More than it takes until a run whose process dies in each of them has failed. */
 const ATTEMPTS = 14;
@@ -37,17 +37,17 @@ export async function playAttempts(
   const took: number[] = [];
   const goesOn = (): boolean => {
     const next = world.chain.next();
-    return !rowOf(harness, run).endNotified && next !== null && next <= clock.now() + HORIZON_MS;
+    return !harness.row(run).endNotified && next !== null && next <= clock.now() + HORIZON_MS;
   };
   while (took.length < ATTEMPTS && goesOn()) {
-    const out = startAttempt(harness);
+    const out = harness.startAttempt();
     const begun = clock.now();
     const invocation = { deadline: begun + world.limits.beatMs, drain: new AbortController().signal };
-    const result = await advanceUntilSettled(harness, perform(out.task, invocation));
+    const result = await harness.advanceUntilSettled(perform(out.task, invocation));
     took.push(clock.now() - begun);
-    endAttempt(harness, out, result);
+    out.end(result);
   }
-  return { row: rowOf(harness, run), took, timeline: JSON.stringify(await timeline(world, { run, after: 0 })) };
+  return { row: harness.row(run), took, timeline: JSON.stringify(await timeline(world, { run, after: 0 })) };
 }
 
 /** How often the record says that the run waits for code. */

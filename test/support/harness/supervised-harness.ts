@@ -14,7 +14,7 @@ import type { TelemetryRecord, World } from "../../../src/ports/world.ts";
 import { runTask } from "../../../src/maintenance/chain-tasks.ts";
 import { AT } from "../states/states-and-events.ts";
 import { runnerOf } from "./drive.ts";
-import { BEAT_MS, SETTLE_MS, SKEW_MS, type Harness, scriptedAgent, advanceUntilSettled } from "./harness.ts";
+import { BEAT_MS, SETTLE_MS, SKEW_MS, type Harness, harnessOf, scriptedAgent } from "./harness.ts";
 import { rewriteRow } from "../runs/rewrite-row.ts";
 
 /** A harness whose tokens wake their executions and whose alarms are recorded. */
@@ -33,7 +33,8 @@ export function createSupervisedHarness(change: Partial<Limits> = {}): Supervise
   const record = (each: TelemetryRecord): void => {
     if (each.level === "alarm") alarms.push(each);
   };
-  return { world: withKernel(memoryWorld({ clock, limits, telemetry: { record } })), clock, wakes: [], alarms };
+  const world = withKernel(memoryWorld({ clock, limits, telemetry: { record } }));
+  return { ...harnessOf({ world, clock, wakes: [] }), alarms };
 }
 
 /** An invocation that starts now. */
@@ -44,7 +45,7 @@ export const invocation = ({ clock }: Harness): Invocation => ({
 
 /** One sweep by a process with this world. */
 export const sweep = (harness: Harness, world: World = harness.world): Promise<unknown> =>
-  advanceUntilSettled(harness, runTask(runnerOf(world, scriptedAgent({})))({ kind: "sweep" }, invocation(harness)));
+  harness.advanceUntilSettled(runTask(runnerOf(world, scriptedAgent({})))({ kind: "sweep" }, invocation(harness)));
 
 /** Lets time pass until the run is overdue. */
 export const passTime = (harness: Harness, ms = OVERDUE_MS): void => harness.clock.moveTo(harness.clock.now() + ms);
@@ -81,7 +82,7 @@ export async function driveUntil(
       continue;
     }
     const { task, attempt } = world.chain.begin(name);
-    const answer = await advanceUntilSettled(harness, perform(task, invocation(harness)));
+    const answer = await harness.advanceUntilSettled(perform(task, invocation(harness)));
     world.chain.end(name, attempt, answer.kind === "exit" ? { kind: "beat", reply: answer.reply } : answer);
   }
   throw new Error(`${of.run} is not there after ${STEPS_MAX} steps`);

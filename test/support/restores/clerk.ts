@@ -9,8 +9,7 @@ import { snapshotAt } from "../../../src/history/object-keys.ts";
 import { ledger } from "../../../src/operations/views.ts";
 import type { Row } from "../../../src/protocol/row.ts";
 import { beginRun } from "../harness/drive.ts";
-import { runUntilIdle } from "../harness/chain-steps.ts";
-import { BEAT_MS, type Harness, SKEW_MS, rowOf } from "../harness/harness.ts";
+import { BEAT_MS, type Harness, SKEW_MS } from "../harness/harness.ts";
 
 /** A clerk whose model words its calls as `words` says, with one tool of that class. */
 export function clerk(of: {
@@ -49,14 +48,14 @@ export function clerk(of: {
 /** Begins a run, ends it in the lost time, and restores the row from before its first beat. */
 export async function lose(harness: Harness, agent: Agent): Promise<Row> {
   const { run } = await beginRun(harness.world, agent, {});
-  const backup = structuredClone(rowOf(harness, run));
-  await runUntilIdle(harness, agent);
-  if (rowOf(harness, run).status !== "completed") throw new Error("the run did not complete");
+  const backup = structuredClone(harness.row(run));
+  await harness.runUntilIdle(agent);
+  if (harness.row(run).status !== "completed") throw new Error("the run did not complete");
   restoreAlone(harness, backup);
   harness.clock.moveTo(harness.clock.now() + BEAT_MS + SKEW_MS);
   await fenceRestored(harness.world);
-  await startExecution(harness.world, rowOf(harness, run));
-  return rowOf(harness, run);
+  await startExecution(harness.world, harness.row(run));
+  return harness.row(run);
 }
 
 /** The row as it was, and no newer object, as in the embedded store. */
@@ -68,7 +67,7 @@ export function restoreAlone({ world: { store } }: Harness, backup: Row): void {
 
 export async function resume(harness: Harness, agent: Agent, run: string): Promise<void> {
   await sendRequest(harness.world, { run, want: "resume" });
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
 }
 
 export const asked = async ({ world }: Harness, run: string): Promise<readonly string[]> =>

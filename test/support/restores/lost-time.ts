@@ -19,8 +19,8 @@ import { startRun } from "../../../src/operations/start.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { AT } from "../states/states-and-events.ts";
-import { loseAttempt, runAttempt, sweep } from "../harness/chain-steps.ts";
-import { BEAT_MS, type Harness, SETTLE_MS, SKEW_MS } from "../harness/harness.ts";
+import { sweep } from "../harness/chain-steps.ts";
+import { BEAT_MS, type Harness, SETTLE_MS, SKEW_MS, harnessOf } from "../harness/harness.ts";
 import { killableWorld } from "../harness/drive.ts";
 import { type Services, type ToolName, createServices } from "./services.ts";
 
@@ -52,7 +52,7 @@ export function createScene(seed: string): Scene {
   const random = seededRandom(seed);
   const world = withKernel(memoryWorld({ clock, limits, random }));
   const scene: Scene = {
-    ...{ services, clock, harness: { world, clock, wakes: [] }, hasRestored: false },
+    ...{ services, clock, harness: harnessOf({ world, clock, wakes: [] }), hasRestored: false },
     agents: [clerk("clerk", services, () => scene), clerk("daily", services, () => scene), boss(() => scene)],
   };
   return scene;
@@ -132,10 +132,10 @@ export async function workFor(scene: Scene, dice: Dice, attempts: number): Promi
     const next = harness.world.chain.next();
     // A run that waits for a human longer than that needs no attempt, and must not expire.
     if (next === null || next > scene.clock.now() + HORIZON_MS) return;
-    if (dice.roll(8) !== 0) await runAttempt(harness, agents as never);
+    if (dice.roll(8) !== 0) await harness.runAttempt(agents as never);
     else {
       const { world, kill } = killableWorld(harness.world);
-      await loseAttempt(harness, agents as never, world);
+      await harness.loseAttempt(agents as never, world);
       kill();
     }
   }
@@ -164,7 +164,7 @@ export async function restoreFrom(scene: Scene, backup: MemoryStore, parts: Rest
   }
   clock.moveTo(clock.now() + BEAT_MS + SKEW_MS);
   const world: MemoryWorld = withKernel(memoryWorld({ clock, limits, random, store }));
-  scene.harness = { world, clock, wakes: [] };
+  scene.harness = harnessOf({ world, clock, wakes: [] });
   scene.hasRestored = true;
   const { runs, held } = await fenceRestored(world);
   if (held.length > 0) throw new Error("no lease lasts that long");

@@ -1,7 +1,7 @@
 /** Abandoned runs, as a sweeper finds them. */
 import { beginRun, attemptBeat, runnerOf } from "../harness/drive.ts";
 import { type SupervisedHarness, endExecution, driveUntil, passTime } from "../harness/supervised-harness.ts";
-import { scriptedAgent, callsThenFinal, dieInTool, beatReply, rowOf } from "../harness/harness.ts";
+import { scriptedAgent, callsThenFinal, dieInTool, beatReply } from "../harness/harness.ts";
 
 /** A run that waits for an operator, parked by its execution. */
 export async function abandonedParkedRun(harness: SupervisedHarness) {
@@ -17,7 +17,7 @@ export async function runBetweenBeats(harness: SupervisedHarness) {
   const agent = scriptedAgent({ reply: callsThenFinal(2) });
   const payload = await beginRun(harness.world, agent, {});
   await beatReply(attemptBeat(runnerOf(harness.world, agent), payload));
-  return { agent, run: payload.run, row: rowOf(harness, payload.run) };
+  return { agent, run: payload.run, row: harness.row(payload.run) };
 }
 
 /** A run whose beat died in its tool call and whose execution has ended. */
@@ -26,7 +26,7 @@ export async function runDeadInTool(harness: SupervisedHarness, effect: "keyed" 
   const payload = await beginRun(harness.world, agent, {});
   await dieInTool(harness, { payload, agent });
   endExecution(harness, payload);
-  return { agent, payload, run: payload.run, row: rowOf(harness, payload.run) };
+  return { agent, payload, run: payload.run, row: harness.row(payload.run) };
 }
 
 /** Live runs whose executions have ended, newest first: a sweep starts a new execution of each. */

@@ -4,13 +4,7 @@ import type { RunRetention } from "../../../src/core/policy/retention.ts";
 import type { Row } from "../../../src/protocol/row.ts";
 import { beginRun } from "../harness/drive.ts";
 import { MINUTE, runForTime } from "../harness/run-for-time.ts";
-import {
-  type ScriptedAgentOptions,
-  type Harness,
-  scriptedAgent,
-  createChainHarness,
-  rowOf,
-} from "../harness/harness.ts";
+import { type ScriptedAgentOptions, type Harness, scriptedAgent, createChainHarness } from "../harness/harness.ts";
 import { dieInTool, withTakeovers } from "../harness/chain-steps.ts";
 
 export interface CrashLoopRun {
@@ -40,5 +34,5 @@ export async function createCrashLoopRun(
   const key = await dieInTool(harness, agent);
   for (let death = 1; death < deaths; death += 1) await dieInTool(harness, agent);
   await runForTime(harness, agent, MINUTE);
-  return { harness, agent, run: id, key, called, row: () => rowOf(harness, id) };
+  return { harness, agent, run: id, key, called, row: () => harness.row(id) };
 }

@@ -5,7 +5,7 @@ import type { World } from "../../../src/ports/world.ts";
 import { type Started, startRun } from "../../../src/operations/start.ts";
 import { cleanUpRemovedRuns } from "../harness/drive.ts";
 import { performMaintenance } from "./leftover-objects.ts";
-import { type Harness, rowOf } from "../harness/harness.ts";
+import type { Harness } from "../harness/harness.ts";
 
 export const retryStart = (world: World, agent: Agent, parent?: Incarnation): Promise<Started> =>
   startRun(world, {
@@ -21,7 +21,7 @@ export async function startFirst(world: World, agent: Agent, parent?: Incarnatio
 
 /** Lets the retention pass; the store removes the row, and the clean-up removes the run's other data. */
 export async function removeRun(harness: Harness, { run }: Incarnation): Promise<void> {
-  harness.clock.moveTo((rowOf(harness, run).expiresAtSec ?? 0) * 1_000);
+  harness.clock.moveTo((harness.row(run).expiresAtSec ?? 0) * 1_000);
   harness.world.store.expire(harness.clock.now());
   await cleanUpRemovedRuns(harness.world, performMaintenance(harness.world));
 }

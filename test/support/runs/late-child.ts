@@ -5,9 +5,8 @@ import { show } from "../../../src/operations/views.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { Till, payer, payingBoss } from "../agents/payers.ts";
 import { assertSafety } from "../gate/safety.ts";
-import { endAttempt, flushPromises, performTask } from "../harness/chain-steps.ts";
-import { rowOf } from "../harness/harness.ts";
 import { type Household, beatOf, childrenOf, household, leaveOf, playAll } from "./parent-steps.ts";
+import { flushPromises } from "../harness/harness.ts";
 
 export const LATE_MS = 1_000;
 export const CHILD = { tries: 3, deadlineMs: LATE_MS } as const;
@@ -44,12 +43,12 @@ export const settled = async (): Promise<void> => {
 /** A process of the child hangs in its call. Returns what lets its chain know that it died. */
 export async function hangs(house: LateHouse): Promise<() => void> {
   const out = leaveOf(house, house.child);
-  performTask(out.task, { world: house.harness.world, agent: house.agents }).catch(() => undefined);
+  out.perform({ world: house.harness.world, agent: house.agents }).catch(() => undefined);
   await settled();
-  return () => endAttempt(house.harness, out, null);
+  return () => out.end(null);
 }
 
-export const childOf = ({ harness, child }: LateHouse): Row => rowOf(harness, child);
+export const childOf = ({ harness, child }: LateHouse): Row => harness.row(child);
 
 export const resultOf = async ({ harness, run }: Household): Promise<unknown> =>
   (await show(harness.world, run))?.result;

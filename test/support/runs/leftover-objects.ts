@@ -7,7 +7,7 @@ import { SegmentCache, load } from "../../../src/history/load.ts";
 import { startRun } from "../../../src/operations/start.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { drive, runnerOf } from "../harness/drive.ts";
-import { type Harness, scriptedAgent, rowOf } from "../harness/harness.ts";
+import { type Harness, scriptedAgent } from "../harness/harness.ts";
 
 /** Its result is too large for the transcript, so that a run has every kind of object. */
 export const largeResultAgent: Agent = scriptedAgent({ run: () => "word ".repeat(10_000) });
@@ -33,7 +33,7 @@ export async function finishRun(harness: Harness, { run, born }: Incarnation): P
     agent: largeResultAgent.name,
   });
   if (reply.route !== "done") throw new Error(`the run goes on: ${reply.route}`);
-  return rowOf(harness, run);
+  return harness.row(run);
 }
 
 /** A run of that key from its start to its delivered end. */

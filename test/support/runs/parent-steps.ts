@@ -8,17 +8,9 @@ import { SegmentCache } from "../../../src/history/load.ts";
 import type { State } from "../../../src/core/state.ts";
 import { boss, worker } from "../agents/workers.ts";
 import { beginRun } from "../harness/drive.ts";
-import { type Harness, createChainHarness, advanceUntilSettled, rowOf } from "../harness/harness.ts";
+import { type Harness, createChainHarness, type StartedAttempt, flushPromises, attemptOf } from "../harness/harness.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
-import {
-  type StartedAttempt,
-  crashAfterCall,
-  endAttempt,
-  flushPromises,
-  performTask,
-  runUntilIdle,
-  withTakeovers,
-} from "../harness/chain-steps.ts";
+import { crashAfterCall, withTakeovers } from "../harness/chain-steps.ts";
 
 export interface Household {
   readonly harness: Harness;
@@ -41,7 +33,7 @@ export function leaveOf({ harness }: Household, run: string): StartedAttempt {
   const { chain } = harness.world;
   for (let wait = 0; wait < 100; wait += 1) {
     const name = chain.ready(harness.clock.now()).find((each) => each.startsWith(run));
-    if (name !== undefined) return { name, ...chain.begin(name) };
+    if (name !== undefined) return attemptOf(harness.world, name);
     const times = [...chain.executions.values()].flatMap(({ readyAt }) => readyAt ?? []);
     const later = times.filter((time) => time > harness.clock.now());
     if (later.length === 0) break;
@@ -54,18 +46,18 @@ export function leaveOf({ harness }: Household, run: string): StartedAttempt {
 export async function beatOf(house: Household, run: string, world: World = house.harness.world): Promise<TaskResult> {
   const { harness, agents } = house;
   const out = leaveOf(house, run);
-  const result = await advanceUntilSettled(harness, performTask(out.task, { world, agent: agents }));
-  endAttempt(harness, out, result);
+  const result = await harness.advanceUntilSettled(out.perform({ world, agent: agents }));
+  out.end(result);
   return result;
 }
 
 /** Attempts of that run until it has ended and is delivered. */
 export async function playOf(house: Household, run: string): Promise<void> {
-  for (let beat = 0; beat < 40 && !rowOf(house.harness, run).endNotified; beat += 1) await beatOf(house, run);
+  for (let beat = 0; beat < 40 && !house.harness.row(run).endNotified; beat += 1) await beatOf(house, run);
 }
 
 /** Everything that is due, without faults. */
-export const playAll = ({ harness, agents }: Household): Promise<number> => runUntilIdle(harness, agents, 400);
+export const playAll = ({ harness, agents }: Household): Promise<number> => harness.runUntilIdle(agents, 400);
 
 /** The row is removed, as its retention or a purge does it. */
 export const remove = ({ harness }: Household, { run }: Pick<Incarnation, "run">): void => {
@@ -73,19 +65,19 @@ export const remove = ({ harness }: Household, { run }: Pick<Incarnation, "run">
 };
 
 export const stateOf = async ({ harness }: Household, run: string): Promise<State> =>
-  (await loadVouched(harness.world, rowOf(harness, run), new SegmentCache())).state;
+  (await loadVouched(harness.world, harness.row(run), new SegmentCache())).state;
 
 /** Two processes of that run die, and its row is ready for the attempt that gives it up. */
 export async function crashTwice(house: Household, run: string): Promise<void> {
   const { harness, agents } = house;
   for (let death = 0; death < 2; death += 1) {
     await sendRequest(harness.world, { run, want: "resume" });
-    const token = rowOf(harness, run).park?.token;
+    const token = harness.row(run).park?.token;
     if (token !== undefined) await harness.world.chain.wake(token);
     const out = leaveOf(house, run);
-    performTask(out.task, { world: crashAfterCall(harness.world, "claim"), agent: agents }).catch(() => undefined);
+    out.perform({ world: crashAfterCall(harness.world, "claim"), agent: agents }).catch(() => undefined);
     await flushPromises();
-    endAttempt(harness, out, null);
+    out.end(null);
   }
   harness.clock.moveTo(harness.clock.now() + 10_000);
 }

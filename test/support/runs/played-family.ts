@@ -5,7 +5,6 @@ import type { Row } from "../../../src/protocol/row.ts";
 import { timeline } from "../../../src/operations/views.ts";
 import { beginRun } from "../harness/drive.ts";
 import type { Harness } from "../harness/harness.ts";
-import { runUntilIdle } from "../harness/chain-steps.ts";
 
 export const TASKS_MAX = 400;
 
@@ -16,7 +15,7 @@ export const childrenOf = (harness: Harness, run: string): readonly Row[] =>
 export async function played(harness: Harness, agents: readonly Agent[], task: Json = {}): Promise<string> {
   const [first] = agents;
   const { run } = await beginRun(harness.world, first as Agent, task);
-  await runUntilIdle(harness, agents, TASKS_MAX);
+  await harness.runUntilIdle(agents, TASKS_MAX);
   return run;
 }
 

@@ -10,7 +10,7 @@ import { type ForkOf, type Forked, forkRun } from "../../../src/operations/fork.
 import { undoAndCancel } from "../../../src/operations/undo.ts";
 import { startRun } from "../../../src/operations/start.ts";
 import { drive, runnerOf } from "../harness/drive.ts";
-import { FINAL_REPLY, type Harness, callsThenFinal, createHarness, rowOf } from "../harness/harness.ts";
+import { FINAL_REPLY, type Harness, callsThenFinal, createHarness } from "../harness/harness.ts";
 
 export const CALLS = 3;
 
@@ -53,9 +53,9 @@ export async function createRunToFork(effect: Effect = "keyed", undone = false, 
     },
   }) as Agent;
   const play: RunToFork["play"] = async ({ run }) => {
-    const { born, chain, epoch } = rowOf(harness, run);
+    const { born, chain, epoch } = harness.row(run);
     await drive(runnerOf(world, agent), { run, born, chain, epoch, agent: agent.name });
-    return rowOf(harness, run);
+    return harness.row(run);
   };
   const started = await startRun(world, { agent, input: {}, tenant: "local", idempotencyKey: "k" });
   if (started.kind !== "started") throw new Error(started.kind);

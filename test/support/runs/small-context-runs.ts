@@ -7,7 +7,7 @@ import type { Runner } from "../../../src/engine/context/runner.ts";
 import { verify } from "../../../src/features/seals/verify.ts";
 import type { smallContextAgent } from "../agents/small-context-agent.ts";
 import { beginRun, drive, runnerOf } from "../harness/drive.ts";
-import { type Harness, advanceUntilSettled, rowOf, createHarness } from "../harness/harness.ts";
+import { type Harness, createHarness } from "../harness/harness.ts";
 
 type Made = ReturnType<typeof smallContextAgent>;
 
@@ -18,12 +18,11 @@ export const pageOf = (args: unknown): number | undefined => (args as { readonly
 export async function outcomeOf({ agent }: Made, harness: Harness = createHarness()) {
   const { world } = harness;
   const runner = runnerOf(world, agent);
-  const { run } = await advanceUntilSettled(
-    harness,
+  const { run } = await harness.advanceUntilSettled(
     beginRun(world, agent, {}).then((payload) => untilItEnds(harness, runner, payload)),
   );
   const events = (await timeline(world, { run, after: 0 })) ?? [];
-  const { state } = await load(world, rowOf(harness, run), new SegmentCache());
+  const { state } = await load(world, harness.row(run), new SegmentCache());
   const kinds = events.map(({ kind }) => kind);
   const rules = events.flatMap((event) => (event.kind === "RecoveryDecided" ? [event.rule] : []));
   expect(await verify(world, { run })).toMatchObject({ findings: [] });

@@ -5,8 +5,13 @@ import { type EventPage, pollLive } from "../../../src/operations/event-page.ts"
 import { parseCursor } from "../../../src/operations/live-cursor.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { beginRun, killableWorld } from "../harness/drive.ts";
-import { type Harness, advanceUntilSettled, createChainHarness, scriptedAgent } from "../harness/harness.ts";
-import { type StartedAttempt, endAttempt, flushPromises, performTask, startAttempt } from "../harness/chain-steps.ts";
+import {
+  type Harness,
+  createChainHarness,
+  scriptedAgent,
+  type StartedAttempt,
+  flushPromises,
+} from "../harness/harness.ts";
 import { type SpokenCall, type StreamingModel, streamingModel } from "../agents/streaming-model.ts";
 
 /** What a person sees: the replies, and the open text. It applies pages as `Live` says. */
@@ -57,8 +62,8 @@ export async function createStreamedRun(change: { readonly isRead?: boolean } = 
   const { run } = await beginRun(world, agent, {});
   if (change.isRead !== false) await attachReader(world, run);
   const started = (of: World): { readonly out: StartedAttempt; readonly done: Promise<unknown> } => {
-    const out = startAttempt(harness);
-    const done = performTask(out.task, { world: of, agent }).then((result) => endAttempt(harness, out, result));
+    const out = harness.startAttempt();
+    const done = out.perform({ world: of, agent }).then((result) => out.end(result));
     done.catch(() => undefined);
     return { out, done };
   };
@@ -67,7 +72,7 @@ export async function createStreamedRun(change: { readonly isRead?: boolean } = 
     begin: async (of = world) => {
       const { done } = started(of);
       const call = await streaming.nextCall();
-      return { call, end: async () => void (await advanceUntilSettled(harness, done)) };
+      return { call, end: async () => void (await harness.advanceUntilSettled(done)) };
     },
     beginToDie: async () => {
       const dying = killableWorld(world);
@@ -75,7 +80,7 @@ export async function createStreamedRun(change: { readonly isRead?: boolean } = 
       const call = await streaming.nextCall();
       const kill = (): void => {
         dying.kill();
-        endAttempt(harness, out, null);
+        out.end(null);
       };
       return { call, kill };
     },

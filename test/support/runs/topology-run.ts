@@ -8,8 +8,7 @@ import { show, timeline } from "../../../src/operations/views.ts";
 import { type CrashPoint, crashAtCall } from "../faults/crash-at-call.ts";
 import { beginRun } from "../harness/drive.ts";
 import { HOUR, runForTime } from "../harness/run-for-time.ts";
-import { type Harness, createChainHarness, advanceUntilSettled } from "../harness/harness.ts";
-import { endAttempt, startAttempt, performTask } from "../harness/chain-steps.ts";
+import { type Harness, createChainHarness } from "../harness/harness.ts";
 
 /** What the model was asked: its instructions, the tools it saw, and the last message. */
 export interface Asked {
@@ -87,15 +86,14 @@ async function survives(harness: Harness, agent: readonly Agent[], crash: CrashP
     next !== null && next <= harness.clock.now() + HOUR;
     next = harness.world.chain.next()
   ) {
-    const out = startAttempt(harness);
+    const out = harness.startAttempt();
     let result: TaskResult | null = null;
-    const lives = await advanceUntilSettled(
-      harness,
+    const lives = await harness.advanceUntilSettled(
       process.survives(async (world) => {
-        result = await performTask(out.task, { world, agent });
+        result = await out.perform({ world, agent });
       }),
     );
-    endAttempt(harness, out, result);
+    out.end(result);
     if (!lives) return false;
   }
   return true;

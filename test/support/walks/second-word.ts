@@ -7,8 +7,8 @@ import type { World } from "../../../src/ports/world.ts";
 import type { CrashPoint } from "../faults/crash-at-call.ts";
 import { assertSafety } from "../gate/safety.ts";
 import { STRIDE } from "../gate/stride.ts";
-import { endAttempt, performTask, runUntilIdle, startAttempt, sweep } from "../harness/chain-steps.ts";
-import { type Harness, advanceUntilSettled, neverSettles } from "../harness/harness.ts";
+import { sweep } from "../harness/chain-steps.ts";
+import { type Harness, neverSettles } from "../harness/harness.ts";
 import { wrapPorts } from "../harness/ports.ts";
 
 export interface TwoWordsScene {
@@ -50,17 +50,17 @@ async function play(pair: PairOfWords, moment: Moment): Promise<boolean> {
     const next = harness.world.chain.next();
     if (next === null || next > harness.clock.now() + HORIZON_MS) break;
     const died = Promise.withResolvers<null>();
-    const out = startAttempt(harness);
+    const out = harness.startAttempt();
     const by = { moment, progress, say: () => pair.second(scene), die: () => died.resolve(null) };
-    const work = performTask(out.task, { world: atMoment(harness.world, by), agent });
+    const work = out.perform({ world: atMoment(harness.world, by), agent });
     work.catch(() => undefined);
-    endAttempt(harness, out, await advanceUntilSettled(harness, Promise.race([work, died.promise])));
+    out.end(await harness.advanceUntilSettled(Promise.race([work, died.promise])));
   }
   const isReached = progress.told !== null;
   const told = progress.told ?? (await pair.second(scene));
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   await sweep(harness.world);
-  await runUntilIdle(harness, agent);
+  await harness.runUntilIdle(agent);
   await pair.holds(scene, told);
   return isReached;
 }

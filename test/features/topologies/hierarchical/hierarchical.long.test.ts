@@ -5,8 +5,6 @@ import { type ScriptedReply, childTool, hierarchical, tool } from "../../../../s
 import type { Agent } from "../../../../src/ports/agent.ts";
 import { show, timeline } from "../../../../src/operations/views.ts";
 import { playRun } from "../../../support/runs/topology-run.ts";
-import { endAttempt, flushPromises, performTask } from "../../../support/harness/chain-steps.ts";
-import { advanceUntilSettled, rowOf } from "../../../support/harness/harness.ts";
 import {
   type Household,
   beatOf,
@@ -19,6 +17,7 @@ import {
 } from "../../../support/runs/parent-steps.ts";
 import { forEachCrashPoint } from "../../../support/faults/crash-at-call.ts";
 import { ROLES, asking, bossOf, isFirst, memosIn, researcher } from "../../../support/agents/researchers.ts";
+import { flushPromises } from "../../../support/harness/harness.ts";
 
 const PARTS = z.object({ parts: z.array(z.string()) });
 const SUMMARY = z.object({ memo: z.string() });
@@ -125,14 +124,14 @@ const busy = (...questions: readonly string[]): ScriptedReply => ({
 async function reportToBusyRoot(house: Household, release: () => void): Promise<void> {
   const { harness, agents, run } = house;
   const out = leaveOf(house, run);
-  const beat = performTask(out.task, { world: harness.world, agent: agents });
+  const beat = out.perform({ world: harness.world, agent: agents });
   await flushPromises();
   for (const child of childrenOf(house)) await playOf(house, child.run);
   expect(new Set(childrenOf(house).map(({ endNotified }) => endNotified))).toEqual(new Set([true]));
   // The root is at work: it is neither parked nor between two beats.
-  expect(rowOf(harness, run)).toMatchObject({ status: "running", phase: "ExecutingTools", park: null });
+  expect(harness.row(run)).toMatchObject({ status: "running", phase: "ExecutingTools", park: null });
   release();
-  endAttempt(harness, out, await advanceUntilSettled(harness, beat));
+  out.end(await harness.advanceUntilSettled(beat));
 }
 
 test("a slow root is signalled before it merges anything, and hands out the rest to its shards alone", async () => {
@@ -226,10 +225,10 @@ test("a root that was parked gives no signal, however many reports come before i
   const root = bossOf(topology, { hands: () => asking("a1", "a2", "a3", "a4") });
   const house = await household([root.agent, researcher()]);
   await beatOf(house, house.run);
-  expect(rowOf(house.harness, house.run)).toMatchObject({ status: "waiting", phase: "AwaitingChildren" });
+  expect(house.harness.row(house.run)).toMatchObject({ status: "waiting", phase: "AwaitingChildren" });
   house.harness.clock.moveTo(house.harness.clock.now() + 1_000);
   for (const { run } of childrenOf(house)) await playOf(house, run);
-  const { wakeCount, wakeCountSeen } = rowOf(house.harness, house.run);
+  const { wakeCount, wakeCountSeen } = house.harness.row(house.run);
   expect(wakeCount - wakeCountSeen).toBe(4);
   await playAll(house);
   const shown = await show(house.harness.world, house.run);

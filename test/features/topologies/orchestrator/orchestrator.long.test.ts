@@ -13,8 +13,7 @@ import type { Agent, Topology } from "../../../../src/ports/agent.ts";
 import { diagnose } from "../../../../src/operations/diagnose.ts";
 import { show, timeline } from "../../../../src/operations/views.ts";
 import { forEachCrashPoint } from "../../../support/faults/crash-at-call.ts";
-import { endAttempt, flushPromises, performTask } from "../../../support/harness/chain-steps.ts";
-import { advanceUntilSettled, createChainHarness, neverSettles } from "../../../support/harness/harness.ts";
+import { createChainHarness, neverSettles, flushPromises } from "../../../support/harness/harness.ts";
 import {
   type Household,
   beatOf,
@@ -292,7 +291,7 @@ test("a silent worker that works on is replaced at its deadline, and its late en
   const house = await household([agent, slow], harness);
   await untilParked(house);
   const silent = leaveOf(house, runsBelow(house)[0]?.run ?? "");
-  const hung = performTask(silent.task, { world: harness.world, agent: house.agents });
+  const hung = silent.perform({ world: harness.world, agent: house.agents });
   await flushPromises();
   await untilParked(house);
   const others = runsBelow(house).slice(1);
@@ -305,7 +304,7 @@ test("a silent worker that works on is replaced at its deadline, and its late en
   expect(atAnswer("CrackSignalled", "ChildSuperseded", "ChildAskedToStop")).toEqual([2_000, 2_000, 2_000, 2_000]);
   expect(atAnswer("ModelCallCompleted")).toEqual([0, 2_000]);
   expect(atAnswer("RunEnded")).toEqual([]);
-  endAttempt(harness, silent, await advanceUntilSettled(harness, hung));
+  silent.end(await harness.advanceUntilSettled(hung));
   await playAll(house);
   const [end = 0] = (await timesIn(house))("RunEnded");
   expect(end).toBeGreaterThanOrEqual(45_000);
