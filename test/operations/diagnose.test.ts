@@ -10,7 +10,7 @@ import type { LedgerEntry, TimelineEntry } from "../../src/operations/views.ts";
 import { type ScriptedReply, pipeline, react, tool } from "../../src/index.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { boss, worker } from "../support/agents/workers.ts";
-import { beatOf, childrenOf, household, playAll, playOf, remove } from "../support/runs/parent-steps.ts";
+import { household } from "../support/runs/parent-steps.ts";
 import { AT, SHA, callPart, EVENT } from "../support/states/states-and-events.ts";
 import { playRun, roleAgent } from "../support/runs/topology-run.ts";
 
@@ -213,14 +213,14 @@ test("a child that ended unheard, is gone or cannot be read shows as a lost hand
   const { world } = house.harness;
   const evidence = async () =>
     seenIn(await diagnose(world, house.run)).map(({ likely, evidence: lines }) => [likely, lines]);
-  await beatOf(house, house.run);
-  const [ended, gone, damaged, working] = childrenOf(house).map(({ run }) => run);
+  await house.runAttempt(house.run);
+  const [ended, gone, damaged, working] = house.children().map(({ run }) => run);
   if (ended === undefined || gone === undefined || damaged === undefined || working === undefined)
     throw new Error("4 children");
   // All four work.
   expect(await evidence()).toEqual([]);
-  await playOf(house, ended);
-  remove(house, { run: gone });
+  await house.play(ended);
+  house.remove({ run: gone });
   const row = house.harness.row(damaged);
   world.store.rows.set(damaged, {} as Row);
   const unheard = [
@@ -251,7 +251,7 @@ test("a child that ended unheard, is gone or cannot be read shows as a lost hand
   world.store.rows.set(house.run, waiting);
   // The boss takes in the ends of the three that are left. The fourth never reports.
   world.store.rows.set(damaged, row);
-  await playAll(house);
+  await house.playAll();
   const lines = (await evidence()).flat(2);
   expect(lines).toContain(`child ${gone} is gone, and its end was never taken in`);
   expect(lines.filter((line) => [ended, damaged, working].some((run) => line.includes(run)))).toEqual([]);
@@ -261,14 +261,14 @@ test("a child that ended unheard, is gone or cannot be read shows as a lost hand
 test("an end that is being delivered is not lost, and one that was not delivered for minutes is", async () => {
   const house = await household([boss({ children: 1 }), worker()]);
   const { world, clock } = house.harness;
-  await beatOf(house, house.run);
-  const [child] = childrenOf(house);
+  await house.runAttempt(house.run);
+  const [child] = house.children();
   if (child === undefined) throw new Error("1 child");
   const found = async () => seenIn(await diagnose(world, house.run)).map(({ likely }) => likely);
   // It works, however long.
   clock.moveTo(clock.now() + 600_000);
   expect(await found()).toEqual([]);
-  await playOf(house, child.run);
+  await house.play(child.run);
   world.store.rows.set(child.run, { ...house.harness.row(child.run), endNotified: false, expiresAtSec: null });
   expect(await found()).toEqual([]);
   clock.moveTo(clock.now() + 600_000);

@@ -7,16 +7,7 @@ import { deliver } from "../../src/engine/context/inbox.ts";
 import { NOTHING_SPENT } from "../../src/core/policy/budget.ts";
 import { inline } from "../../src/core/message.ts";
 import { show, timeline } from "../../src/operations/views.ts";
-import {
-  beatOf,
-  childrenOf,
-  household,
-  leaveOf,
-  playAll,
-  playOf,
-  remove,
-  stateOf,
-} from "../support/runs/parent-steps.ts";
+import { household } from "../support/runs/parent-steps.ts";
 import { neverSettles, flushPromises } from "../support/harness/harness.ts";
 import { beforeCall, crashAfterCall, freezeBeforeCall, sweep } from "../support/harness/chain-steps.ts";
 import { OVER, asks, boss, worker } from "../support/agents/workers.ts";
@@ -27,7 +18,7 @@ const eventsOf = async (house: Awaited<ReturnType<typeof household>>, run = hous
 /** The attempt dies after the call; the chain hears nothing. */
 async function dies(house: Awaited<ReturnType<typeof household>>, call: "createChildren" | "commit" | "request") {
   const { harness, agents, run } = house;
-  const out = leaveOf(house, run);
+  const out = house.startAttempt(run);
   out.perform({ world: crashAfterCall(harness.world, call), agent: agents }).catch(() => undefined);
   await flushPromises();
   await flushPromises();
@@ -40,20 +31,20 @@ test("schedule 113: a child is made, and its boss dies; no child works that is n
   const changing = boss({ reply: ({ calls }) => (calls.length === 0 && (replies += 1) === 1 ? asks([0]) : OVER) });
   const house = await household([changing, worker()]);
   await dies(house, "createChildren");
-  await playAll(house);
+  await house.playAll();
   const dispatched = (await eventsOf(house)).flatMap((each) => (each.kind === "ChildDispatched" ? [each.child] : []));
-  expect(childrenOf(house).map(({ run }) => run)).toEqual(dispatched);
+  expect(house.children().map(({ run }) => run)).toEqual(dispatched);
   expect((await show(house.harness.world, house.run))?.result).toMatchObject([{ outcome: "succeeded" }]);
 });
 
 test("schedule 114: a second child is dispatched while the first one may still spend; each has a grant of its own", async () => {
   const hung = worker({ effect: "none", reply: neverSettles });
   const room = await household([boss({ children: 1, budget: { beats: 12 }, child: { deadlineMs: 1_000 } }), hung]);
-  for (let beat = 0; beat < 3; beat += 1) await beatOf(room, room.run);
-  expect(reservedBy(await stateOf(room, room.run))).toEqual({ beats: 10 });
+  for (let beat = 0; beat < 3; beat += 1) await room.runAttempt(room.run);
+  expect(reservedBy(await room.state(room.run))).toEqual({ beats: 10 });
   const tight = await household([boss({ children: 1, budget: { beats: 9 }, child: { deadlineMs: 1_000 } }), hung]);
-  for (let beat = 0; beat < 3; beat += 1) await beatOf(tight, tight.run);
-  expect(childrenOf(tight)).toHaveLength(1);
+  for (let beat = 0; beat < 3; beat += 1) await tight.runAttempt(tight.run);
+  expect(tight.children()).toHaveLength(1);
   expect(await eventsOf(tight)).toContainEqual(
     expect.objectContaining({ kind: "ToolResultRecorded", outcome: "failed", evidence: "the hand-off failed" }),
   );
@@ -68,19 +59,19 @@ test("schedule 115: a process freezes before it makes a child; the next one hear
   const house = await household([busy, worker()]);
   const { harness, agents, run } = house;
   const frozen = freezeBeforeCall(harness.world, "createChildren");
-  const out = leaveOf(house, run);
+  const out = house.startAttempt(run);
   const late = out.perform({ world: frozen.world, agent: agents });
   await flushPromises();
   out.end(null);
   // Its successor cannot make it either, and gives it up at its deadline.
   harness.clock.moveTo(harness.clock.now() + 1_000);
-  await beatOf(house, run);
+  await house.runAttempt(run);
   expect((await eventsOf(house)).map(({ kind }) => kind)).toContain("ChildNeverMade");
   expect(harness.row(run).status).toBe("running");
   frozen.thaw();
   await harness.advanceUntilSettled(late);
-  expect(childrenOf(house)).toEqual([]);
-  await playAll(house);
+  expect(house.children()).toEqual([]);
+  await house.playAll();
   expect(harness.row(run)).toMatchObject({ status: "completed", endNotified: true });
 });
 
@@ -88,16 +79,16 @@ test("schedule 116: children are made, and their boss is cancelled before they s
   const asked: number[] = [];
   const house = await household([boss(), worker({ onReply: (part) => asked.push(part) })]);
   await dies(house, "createChildren");
-  expect(childrenOf(house)).toMatchObject([{ status: "queued" }, { status: "queued" }]);
+  expect(house.children()).toMatchObject([{ status: "queued" }, { status: "queued" }]);
   await sendRequest(house.harness.world, { run: house.run, want: "cancel" });
-  await beatOf(house, house.run);
+  await house.runAttempt(house.run);
   expect(house.harness.row(house.run).status).toBe("waiting");
   await sweep(house.harness.world);
   house.harness.clock.moveTo(house.harness.clock.now() + house.harness.world.limits.overdueMs);
   await sweep(house.harness.world);
-  await playAll(house);
+  await house.playAll();
   expect(asked).toEqual([]);
-  const all = [house.harness.row(house.run), ...childrenOf(house)];
+  const all = [house.harness.row(house.run), ...house.children()];
   expect(all).toMatchObject([1, 2, 3].map(() => ({ status: "cancelled", endNotified: true })));
 });
 
@@ -105,21 +96,21 @@ test("schedule 117: a child has reported and is gone; a process that finds it mi
   const house = await household([boss({ children: 1 }), worker()]);
   const { harness, agents, run } = house;
   await dies(house, "createChildren");
-  const [child] = childrenOf(house);
-  const out = leaveOf(house, run);
+  const [child] = house.children();
+  const out = house.startAttempt(run);
   // It has read its inbox when the child reports and is removed.
   const removing = beforeCall(harness.world, "createChildren", async () => {
     await sweepUntilStarted();
-    await playOf(house, child?.run ?? "");
-    remove(house, { run: child?.run ?? "" });
+    await house.play(child?.run ?? "");
+    house.remove({ run: child?.run ?? "" });
   });
   async function sweepUntilStarted(): Promise<void> {
     harness.clock.moveTo(harness.clock.now() + 1);
     await sweep(harness.world);
   }
   out.end(await harness.advanceUntilSettled(out.perform({ world: removing, agent: agents })));
-  await playAll(house);
-  expect(childrenOf(house)).toEqual([]);
+  await house.playAll();
+  expect(house.children()).toEqual([]);
   expect((await show(harness.world, run))?.result).toEqual([{ outcome: "succeeded", result: { memo: "part 0" } }]);
 });
 
@@ -140,12 +131,12 @@ test("schedule 119: the next try, the next call and the next incarnation have ch
 test("schedule 120: a child ends, and dies before it reports; its end is not delivered before its boss knows", async () => {
   const house = await household([boss({ children: 1 }), worker()]);
   const { harness, agents, run } = house;
-  await beatOf(house, run);
-  const [child] = childrenOf(house);
+  await house.runAttempt(run);
+  const [child] = house.children();
   const name = child?.run ?? "";
-  await beatOf(house, name);
+  await house.runAttempt(name);
   if (!harness.row(name).endNotified) {
-    const out = leaveOf(house, name);
+    const out = house.startAttempt(name);
     const world = crashAfterCall(harness.world, "commit", ({ unlessWoken }) => unlessWoken);
     out.perform({ world, agent: agents }).catch(() => undefined);
     await flushPromises();
@@ -157,14 +148,14 @@ test("schedule 120: a child ends, and dies before it reports; its end is not del
   harness.clock.moveTo(harness.clock.now() + harness.world.limits.retentionMs);
   await sweep(harness.world);
   expect(harness.row(name).endNotified).toBe(true);
-  await playAll(house);
+  await house.playAll();
   expect((await show(harness.world, run))?.result).toMatchObject([{ outcome: "succeeded" }]);
 });
 
 test("schedule 121: a child is made, and its boss dies before it starts it; the sweeper starts it", async () => {
   const house = await household([boss({ children: 1 }), worker()]);
   await dies(house, "createChildren");
-  const [child] = childrenOf(house);
+  const [child] = house.children();
   const started = (): boolean =>
     [...house.harness.world.chain.executions.keys()].some((each) => each.startsWith(child?.run ?? "?"));
   expect(started()).toBe(false);
@@ -175,9 +166,9 @@ test("schedule 121: a child is made, and its boss dies before it starts it; the 
 test("schedule 122: a report comes twice, and one of a child that no entry names; each child is counted once", async () => {
   const house = await household([boss({ children: 2 }), worker()]);
   const { harness, run } = house;
-  await beatOf(house, run);
-  const [one] = childrenOf(house);
-  await playOf(house, one?.run ?? "");
+  await house.runAttempt(run);
+  const [one] = house.children();
+  await house.play(one?.run ?? "");
   const { born } = harness.row(run);
   const spent = { ...NOTHING_SPENT, beats: 9 };
   for (const [id, child] of [
@@ -191,8 +182,8 @@ test("schedule 122: a report comes twice, and one of a child that no entry names
       message: { id: `${childEndId(child)} ${id}`, sentAt: harness.clock.now() + 1, body },
     });
   }
-  await playAll(house);
-  const [first, second] = childrenOf(house);
+  await house.playAll();
+  const [first, second] = house.children();
   const own = 2;
   expect(harness.row(run).spent.beats).toBe(own + (first?.spent.beats ?? 0) + (second?.spent.beats ?? 0));
 });

@@ -26,7 +26,7 @@ import {
   sweep,
   withTakeovers,
 } from "../support/harness/chain-steps.ts";
-import { beatOf, childrenOf, crashTwice, household, leaveOf, playOf } from "../support/runs/parent-steps.ts";
+import { household } from "../support/runs/parent-steps.ts";
 
 test("schedule 41: a child ends and its process dies before it notifies; the row is kept past its expiry", async () => {
   const harness = createChainHarness();
@@ -80,19 +80,19 @@ async function orphanBeforeItsFirstBeat(): Promise<void> {
   const idle = worker({ onReply: (part) => void worked.push(part) });
   const house = await household([withTakeovers(boss({ children: 1 }), 1), idle]);
   const { harness, agents, run } = house;
-  await beatOf(house, run);
-  await beatOf(house, run);
-  await crashTwice(house, run);
-  const out = leaveOf(house, run);
+  await house.runAttempt(run);
+  await house.runAttempt(run);
+  await house.crashTwice(run);
+  const out = house.startAttempt(run);
   out.perform({ world: crashAfterCall(harness.world, "commit"), agent: agents }).catch(() => undefined);
   await flushPromises();
   out.end(null);
-  const [child] = childrenOf(house);
+  const [child] = house.children();
   expect({ row: harness.row(run), child }).toMatchObject({
     row: { status: "failed", endNotified: false },
     child: { status: "queued", cancel: false },
   });
-  await playOf(house, child?.run ?? "");
+  await house.play(child?.run ?? "");
   expect({ worked, status: harness.row(child?.run ?? "").status }).toEqual({ worked: [], status: "cancelled" });
 }
 

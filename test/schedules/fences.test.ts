@@ -23,7 +23,7 @@ import {
   waiting,
   waitsForItsRequest,
 } from "../support/runs/late-child.ts";
-import { beatOf, childrenOf, household, leaveOf, playAll, playOf, stateOf } from "../support/runs/parent-steps.ts";
+import { household } from "../support/runs/parent-steps.ts";
 
 test("schedule 251: a boss takes its child from a process and dies; its next process leaves the child alone", async () => {
   const till = new Till();
@@ -31,20 +31,20 @@ test("schedule 251: a boss takes its child from a process and dies; its next pro
   const { harness, agents, run } = house;
   await hangs(house);
   harness.clock.moveTo(harness.clock.now() + LATE_MS);
-  const out = leaveOf(house, run);
+  const out = house.startAttempt(run);
   out.perform({ world: crashAfterCall(harness.world, "fenceChild"), agent: agents }).catch(() => undefined);
   await settled();
   const fenced = childOf(house);
   expect(dispatchIn(fenced)).toBe(2);
   out.end(null);
-  const before = (await stateOf(house, run)).children;
+  const before = (await house.state(run)).children;
   expect(before).toMatchObject([{ dispatch: 2, isContinuing: true }]);
-  await beatOf(house, run);
+  await house.runAttempt(run);
   const after = childOf(house);
   assertSafety("the child was taken once", () => {
     expect(after).toMatchObject({ dispatch: 2, epoch: fenced.epoch, chain: fenced.chain });
   });
-  await playAll(house);
+  await house.playAll();
   assertOnce(house, till, "keyed");
   expect(await resultOf(house)).toEqual(SUCCEEDED);
 });
@@ -60,19 +60,19 @@ test("schedule 253: a boss freezes before it takes its child; the next one ends,
   const die = await hangs(house);
   harness.clock.moveTo(harness.clock.now() + LATE_MS);
   const frozen = freezeBeforeCall(harness.world, "fenceChild");
-  const out = leaveOf(house, run);
+  const out = house.startAttempt(run);
   const zombie = out.perform({ world: frozen.world, agent: agents }).catch(() => undefined);
   await settled();
   out.end(null);
   expect(await sendRequest(harness.world, { run, want: "cancel" })).toBe("requested");
-  await beatOf(house, run);
+  await house.runAttempt(run);
   const asked = childOf(house);
   expect(asked).toMatchObject({ cancel: true });
   frozen.thaw();
   await harness.advanceUntilSettled(zombie);
   assertSafety("a process that lost its run takes no child", () => expect(childOf(house)).toEqual(asked));
   die();
-  await playAll(house);
+  await house.playAll();
   assertOnce(house, till, "keyed");
   expect(harness.row(run).status).toBe("cancelled");
 });
@@ -91,14 +91,14 @@ test("schedule 254: a child that was replaced still hangs; it delays the end of 
     payer({ effect: "none", till, isSilent: (number) => number === 0 }),
   ]);
   const { harness, run } = house;
-  await beatOf(house, run);
-  await beatOf(house, run);
-  const [first] = childrenOf(house);
+  await house.runAttempt(run);
+  await house.runAttempt(run);
+  const [first] = house.children();
   const die = await hangs({ ...house, child: first?.run ?? "" });
   await tooLate(house);
-  const [, second] = childrenOf(house);
-  await playOf(house, second?.run ?? "");
-  for (let beat = 0; beat < 12 && said.length < 3; beat += 1) await beatOf(house, run);
+  const [, second] = house.children();
+  await house.play(second?.run ?? "");
+  for (let beat = 0; beat < 12 && said.length < 3; beat += 1) await house.runAttempt(run);
   expect(said).toHaveLength(3);
   for (let beat = 0; beat < 3; beat += 1) await settled();
   expect(harness.row(first?.run ?? "").status).toBe("running");
@@ -107,9 +107,9 @@ test("schedule 254: a child that was replaced still hangs; it delays the end of 
     expect(harness.row(run).status).not.toBe("completed");
   });
   die();
-  await playAll(house);
+  await house.playAll();
   expect(harness.row(run).status).toBe("completed");
-  expect(childrenOf(house).map(({ status }) => status)).toEqual(["cancelled", "completed"]);
+  expect(house.children().map(({ status }) => status)).toEqual(["cancelled", "completed"]);
 });
 
 test("schedule 255: the same call hangs again after the child went on; the hand-off ends", async () => {
@@ -120,11 +120,11 @@ test("schedule 255: the same call hangs again after the child went on; the hand-
   await tooLate(house);
   const die = await hangs(house);
   await tooLate(house);
-  await beatOf(house, run);
+  await house.runAttempt(run);
   expect(childOf(house)).toMatchObject({ dispatch: 2, cancel: true });
-  expect(await stateOf(house, run)).toMatchObject({ children: [{ id: child, dispatch: 2, late: true }] });
+  expect(await house.state(run)).toMatchObject({ children: [{ id: child, dispatch: 2, late: true }] });
   die();
-  await playAll(house);
+  await house.playAll();
   expect(harness.world.store.rows.get(child)?.status).toBe("cancelled");
   assertOnce(house, till, "keyed");
 });
@@ -136,14 +136,14 @@ test("schedule 256: an operator cancels a child, and it is taken from its proces
   await hangs(house);
   harness.clock.moveTo(harness.clock.now() + LATE_MS);
   const frozen = freezeBeforeCall(harness.world, "fenceChild");
-  const out = leaveOf(house, run);
+  const out = house.startAttempt(run);
   const deciding = out.perform({ world: frozen.world, agent: agents });
   await settled();
   expect(await sendRequest(harness.world, { run: child, want: "cancel" })).toBe("requested");
   frozen.thaw();
   out.end(await harness.advanceUntilSettled(deciding));
   expect(childOf(house)).toMatchObject({ dispatch: 2, cancel: true });
-  await playAll(house);
+  await house.playAll();
   expect(childOf(house).status).toBe("cancelled");
   expect(till.effectsOf(PART, "keyed")).toBe(1);
 });
@@ -154,11 +154,11 @@ test("schedule 269: a fence lands and its answer is lost; the execution that wai
   const root = payingBoss({ child: { ...CHILD, agent: "middle", output: undefined as never, budget: { beats: 50 } } });
   const house = await household([root, middle, payer({ effect: "keyed", till })]);
   const { harness, run } = house;
-  await beatOf(house, run);
-  await beatOf(house, run);
-  const child = childrenOf(house)[0]?.run ?? "";
-  await beatOf(house, child);
-  await beatOf(house, child);
+  await house.runAttempt(run);
+  await house.runAttempt(run);
+  const child = house.children()[0]?.run ?? "";
+  await house.runAttempt(child);
+  await house.runAttempt(child);
   const token = harness.row(child).park?.token ?? "";
   const waits = [...harness.world.chain.executions.values()].find((each) => each.token === token);
   expect(waits?.name).toContain(child);
@@ -169,10 +169,10 @@ test("schedule 269: a fence lands and its answer is lost; the execution that wai
     const answer = await table.fenceChild(fence);
     return (sent += 1) === 1 ? { kind: "ambiguous", why: "no answer" } : answer;
   };
-  await beatOf(house, run, { ...harness.world, table: { ...table, fenceChild } });
+  await house.runAttempt(run, { ...harness.world, table: { ...table, fenceChild } });
   expect({ sent, dispatch: dispatchIn(harness.row(child)) }).toEqual({ sent: 2, dispatch: 2 });
   expect([...harness.world.chain.executions.values()].filter((each) => each.token === token)).toEqual([]);
-  await playAll(house);
+  await house.playAll();
   assertSafety("paid once", () => expect(till.effectsOf(PART, "keyed")).toBe(1));
   expect(harness.row(run).status).toBe("completed");
 });
@@ -189,7 +189,7 @@ test("schedule 218: a fence lands, and the store is away before its answer comes
     outage.isAway = true;
     return call(fence);
   });
-  const out = leaveOf(house, run);
+  const out = house.startAttempt(run);
   const taking = out.perform({ world, agent: agents });
   await expect(harness.advanceUntilSettled(taking)).rejects.toThrow("does not answer");
   out.end(null);
@@ -200,12 +200,12 @@ test("schedule 218: a fence lands, and the store is away before its answer comes
   const executionsOf = (): readonly string[] =>
     [...harness.world.chain.executions.keys()].filter((name) => name.startsWith(house.child));
   const before = executionsOf();
-  await beatOf(house, run);
+  await house.runAttempt(run);
   assertSafety("the child was taken once", () =>
     expect(childOf(house)).toMatchObject({ dispatch: 2, epoch: fenced.epoch }),
   );
   expect(executionsOf()).toHaveLength(before.length + 1);
-  await playAll(house);
+  await house.playAll();
   assertOnce(house, till, "keyed");
   expect(await resultOf(house)).toEqual(SUCCEEDED);
 });

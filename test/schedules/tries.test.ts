@@ -10,15 +10,7 @@ import { assertSafety } from "../support/gate/safety.ts";
 import { createChainHarness, neverSettles } from "../support/harness/harness.ts";
 import { beforeCall, crashAfterCall, freezeBeforeCall, sweep, withTakeovers } from "../support/harness/chain-steps.ts";
 import { LATE_MS, SUCCEEDED, assertOnce, resultOf, settled } from "../support/runs/late-child.ts";
-import {
-  type Household,
-  beatOf,
-  childrenOf,
-  household,
-  leaveOf,
-  playAll,
-  stateOf,
-} from "../support/runs/parent-steps.ts";
+import { type Household, household } from "../support/runs/parent-steps.ts";
 
 interface Crashing extends Household {
   readonly child: string;
@@ -40,23 +32,23 @@ async function crashing(deadlineMs: number): Promise<Crashing> {
   const worker = withTakeovers(payer({ effect: "keyed", till, reply }), 1);
   const boss = payingBoss({ child: { tries: 3, deadlineMs, budget: { beats: 19 } } });
   const house = await household([boss, worker], createChainHarness({ overdueMs: 1_000 }));
-  await beatOf(house, house.run);
-  await beatOf(house, house.run);
-  const child = childrenOf(house)[0]?.run ?? "";
-  await beatOf(house, child);
+  await house.runAttempt(house.run);
+  await house.runAttempt(house.run);
+  const child = house.children()[0]?.run ?? "";
+  await house.runAttempt(child);
   expect(till.paid).toHaveLength(1);
   return { ...house, child, till, mend: () => void (isMended = true), asked: () => asked };
 }
 
 /** A process of the child dies where it hangs. */
 async function dies(house: Crashing, world: World = house.harness.world): Promise<void> {
-  const out = leaveOf(house, house.child);
+  const out = house.startAttempt(house.child);
   out.perform({ world, agent: house.agents }).catch(() => undefined);
   await settled();
   out.end(null);
 }
 
-const expectedIn = async (house: Crashing) => (await stateOf(house, house.child)).expected;
+const expectedIn = async (house: Crashing) => (await house.state(house.child)).expected;
 
 const LONG = 3_600_000;
 
@@ -71,10 +63,10 @@ test("schedule 208: the code of a child kills its process again after the try th
   });
   expect(await expectedIn(house)).toMatchObject({ returned: 1, after: { failure: { code: "CrashLoop" } } });
   await dies(house);
-  await beatOf(house, house.child);
+  await house.runAttempt(house.child);
   // The same place: without a message in between it ends.
   expect(house.harness.row(house.child)).toMatchObject({ status: "failed" });
-  await playAll(house);
+  await house.playAll();
   assertOnce(house, house.till, "keyed");
   expect(await resultOf(house)).toMatchObject([{ outcome: "failed", result: { done: [expect.any(String)] } }]);
 });
@@ -97,7 +89,7 @@ test("schedule 209: a sweep counts the try of a child whose processes die before
   house.mend();
   harness.clock.moveTo(harness.clock.now() + TIMES.waitSecondsMax * 1_000 + harness.world.limits.overdueMs);
   await sweep(harness.world);
-  await playAll(house);
+  await house.playAll();
   assertOnce(house, house.till, "keyed");
   expect(harness.row(child)).toMatchObject({ status: "completed", endNotified: true });
   expect(await expectedIn(house)).toMatchObject({ returned: 1 });
@@ -110,12 +102,12 @@ test("schedule 238: an operator cancels a child that is to go on with its next t
   await dies(house);
   await dies(house);
   const asked = house.asked();
-  const out = leaveOf(house, child);
+  const out = house.startAttempt(child);
   // The cancel comes between the claim of the process and its commit.
   const world = beforeCall(harness.world, "commit", () => sendRequest(harness.world, { run: child, want: "cancel" }));
   const beat = out.perform({ world, agent: house.agents });
   out.end(await harness.advanceUntilSettled(beat));
-  await playAll(house);
+  await house.playAll();
   assertSafety("a cancel is not lost", () => expect(harness.row(child).status).toBe("cancelled"));
   expect(house.asked()).toBe(asked);
   expect(await expectedIn(house)).toMatchObject({ returned: 1 });
@@ -127,13 +119,13 @@ test("schedule 239: a process that goes on with the next try freezes, and its ch
   const { harness, child, run } = house;
   await dies(house);
   await dies(house);
-  const out = leaveOf(house, child);
+  const out = house.startAttempt(child);
   const frozen = freezeBeforeCall(harness.world, "commit");
   const beat = out.perform({ world: frozen.world, agent: house.agents });
   await settled();
-  harness.clock.moveTo(Math.max(harness.clock.now(), (await stateOf(house, run)).children[0]?.deadline ?? 0));
+  harness.clock.moveTo(Math.max(harness.clock.now(), (await house.state(run)).children[0]?.deadline ?? 0));
   house.mend();
-  await beatOf(house, run);
+  await house.runAttempt(run);
   expect(dispatchIn(harness.row(child))).toBe(2);
   frozen.thaw();
   out.end(await harness.advanceUntilSettled(beat));
@@ -141,7 +133,7 @@ test("schedule 239: a process that goes on with the next try freezes, and its ch
     expect(harness.row(child)).toMatchObject({ owner: null, dispatch: 2 });
   });
   expect((await expectedIn(house))?.returned).toBeUndefined();
-  await playAll(house);
+  await house.playAll();
   assertOnce(house, house.till, "keyed");
   expect(await expectedIn(house)).toMatchObject({ returned: 1 });
   expect(await resultOf(house)).toEqual(SUCCEEDED);

@@ -14,7 +14,6 @@ import {
   tooLate,
   waiting,
 } from "../../support/runs/late-child.ts";
-import { beatOf, leaveOf, playAll, stateOf } from "../../support/runs/parent-steps.ts";
 
 test("a boss is away for longer than the deadline between its decision and the request; its child still goes on", async () => {
   const till = new Till();
@@ -23,17 +22,17 @@ test("a boss is away for longer than the deadline between its decision and the r
   await hangs(house);
   harness.clock.moveTo(harness.clock.now() + LATE_MS);
   const frozen = freezeBeforeCall(harness.world, "fenceChild");
-  const out = leaveOf(house, run);
+  const out = house.startAttempt(run);
   out.perform({ world: frozen.world, agent: agents }).catch(() => undefined);
   await settled();
   out.end(null);
-  expect(await stateOf(house, run)).toMatchObject({ children: [{ dispatch: 2, isContinuing: true }] });
+  expect(await house.state(run)).toMatchObject({ children: [{ dispatch: 2, isContinuing: true }] });
   expect(dispatchIn(childOf(house))).toBe(1);
   await tooLate(house);
-  await beatOf(house, run);
+  await house.runAttempt(run);
   expect(childOf(house)).toMatchObject({ dispatch: 3, cancel: false });
-  expect(await stateOf(house, run)).toMatchObject({ open: [{ heldBy: { continued: 1 } }] });
-  await playAll(house);
+  expect(await house.state(run)).toMatchObject({ open: [{ heldBy: { continued: 1 } }] });
+  await house.playAll();
   assertOnce(house, till, "keyed");
   expect(await resultOf(house)).toEqual(SUCCEEDED);
 });

@@ -12,7 +12,7 @@ import { type PayerOptions, Till, payer, payingBoss } from "../../support/agents
 import { OVER } from "../../support/agents/workers.ts";
 import { neverSettles } from "../../support/harness/harness.ts";
 import { SUCCEEDED, assertOnce, resultOf } from "../../support/runs/late-child.ts";
-import { type Household, beatOf, childrenOf, household, playAll, stateOf } from "../../support/runs/parent-steps.ts";
+import { type Household, household } from "../../support/runs/parent-steps.ts";
 
 const ACTING: readonly Tool["effect"][] = ["keyed", "idempotent", "probed", "unsafe"];
 const refused = (): Error => Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
@@ -62,12 +62,12 @@ async function family(effect: Tool["effect"], way: Way, tries: number = childTri
   const { code: _, isOut: _out, ...worker } = way;
   const boss = payingBoss({ child: { ...childTries, tries } });
   const house = await household([boss, outageOf(payer({ effect, till, ...worker }), way)]);
-  await playAll(house);
+  await house.playAll();
   return { house, till };
 }
 
 const triesIn = async (house: Household): Promise<readonly unknown[]> => {
-  const entries = (await timeline(house.harness.world, { run: childrenOf(house)[0]?.run ?? "", after: 0 })) ?? [];
+  const entries = (await timeline(house.harness.world, { run: house.children()[0]?.run ?? "", after: 0 })) ?? [];
   return entries.flatMap((event) =>
     event.kind === "RecoveryDecided" && event.action.kind === "tryAgain" ? [event.action] : [],
   );
@@ -80,19 +80,19 @@ describe.each(Object.entries(MENDED))("a child that acted, and %s,", (_, wayOf) 
     assertOnce(house, till, effect);
     expect(await resultOf(house)).toEqual(SUCCEEDED);
     expect(await triesIn(house)).toMatchObject([{ try: 2, tries: 3, failure: { code: way.code } }]);
-    expect(childrenOf(house)).toMatchObject([{ status: "completed", endNotified: true }]);
+    expect(house.children()).toMatchObject([{ status: "completed", endNotified: true }]);
   });
 
   test("ends where its parent has no try left", async () => {
     const { house } = await family("keyed", wayOf(), 1);
     expect(await triesIn(house)).toEqual([]);
-    expect(childrenOf(house)).toMatchObject([{ status: "failed" }]);
+    expect(house.children()).toMatchObject([{ status: "failed" }]);
   });
 
   test("ends where it did nothing outside: its parent hands the task out again as it likes", async () => {
     const { house } = await family("none", wayOf());
     expect(await triesIn(house)).toEqual([]);
-    expect(childrenOf(house)).toMatchObject([{ status: "failed" }]);
+    expect(house.children()).toMatchObject([{ status: "failed" }]);
   });
 });
 
@@ -118,7 +118,7 @@ test("a child whose answers are all refused by its agent fails at the last of it
   const { house } = await family("keyed", { code: "ResultInvalid", result });
   expect(answers).toBe(3);
   expect(await triesIn(house)).toMatchObject([{ try: 2 }, { try: 3 }]);
-  expect(childrenOf(house)).toMatchObject([{ status: "failed" }]);
+  expect(house.children()).toMatchObject([{ status: "failed" }]);
 });
 
 test("a child whose budget is used up ends: its grant is never raised", async () => {
@@ -126,10 +126,10 @@ test("a child whose budget is used up ends: its grant is never raised", async ()
   const boss = payingBoss({ child: { ...childTries, budget: { beats: 2 } } });
   const worker = payer({ effect: "keyed", till, reply: () => ({ text: "" }) });
   const house = await household([boss, worker]);
-  await playAll(house);
+  await house.playAll();
   assertSafety("paid once", () => expect(till.paid).toHaveLength(1));
   expect(await triesIn(house)).toEqual([]);
-  expect((await stateOf(house, childrenOf(house)[0]?.run ?? "")).failure).toMatchObject({ code: "BudgetExhausted" });
+  expect((await house.state(house.children()[0]?.run ?? "")).failure).toMatchObject({ code: "BudgetExhausted" });
 });
 
 test("the tries of a child are those that its parent has left, and its answers count, too", async () => {
@@ -155,15 +155,15 @@ test("the views of parent and child say which try it is, and after what, until i
   });
   const house = await household([payingBoss({ child: childTries }), { ...worker, outageMaxMs: 7_000 }]);
   const { world } = house.harness;
-  await beatOf(house, house.run);
-  await beatOf(house, house.run);
-  const child = childrenOf(house)[0]?.run ?? "";
-  for (let beats = 0; beats < 20 && (await triesIn(house)).length === 0; beats += 1) await beatOf(house, child);
+  await house.runAttempt(house.run);
+  await house.runAttempt(house.run);
+  const child = house.children()[0]?.run ?? "";
+  for (let beats = 0; beats < 20 && (await triesIn(house)).length === 0; beats += 1) await house.runAttempt(child);
   const again = { try: 2, tries: 3, after: expect.stringMatching(/^ModelUnavailable: no model answered/u) };
   expect(await show(world, house.run)).toMatchObject({ again: null, children: [{ run: child, again }] });
   expect(await show(world, child)).toMatchObject({ again, children: [] });
   isAway = false;
-  await playAll(house);
+  await house.playAll();
   expect(await show(world, child)).toMatchObject({ status: "completed", again: null });
 });
 
@@ -182,10 +182,10 @@ test("a late child that used up the tries itself is asked to stop, and not taken
     result: () => ({ text: (answers += 1) }),
   });
   const house = await household([payingBoss({ child: { ...childTries, deadlineMs: 2_000 } }), worker]);
-  await playAll(house);
+  await house.playAll();
   expect(answers).toBe(2);
   assertSafety("paid once", () => expect(till.paid).toHaveLength(1));
-  const [child] = childrenOf(house);
+  const [child] = house.children();
   expect(child).toMatchObject({ status: "cancelled" });
   expect(dispatchIn(child ?? {})).toBe(1);
 });

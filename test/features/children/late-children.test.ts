@@ -15,7 +15,6 @@ import {
   waiting,
   waitsForItsRequest,
 } from "../../support/runs/late-child.ts";
-import { beatOf, childrenOf, leaveOf, playAll } from "../../support/runs/parent-steps.ts";
 
 test("a child that hangs in a call of class keyed goes on at once with the same key", async () => {
   const till = new Till();
@@ -23,12 +22,12 @@ test("a child that hangs in a call of class keyed goes on at once with the same 
   await hangs(house);
   await tooLate(house);
   const late = house.harness.clock.now();
-  await beatOf(house, house.child);
+  await house.runAttempt(house.child);
   expect(till.paid).toHaveLength(2);
   expect(house.harness.clock.now() - late).toBeLessThan(LATE_MS);
-  await playAll(house);
+  await house.playAll();
   assertOnce(house, till, "keyed");
-  expect(childrenOf(house)).toMatchObject([{ status: "completed", dispatch: 2, deaths: 0, takeovers: 0 }]);
+  expect(house.children()).toMatchObject([{ status: "completed", dispatch: 2, deaths: 0, takeovers: 0 }]);
   expect(await resultOf(house)).toEqual(SUCCEEDED);
 });
 
@@ -41,7 +40,7 @@ test("a process that was fenced commits nothing and acts no more", async () => {
   const house = await waiting({ effect: "unsafe", till });
   const { harness, agents, child } = house;
   const frozen = freezeBeforeCall(harness.world, "commit");
-  const out = leaveOf(house, child);
+  const out = house.startAttempt(child);
   const late = out.perform({ world: frozen.world, agent: agents });
   await settled();
   expect(till.paid).toEqual([]);
@@ -49,7 +48,7 @@ test("a process that was fenced commits nothing and acts no more", async () => {
   frozen.thaw();
   out.end(await harness.advanceUntilSettled(late));
   expect(till.paid).toEqual([]);
-  await playAll(house);
+  await house.playAll();
   assertOnce(house, till, "unsafe");
   expect(await resultOf(house)).toEqual(SUCCEEDED);
 });

@@ -14,7 +14,7 @@ import { Till, payer } from "../../support/agents/payers.ts";
 import { INPUT, MEMO } from "../../support/agents/workers.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
 import { LATE_MS, settled } from "../../support/runs/late-child.ts";
-import { beatOf, childrenOf, household, leaveOf, playAll } from "../../support/runs/parent-steps.ts";
+import { household } from "../../support/runs/parent-steps.ts";
 import { BOSS_KINDS, type BossKind, roundOf, topologyOfBoss } from "../../simulation/family-topologies.ts";
 
 /** Hands out one part, in each round with its own number. `said`: what its model said after a hand-off. */
@@ -57,20 +57,20 @@ test.each([...new Set(BOSS_KINDS)])(
     const worker = payer({ effect: "none", till: new Till(), isSilent: (number) => number === 0 });
     const house = await household([bossOf(kind, said), worker]);
     const { harness, run } = house;
-    for (let beats = 0; beats < 8 && childrenOf(house).length === 0; beats += 1) await beatOf(house, run);
-    const [first] = childrenOf(house);
-    const out = leaveOf(house, first?.run ?? "");
+    for (let beats = 0; beats < 8 && house.children().length === 0; beats += 1) await house.runAttempt(run);
+    const [first] = house.children();
+    const out = house.startAttempt(first?.run ?? "");
     out.perform({ world: harness.world, agent: house.agents }).catch(() => undefined);
     await settled();
     harness.clock.moveTo(harness.clock.now() + LATE_MS);
-    await playAll(house);
+    await house.playAll();
     assertSafety("the first worker hangs, and the end of its boss waits", () => {
       expect(harness.row(first?.run ?? "").status).toBe("running");
       expect(harness.row(run)).toMatchObject({ phase: "Reflecting" });
     });
     expect(said).not.toEqual([]);
     out.end(null);
-    await playAll(house);
+    await house.playAll();
     expect(harness.row(run).status).toBe("completed");
   },
 );

@@ -5,7 +5,7 @@ import { show } from "../../../src/operations/views.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { Till, payer, payingBoss } from "../agents/payers.ts";
 import { assertSafety } from "../gate/safety.ts";
-import { type Household, beatOf, childrenOf, household, leaveOf, playAll } from "./parent-steps.ts";
+import { type Household, household } from "./parent-steps.ts";
 import { flushPromises } from "../harness/harness.ts";
 
 export const LATE_MS = 1_000;
@@ -14,14 +14,14 @@ export const CHILD = { tries: 3, deadlineMs: LATE_MS } as const;
 /** The boss has dispatched its child and waits for it. */
 export async function waiting(worker: Parameters<typeof payer>[0]): Promise<Household & { readonly child: string }> {
   const house = await household([payingBoss({ child: CHILD }), payer(worker)]);
-  await beatOf(house, house.run);
-  await beatOf(house, house.run);
-  return { ...house, child: childrenOf(house)[0]?.run ?? "" };
+  await house.runAttempt(house.run);
+  await house.runAttempt(house.run);
+  return { ...house, child: house.children()[0]?.run ?? "" };
 }
 
 export const tooLate = async (house: Household): Promise<void> => {
   house.harness.clock.moveTo(house.harness.clock.now() + LATE_MS);
-  await beatOf(house, house.run);
+  await house.runAttempt(house.run);
 };
 
 /** The same household, in whose processes the worker is deployed again with a tool that acts nowhere. */
@@ -42,7 +42,7 @@ export const settled = async (): Promise<void> => {
 
 /** A process of the child hangs in its call. Returns what lets its chain know that it died. */
 export async function hangs(house: LateHouse): Promise<() => void> {
-  const out = leaveOf(house, house.child);
+  const out = house.startAttempt(house.child);
   out.perform({ world: house.harness.world, agent: house.agents }).catch(() => undefined);
   await settled();
   return () => out.end(null);
@@ -58,7 +58,7 @@ export function assertOnce(house: Household, till: Till, effect: Parameters<Till
   assertSafety("paid once", () => {
     expect(till.effectsOf(PART, effect)).toBe(1);
     expect(new Set(till.paid.map(({ key }) => key)).size).toBe(1);
-    expect(childrenOf(house)).toHaveLength(1);
+    expect(house.children()).toHaveLength(1);
   });
 }
 
@@ -73,7 +73,7 @@ export async function waitsForItsRequest(effect: "probed" | "idempotent"): Promi
   await tooLate(house);
   expect(childOf(house)).toMatchObject({ dispatch: 2, effectsSettleAt: lease });
   const [shown] = (await show(harness.world, run))?.children ?? [];
-  await beatOf(house, child);
+  await house.runAttempt(child);
   const { wakeAt, owner } = childOf(house);
   expect(owner).toBeNull();
   assertSafety("it waits until the request can no longer land", () => {
@@ -83,7 +83,7 @@ export async function waitsForItsRequest(effect: "probed" | "idempotent"): Promi
   expect(shown).toMatchObject({ dispatch: 2, settlesAt: wakeAt });
   expect(shown?.deadline).toBeGreaterThan(wakeAt ?? 0);
   for (const land of till.late) land();
-  await playAll(house);
+  await house.playAll();
   assertOnce(house, till, effect === "probed" ? "unsafe" : effect);
   expect(await resultOf(house)).toEqual(SUCCEEDED);
 }

@@ -5,16 +5,7 @@ import { type ScriptedReply, childTool, hierarchical, tool } from "../../../../s
 import type { Agent } from "../../../../src/ports/agent.ts";
 import { show, timeline } from "../../../../src/operations/views.ts";
 import { playRun } from "../../../support/runs/topology-run.ts";
-import {
-  type Household,
-  beatOf,
-  childrenOf,
-  household,
-  leaveOf,
-  playAll,
-  playOf,
-  stateOf,
-} from "../../../support/runs/parent-steps.ts";
+import { type Household, household } from "../../../support/runs/parent-steps.ts";
 import { forEachCrashPoint } from "../../../support/faults/crash-at-call.ts";
 import { ROLES, asking, bossOf, isFirst, memosIn, researcher } from "../../../support/agents/researchers.ts";
 import { flushPromises } from "../../../support/harness/harness.ts";
@@ -49,7 +40,7 @@ test("three levels with 27 leaves: each leaf works once, and no section of the r
   const topology = hierarchical({ workers: ["delegate"], ...ROLES, partsIn: "parts", batch: 2 });
   const root = bossOf(topology, { more: { delegate: delegate() }, hands: () => delegating(...SHARDS) });
   const house = await household([root.agent, middle(), researcher()]);
-  await playAll(house);
+  await house.playAll();
   const shown = await show(house.harness.world, house.run);
   expect(shown).toMatchObject({ status: "completed" });
   expect(memosIn(String(shown?.result)).toSorted()).toEqual(LEAVES.map((leaf) => `on ${leaf}`).toSorted());
@@ -59,7 +50,7 @@ test("three levels with 27 leaves: each leaf works once, and no section of the r
   expect(merged).toEqual([2, 2]);
   // A run knows how many runs are above it.
   const depths = await Promise.all(
-    [...house.harness.world.store.rows.keys()].map(async (run) => (await stateOf(house, run)).depth ?? 0),
+    [...house.harness.world.store.rows.keys()].map(async (run) => (await house.state(run)).depth ?? 0),
   );
   expect([0, 1, 2].map((depth) => depths.filter((each) => each === depth).length)).toEqual([1, 3, 27]);
 });
@@ -93,10 +84,10 @@ test("a run on the last level hands out nothing: it does the work itself", async
   const root = bossOf(topology, { more: { delegate: delegate() }, hands: () => delegating(["x"]) });
   const agents = [root.agent, { ...leaf.agent, result: ({ text }: { text: string }) => ({ memo: text }) } as Agent];
   const house = await household(agents);
-  await playAll(house);
+  await house.playAll();
   expect(await show(house.harness.world, house.run)).toMatchObject({ status: "completed", result: "on itself" });
   expect(isAsked).toBe(true);
-  const [child] = childrenOf(house);
+  const [child] = house.children();
   const events = (await timeline(house.harness.world, { run: child?.run ?? "", after: 0 })) ?? [];
   const refused = expect.stringMatching(/^NotStarted: this run is on the last of 2 levels/);
   expect(events).toContainEqual(expect.objectContaining({ value: { kind: "inline", json: refused } }));
@@ -123,11 +114,11 @@ const busy = (...questions: readonly string[]): ScriptedReply => ({
 /** The first beat of the root. While it works, its leaves report; none of their reports is read. */
 async function reportToBusyRoot(house: Household, release: () => void): Promise<void> {
   const { harness, agents, run } = house;
-  const out = leaveOf(house, run);
+  const out = house.startAttempt(run);
   const beat = out.perform({ world: harness.world, agent: agents });
   await flushPromises();
-  for (const child of childrenOf(house)) await playOf(house, child.run);
-  expect(new Set(childrenOf(house).map(({ endNotified }) => endNotified))).toEqual(new Set([true]));
+  for (const child of house.children()) await house.play(child.run);
+  expect(new Set(house.children().map(({ endNotified }) => endNotified))).toEqual(new Set([true]));
   // The root is at work: it is neither parked nor between two beats.
   expect(harness.row(run)).toMatchObject({ status: "running", phase: "ExecutingTools", park: null });
   release();
@@ -149,7 +140,7 @@ test("a slow root is signalled before it merges anything, and hands out the rest
   });
   const house = await household([root.agent, middle(), researcher()]);
   await reportToBusyRoot(house, slow.release);
-  await playAll(house);
+  await house.playAll();
   const { world } = house.harness;
   const events = (await timeline(world, { run: house.run, after: 0 })) ?? [];
   const signals = events.flatMap((event) => (event.kind === "CrackSignalled" ? [event] : []));
@@ -209,13 +200,13 @@ test("a root that reads as fast as its leaves report gives no signal", async () 
   const topology = hierarchical({ workers: ["ask"], ...ROLES, unread: 2 });
   const root = bossOf(topology, { hands: () => asking("a1", "a2", "a3") });
   const house = await household([root.agent, researcher()]);
-  await beatOf(house, house.run);
-  for (const { run } of childrenOf(house)) {
-    await playOf(house, run);
+  await house.runAttempt(house.run);
+  for (const { run } of house.children()) {
+    await house.play(run);
     // The task that parked it ends first.
-    while ((await beatOf(house, house.run)).kind === "park");
+    while ((await house.runAttempt(house.run)).kind === "park");
   }
-  await playAll(house);
+  await house.playAll();
   const shown = await show(house.harness.world, house.run);
   expect({ status: shown?.status, cracks: shown?.cracks }).toEqual({ status: "completed", cracks: {} });
 });
@@ -224,13 +215,13 @@ test("a root that was parked gives no signal, however many reports come before i
   const topology = hierarchical({ workers: ["ask"], ...ROLES, unread: 2 });
   const root = bossOf(topology, { hands: () => asking("a1", "a2", "a3", "a4") });
   const house = await household([root.agent, researcher()]);
-  await beatOf(house, house.run);
+  await house.runAttempt(house.run);
   expect(house.harness.row(house.run)).toMatchObject({ status: "waiting", phase: "AwaitingChildren" });
   house.harness.clock.moveTo(house.harness.clock.now() + 1_000);
-  for (const { run } of childrenOf(house)) await playOf(house, run);
+  for (const { run } of house.children()) await house.play(run);
   const { wakeCount, wakeCountSeen } = house.harness.row(house.run);
   expect(wakeCount - wakeCountSeen).toBe(4);
-  await playAll(house);
+  await house.playAll();
   const shown = await show(house.harness.world, house.run);
   expect({ status: shown?.status, cracks: shown?.cracks }).toEqual({ status: "completed", cracks: {} });
 });

@@ -14,15 +14,7 @@ import { diagnose } from "../../../../src/operations/diagnose.ts";
 import { show, timeline } from "../../../../src/operations/views.ts";
 import { forEachCrashPoint } from "../../../support/faults/crash-at-call.ts";
 import { createChainHarness, neverSettles, flushPromises } from "../../../support/harness/harness.ts";
-import {
-  type Household,
-  beatOf,
-  childrenOf as runsBelow,
-  household,
-  leaveOf,
-  playAll,
-  playOf,
-} from "../../../support/runs/parent-steps.ts";
+import { type Household, household } from "../../../support/runs/parent-steps.ts";
 import { playRun } from "../../../support/runs/topology-run.ts";
 import { ROLES, asking, bossOf, isFirst, researcher } from "../../../support/agents/researchers.ts";
 
@@ -270,7 +262,7 @@ test("a silent worker is signalled at its deadline, asked to stop, and its work 
 
 /** Beats of the boss until it waits without a process. */
 async function untilParked(house: Household): Promise<void> {
-  while ((await beatOf(house, house.run)).kind !== "park");
+  while ((await house.runAttempt(house.run)).kind !== "park");
 }
 
 /** When events of these kinds happened, in milliseconds since the run began. */
@@ -290,13 +282,13 @@ test("a silent worker that works on is replaced at its deadline, and its late en
   const harness = createChainHarness({ beatMs: 60_000, modelMs: 45_000 });
   const house = await household([agent, slow], harness);
   await untilParked(house);
-  const silent = leaveOf(house, runsBelow(house)[0]?.run ?? "");
+  const silent = house.startAttempt(house.children()[0]?.run ?? "");
   const hung = silent.perform({ world: harness.world, agent: house.agents });
   await flushPromises();
   await untilParked(house);
-  const others = runsBelow(house).slice(1);
+  const others = house.children().slice(1);
   expect(others).toHaveLength(1);
-  for (const { run } of others) await playOf(house, run);
+  for (const { run } of others) await house.play(run);
   await untilParked(house);
   // The answer is there, while the silent worker is still at its model call.
   const atAnswer = await timesIn(house);
@@ -305,11 +297,11 @@ test("a silent worker that works on is replaced at its deadline, and its late en
   expect(atAnswer("ModelCallCompleted")).toEqual([0, 2_000]);
   expect(atAnswer("RunEnded")).toEqual([]);
   silent.end(await harness.advanceUntilSettled(hung));
-  await playAll(house);
+  await house.playAll();
   const [end = 0] = (await timesIn(house))("RunEnded");
   expect(end).toBeGreaterThanOrEqual(45_000);
   expect(end).toBeLessThan(60_000);
-  expect(runsBelow(house).map(({ status }) => status)).toEqual(["cancelled", "completed"]);
+  expect(house.children().map(({ status }) => status)).toEqual(["cancelled", "completed"]);
   expect(await show(harness.world, house.run)).toMatchObject({ status: "completed", result: "on one" });
 });
 
