@@ -1,6 +1,6 @@
 /**
- * Adds the tools that the servers of an agent list (`ToolSource`). A server that cannot be asked makes the agent absent,
- * so its run waits as in an outage, and nothing is lost.
+ * Adds the tools that the servers of an agent list (`ToolSource`). A server that cannot be asked makes the agent
+ * absent, so its run waits as in an outage, and nothing is lost.
  *
  * The servers are asked before each step, and answer from memory while nothing has changed. A tool that vanished is not
  * in the list: a model that calls it is told which tools there are.
@@ -16,7 +16,6 @@ import { secretsFor } from "../../history/secrets.ts";
 import type { Agent, Tool, ToolSource } from "../../ports/agent.ts";
 import type { World } from "../../ports/world.ts";
 import type { AgentAbsent, LoadedAgent } from "./runner.ts";
-import type { SaidInTime } from "./said.ts";
 
 type Lists = readonly List[];
 
@@ -146,3 +145,9 @@ const goneTool = ({ tool, intent }: OpenCall, { label }: ToolSource): Tool => ({
     throw new Error(`ToolGone: ${label} no longer has the tool ${tool}; nothing was started`);
   },
 });
+
+/** What came of asking code that is not cairn's (`tools/ask-in-time.ts`). `late`: no answer in time; it may still run. */
+export type SaidInTime<T> =
+  | { readonly kind: "said"; readonly value: T }
+  | { readonly kind: "threw"; readonly why: string; readonly error: unknown }
+  | { readonly kind: "late"; readonly why: string };

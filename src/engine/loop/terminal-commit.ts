@@ -1,4 +1,12 @@
-/** How a run ends: one terminal commit that cannot pass over a message, then deliveries that can be repeated. */
+/**
+ * How a run ends: one terminal commit that cannot pass over a message, then deliveries that can be repeated.
+ *
+ * Keeps the idempotency key of a run that ends. The tombstone is written before the row's time to live starts. From
+ * that start on the row may be removed, and with it everything else that knows the key (schedule 81).
+ *
+ * A process may die between the two writes. The end is undelivered then, so the retry or the sweeper repeats both
+ * writes.
+ */
 import { failedFrom } from "../../core/policy/infrastructure.ts";
 import { mayHaveActed } from "../../core/calls/held-calls.ts";
 import type { ChildReport } from "../../core/child.ts";
@@ -23,7 +31,6 @@ import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts"
 import { type Delivered, absorbInbox, deliver } from "../context/inbox.ts";
 import { ignoreUnappliedDecisions } from "../../features/approvals/ignored-decisions.ts";
 import { ignoreUnjudgedInputs } from "../../features/waits/ignored-inputs.ts";
-import { keepKey, keepKeyOfEnded } from "./kept-key.ts";
 import { SegmentCache, jsonOf } from "../../history/load.ts";
 import { loadVouched } from "../../history/vouch.ts";
 import { askChildToStop } from "../../features/children/engine.ts";
@@ -32,9 +39,10 @@ import { chargeReserved } from "../../features/children/dispatch.ts";
 import type { Next } from "../context/next.ts";
 import { debitOtherInvocations, debitTime } from "../context/debits.ts";
 import { endWithRun } from "../../features/detached-calls/unsent.ts";
+import { type End, type Tombstone, endIn, tombstoneOf } from "../../protocol/tombstone.ts";
 
 /** The outcome with which a run ends. */
-type End =
+type RunEnd =
   | ({ readonly status: "completed"; readonly result: Value } & WithFiles)
   | { readonly status: "failed"; readonly failure: Failure }
   | { readonly status: "cancelled" };
@@ -44,7 +52,7 @@ type End =
  * the inbox first, and its commit is conditional on the wake-up counter. If a message came, everything is decided
  * again.
  */
-export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
+export async function commitEnd(run: ActiveRun, end: RunEnd): Promise<Next> {
   const { phase } = run.state;
   const owed = run.owed()[0]?.kind;
   const isAll = await absorbInbox(run);
@@ -171,4 +179,23 @@ async function tellParent(
   };
   const message = { id: childEndId(row.run), sentAt: world.clock.now(), body };
   return deliver(world, { ...parent, message });
+}
+
+/** Writes the tombstone and returns it. `expiresAtSec` is when the row itself expires, in epoch seconds. */
+async function keepKey(
+  world: World,
+  { row, end, expiresAtSec }: { readonly row: Row; readonly end: End; readonly expiresAtSec: number },
+): Promise<Tombstone> {
+  const tombstone = tombstoneOf(row, { ...end, expiresAtSec, keptMs: world.limits.keyRetentionMs });
+  await resolveAmbiguousWrite<{ readonly kind: "kept" }>(
+    () => world.table.keepKey(tombstone),
+    () => null,
+  );
+  return tombstone;
+}
+
+/** The same for a run whose row already names its end. Does nothing for a run that has not ended. */
+async function keepKeyOfEnded(world: World, row: Row, expiresAtSec: number): Promise<void> {
+  const end = endIn(row);
+  if (end !== null) await keepKey(world, { row, end, expiresAtSec });
 }

@@ -7,7 +7,7 @@
  */
 import { sentenceOf } from "../../codec/value.ts";
 import type { RunParts } from "../context/run-parts.ts";
-import type { SaidInTime } from "../context/said.ts";
+import type { SaidInTime } from "../context/agent-sources.ts";
 import { withTimeout } from "../../ports/with-timeout.ts";
 
 /**

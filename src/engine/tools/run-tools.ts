@@ -27,7 +27,7 @@ import { recordResult } from "./record-result.ts";
 import { mayDeferCommit } from "./deferred-commit.ts";
 import { asCodeOf } from "../context/code-at-work.ts";
 import { traceOfCall } from "../context/trace.ts";
-import { memoryFor } from "../../features/memory/agent-memory.ts";
+import { memoryFor } from "../../features/memory/engine.ts";
 import { redactionIn, secretsFor } from "../../history/secrets.ts";
 import { type Next, unlessOutlived } from "../context/next.ts";
 import { externalIdOf, lostResult, readError, recordEvidence } from "./outcome-evidence.ts";

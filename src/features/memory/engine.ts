@@ -2,8 +2,9 @@
  * What a run takes from the memory of its agent when it begins, and what it leaves there when it is done.
  *
  * Schedule 200: the process dies after an entry was written and before the commit that refers to it. The entry's ID is
- * made of the run and of what it says, so the next process writes the same entry. Schedule 201: an entry changes or goes
- * after a run recalled it. The run has what it recalled as an object of its own, so each of its requests stays the same.
+ * made of the run and of what it says, so the next process writes the same entry. Schedule 201: an entry changes or
+ * goes after a run recalled it. The run has what it recalled as an object of its own, so each of its requests stays the
+ * same.
  */
 import { Unreadable, canonical, sha256 } from "../../codec/canonical.ts";
 import { bounded, sentenceOf } from "../../codec/value.ts";
@@ -13,8 +14,8 @@ import { keepValue } from "../../history/write-objects.ts";
 import type { Agent, RunView } from "../../ports/agent.ts";
 import type { Memory, MemoryEntry, MemoryPut, NewMemoryEntry } from "../../ports/memory.ts";
 import type { ActiveRun } from "../../engine/context/active-run.ts";
-import { memoryFor } from "./agent-memory.ts";
 import { askUserCode } from "../../engine/model/verdicts.ts";
+import { memoryOf } from "./stored.ts";
 
 const SECTION_CHARACTERS_MAX = 8_000;
 const LEARNED_MAX = 16;
@@ -132,3 +133,7 @@ function note(run: ActiveRun, what: string, why: string): void {
   const { telemetry } = run.world;
   telemetry.record({ at: run.now, run: run.row.run, level: "trace", what, detail: { why: bounded(why) } });
 }
+
+/** The memory of an agent: that of its tenant under the scope that the agent names, or under the agent's name. */
+export const memoryFor = ({ world, row }: ActiveRun, { name, memory }: Agent): Memory =>
+  memoryOf(world, { tenant: row.tenant, scope: memory?.scope ?? name });
