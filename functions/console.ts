@@ -5,7 +5,7 @@
 import { Hono } from "hono";
 import type { Api } from "../src/api/app.ts";
 import { answerOf, asProblem } from "../src/api/problem.ts";
-import { CONSOLE_PAGE, consoleAnswer, consoleFile, consoleFileUnknown } from "../src/server/console-answer.ts";
+import { CONSOLE_PAGE, consoleAnswer, consoleFile, consoleFileUnknown } from "../src/server/console-files.ts";
 import type { FromGateway } from "./gateway.ts";
 
 type Files = Readonly<Record<string, string>>;

@@ -40,9 +40,9 @@ import {
 import { fitting } from "./fitting.ts";
 import type { Caller } from "./access/caller.ts";
 import { countedIn, isLimitReached, limitReached } from "./access/limits.ts";
-import { spendCapped } from "./spend-cap.ts";
 import { entityTag, isOfEpoch, isUnchanged, resumeToken } from "./resume.ts";
 import type * as schemas from "./schemas.ts";
+import type { SpendCapReached } from "../features/spend-caps/today.ts";
 
 /** What a handler may use besides the request. */
 export interface HandlerContext {
@@ -324,3 +324,10 @@ async function idsUnder({ world, caller, agents }: HandlerContext, idempotencyKe
   const known = (await agents().catch(asInvalid)).agents;
   return known.map(({ name: agent }) => runId(world.hash, { tenant, agent, idempotencyKey }));
 }
+
+/** What a caller learns while the spend cap of the day is reached. */
+const spendCapped = ({ spentUsd, capUsd, resetsAt }: SpendCapReached): ApiProblem =>
+  problemAs(OPERATIONS.start, "spendCapReached", {
+    detail: `no run was started: all runs together have spent what they may in a day; send it again after ${new Date(resetsAt).toISOString()}`,
+    facts: { spentUsd, capUsd, resetsAt, outcome: { kind: "spendCapReached", spentUsd, capUsd, resetsAt } },
+  });

@@ -6,11 +6,10 @@
  */
 import { type RouteConfig, createRoute, z } from "@hono/zod-openapi";
 import { ensure } from "../core/ensure.ts";
-import type { AnyOperation, Http } from "../operations/operation.ts";
+import { type AnyOperation, type Http, SCOPES } from "../operations/operation.ts";
 import { OPERATIONS, type OperationName } from "../operations/table.ts";
 import { fileHeaders, fileParams } from "./file-schemas.ts";
 import { boundedBody } from "./body.ts";
-import { callerDocument } from "./caller-document.ts";
 import * as headers from "./header-schemas.ts";
 import {
   type ProblemStatus,
@@ -24,6 +23,32 @@ import {
   retryAfter,
 } from "./route-parts.ts";
 import * as schemas from "./schemas.ts";
+import type { CallerView } from "../operations/caller-view.ts";
+
+/** The schema of `GET /caller`: who the caller is, and what this server performs for it. */
+const callerDocument = z
+  .object({
+    tenant: z.string(),
+    actor: z.string().openapi({ description: "As the audit log names it." }),
+    scopes: z.array(z.enum(SCOPES)).readonly(),
+    isOperator: z
+      .boolean()
+      .openapi({ description: "It is the operator of the machine with the store, and may name each tenant." }),
+    operations: z.array(z.string()).readonly().openapi({
+      description: "The operations that have a route here and whose scope the caller has.",
+    }),
+    absent: z.array(z.string()).readonly().openapi({
+      description: "The operations that this server performs for no caller. A deployment on AWS has no `purge`.",
+    }),
+    attendant: z
+      .object({
+        id: z.union([z.int(), z.string()]).openapi({ description: "A process ID, or the name of a world." }),
+        name: z.string().openapi({ description: "For people, such as `process 4711`." }),
+      })
+      .nullable()
+      .openapi({ description: "What drives the runs now; null: nothing does, or the server does not know." }),
+  })
+  .openapi("Caller") satisfies z.ZodType<CallerView>;
 
 /** The method and path of an operation. */
 function at({ http }: Pick<AnyOperation, "http">): Http {

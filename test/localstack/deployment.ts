@@ -10,7 +10,7 @@ import { inject } from "vitest";
 import { clientsOf } from "../../localstack/clients.ts";
 import { createTable } from "../../localstack/resources/table.ts";
 import { type AwsClients, awsClients } from "../../src/adapters/aws/clients.ts";
-import { removeUnder } from "../../src/adapters/aws/bucket/object-removal.ts";
+import { removeUnder } from "../../src/adapters/aws/bucket/object-store.ts";
 import { nameStores } from "../../src/adapters/aws/table/store-id.ts";
 import { LIMITS } from "../support/gate/limits.ts";
 import { Removals } from "./removals.ts";

@@ -49,7 +49,9 @@ import type { IntrinsicChanged } from "../../ports/intrinsics.ts";
 import type { Settings } from "../settings.ts";
 import type { WorkerSettings } from "../supervise.ts";
 import { PRINTED_TELEMETRY } from "./telemetry-line.ts";
-import { withWebhooks } from "./webhooks.ts";
+import { postWebhook } from "../../adapters/webhooks/post.ts";
+import { deliveriesOf } from "../../features/webhooks/deliver.ts";
+import type { Webhook } from "../../ports/webhooks.ts";
 
 type Found = Awaited<ReturnType<Runner["agentOf"]>>;
 
@@ -247,3 +249,43 @@ function codeOf({ agent, file }: Awaited<ReturnType<typeof locateNamed>>): strin
   const of = [hostname(), process.version, agent.name, agent.version];
   return sha256(canonical([...of, existsSync(file) ? sha256(readFileSync(file)) : ""])).slice(0, 32);
 }
+
+/** How long one delivery of a queue may take. A process that dies keeps others from it for so long. */
+const DELIVERY_MS = 15_000;
+/** How long the answer of a task waits for deliveries: its process may be killed after it. */
+const FLUSH_MS = 1_000;
+
+interface WebhooksOfWorker {
+  readonly world: World;
+  /** Waits a moment for deliveries that are under way. */
+  readonly flush: () => Promise<void>;
+}
+
+/**
+ * The webhooks of a worker process. It delivers soon after a commit that noted something, beside its tasks. The world
+ * with its webhooks; as it is, if there are none.
+ */
+function withWebhooks(world: World, endpoints: readonly Webhook[]): WebhooksOfWorker {
+  if (endpoints.length === 0) return { world, flush: async () => undefined };
+  let underWay: Promise<void> | null = null;
+  const noted = (): void => {
+    // What fails here, the next sweep repeats.
+    const round = deliver().catch(() => undefined);
+    underWay = round;
+    void round.then(() => {
+      if (underWay === round) underWay = null;
+    });
+  };
+  const own: World = { ...world, webhooks: { endpoints, post: postWebhook, noted } };
+  const deliver = deliveriesOf(own, () => ({ deadline: world.clock.now() + DELIVERY_MS, drain: NEVER }));
+  const flush = async (): Promise<void> => {
+    if (underWay === null) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = world.clock.after(FLUSH_MS, resolve);
+    await Promise.race([underWay, promise]);
+    cancel();
+  };
+  return { world: own, flush };
+}
+
+const NEVER = new AbortController().signal;

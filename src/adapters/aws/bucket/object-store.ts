@@ -2,17 +2,26 @@
  * ObjectStore on S3: a put has `If-None-Match: *`. 412 says that the object exists, whatever its bytes. 409 says that
  * another write of the key was under way, and nothing was decided. The SDK sends a checksum with each put, and compares
  * the one that a get returns.
+ *
+ * The removal of objects, and the walk over keys that finds orphans, in the order of their UTF-8 bytes.
  */
-import { GetObjectCommand, type GetObjectCommandOutput, PutObjectCommand, type S3Client } from "@aws-sdk/client-s3";
+import {
+  GetObjectCommand,
+  type GetObjectCommandOutput,
+  PutObjectCommand,
+  type S3Client,
+  DeleteObjectsCommand,
+  ListObjectsV2Command,
+  type ListObjectsV2CommandInput,
+} from "@aws-sdk/client-s3";
 import { randomInt } from "node:crypto";
-import type { Clock } from "../../../ports/world.ts";
-import type { ObjectStore } from "../../../ports/object-store.ts";
+import { type Clock, StoreUnreachable } from "../../../ports/world.ts";
+import type { ObjectStore, FoundKey } from "../../../ports/object-store.ts";
 import type { Pair } from "../clients.ts";
 import { systemClock } from "../clock.ts";
 import { isNamed, reachingService, undecided, asUnreachable } from "../errors.ts";
 import { STORE } from "../table/keys.ts";
 import { identityIn, ownId } from "../table/store-identity.ts";
-import { keysAfter, removeUnder } from "./object-removal.ts";
 
 /**
  * The pauses before a put that S3 answered with SlowDown is sent again, in milliseconds: each is drawn between half of it
@@ -86,3 +95,59 @@ async function whole(get: () => Promise<GetObjectCommandOutput>): Promise<Uint8A
     }
   }
 }
+
+interface Bucket {
+  readonly client: S3Client;
+  readonly bucket: string;
+}
+
+/** The most keys that S3 lists, or deletes, at once. */
+const PAGE_MAX = 1_000;
+
+/**
+ * The first keys after `after`. The request uses no encoding: an emulator may compare encoded keys, and then finds
+ * nothing after a key that is not ASCII. S3 may answer with no key although more follow, behind many deleted ones.
+ */
+async function keysAfter(bucket: Bucket, after: string, limit: number): Promise<readonly FoundKey[]> {
+  const which = { StartAfter: after, MaxKeys: Math.min(limit, PAGE_MAX) };
+  let page = await listed(bucket, which);
+  while (page.keys.length === 0 && page.next !== undefined)
+    page = await listed(bucket, { ...which, ContinuationToken: page.next });
+  return page.keys;
+}
+
+/**
+ * Deletes page after page, each time from the start, since deleted objects are not listed again. The keys are encoded,
+ * since XML cannot carry every character of a key. Otherwise an object with such a key would stay for ever.
+ */
+export async function removeUnder(bucket: Bucket, prefix: string): Promise<void> {
+  for (;;) {
+    const { keys: found } = await listed(bucket, { Prefix: prefix, MaxKeys: PAGE_MAX, EncodingType: "url" });
+    if (found.length === 0) return;
+    const Delete = { Objects: found.map(({ key }) => ({ Key: decoded(key) })), Quiet: true };
+    const { Errors = [] } = await reachingService(nameOf(bucket), () =>
+      bucket.client.send(new DeleteObjectsCommand({ Bucket: bucket.bucket, Delete })),
+    );
+    const [first] = Errors;
+    if (first === undefined) continue;
+    const why = `${Errors.length} of ${found.length} objects were not deleted (${first.Code}: ${first.Message})`;
+    throw new StoreUnreachable(`${nameOf(bucket)} cannot be used: ${why}; check the permission s3:DeleteObject`);
+  }
+}
+
+async function listed(
+  bucket: Bucket,
+  which: Omit<ListObjectsV2CommandInput, "Bucket">,
+): Promise<{ readonly keys: readonly FoundKey[]; readonly next: string | undefined }> {
+  const command = new ListObjectsV2Command({ Bucket: bucket.bucket, ...which });
+  const { Contents = [], NextContinuationToken } = await reachingService(nameOf(bucket), () =>
+    bucket.client.send(command),
+  );
+  const keys = Contents.map(({ Key = "", LastModified }) => ({ key: Key, putAt: LastModified?.getTime() ?? 0 }));
+  return { keys, next: NextContinuationToken };
+}
+
+/** Decodes a form-encoded key, in which S3 writes a space as a plus. */
+const decoded = (key: string): string => decodeURIComponent(key.replaceAll("+", " "));
+
+const nameOf = ({ bucket }: Bucket): string => `the bucket ${bucket}`;

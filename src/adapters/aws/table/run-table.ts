@@ -9,8 +9,7 @@ import { expiryThreshold, decideCreate } from "../../../protocol/row-removal.ts"
 import { RowUnreadable, undamaged } from "../../../codec/row.ts";
 import type { CreateOutcome, RunTable } from "../../../ports/run-table.ts";
 import type { Dynamo } from "./dynamo.ts";
-import { createChildren } from "./children.ts";
-import { fenceChild } from "./fence.ts";
+import { createChildren, fenceChild } from "./children.ts";
 import * as is from "./fragments.ts";
 import { rowItem } from "./item.ts";
 import { rowInItem } from "./item-reader.ts";
