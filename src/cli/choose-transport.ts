@@ -1,6 +1,5 @@
 /** Chooses the transport of a command: the store of its settings, or the API that `--api` names. */
-import { type Opened, openExisting, openSettled } from "../compose/open.ts";
-import { openToRead } from "./open.ts";
+import { type Opened, openExisting, openSettled, openEvenDamaged } from "../compose/open.ts";
 import type { Settings } from "../compose/settings.ts";
 import type { BeatFlags } from "../compose/surroundings.ts";
 import type { Shell } from "./shell.ts";
@@ -60,3 +59,12 @@ export const transportToReadRun = (shell: Shell, { run, flags }: TypedRunWithFla
 /** The store that holds the run that the user typed, for a command that needs the store itself. */
 export const storeWithRun = (shell: Shell, { run, flags }: TypedRunWithFlags): Promise<ReachedRun<StoreTransport>> =>
   reached(overStore(shell, openToRead(shell, flags)), run, "read");
+
+/**
+ * Opens a store for a command that only reads. If the store is damaged or has lost commits, it warns and shows what can
+ * still be read.
+ */
+const openToRead = (shell: Shell, flags: BeatFlags): Promise<Opened> =>
+  openEvenDamaged(shell, flags, ({ message }) =>
+    shell.terminal.err(`${shell.terminal.paintErr("red", "warning:")} ${message}`),
+  );

@@ -4,19 +4,21 @@
  *
  * stdout belongs to the command. Output of an agent's module during its import goes to stderr, so that it cannot
  * corrupt a JSON document.
+ *
+ * It also says which output could not be written.
  */
 import { hostname, userInfo } from "node:os";
 import { buffer as bytesOf } from "node:stream/consumers";
 import { setTimeout as elapse } from "node:timers/promises";
 import { runCommand } from "./program.ts";
 import type { Shell } from "./shell.ts";
-import { EXIT } from "../compose/user-error.ts";
+import { EXIT, UserError } from "../compose/user-error.ts";
 import { errorDocument, renderError } from "./errors.ts";
-import { lostLines, outputLost, sayLost } from "./output-lost.ts";
-import { type GuardedOutput, type Stream, guardOutput } from "./terminal/output.ts";
+import { type GuardedOutput, type Stream, guardOutput, type LostOutput, reasonOfLoss } from "./terminal/output.ts";
 import { type Terminal, createTerminal } from "./terminal/terminal.ts";
 import { isRegularFile, wholeWrites } from "./terminal/whole-writes.ts";
 import { WORLDS } from "../compose/worlds.ts";
+import type { LostLines } from "../ports/supervision.ts";
 
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -144,4 +146,29 @@ function stopSignal(): AbortSignal {
   if (stopped.signal.aborted) onGone();
   else stopped.signal.addEventListener("abort", onGone, { once: true });
   return stop.signal;
+}
+
+/** For a command that answers. What it did is done. */
+export const outputLost = (lost: LostOutput): UserError =>
+  new UserError({
+    code: "OutputLost",
+    exit: EXIT.store,
+    what: `the output of this command could not be written: ${reasonOfLoss(lost)}`,
+    why: "what the command did is done; only its answer is lost",
+    next: "df -h",
+  });
+
+/** For the output of a command that goes on, once it can be written again. */
+export function sayLost(lost: LostOutput, json: boolean): string {
+  const { lines, code } = lost;
+  if (json) return JSON.stringify({ at: Date.now(), kind: "outputLost", lines, code });
+  return `${lines} ${lines === 1 ? "line" : "lines"} of output could not be written: ${reasonOfLoss(lost)}`;
+}
+
+/** What several streams have lost; null: nothing. The reason is that of the first. */
+export function lostLines(streams: readonly (LostOutput | null)[]): LostLines | null {
+  const losses = streams.filter((each) => each !== null);
+  const [first] = losses;
+  if (first === undefined) return null;
+  return { lines: losses.reduce((sum, { lines }) => sum + lines, 0), why: reasonOfLoss(first) };
 }

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { dependencyOnCairn } from "../../src/cli/commands/init-dependency.ts";
+import { dependencyOnCairn } from "../../src/cli/commands/init.ts";
 
 /** An installation by npm, in the form of its hidden lock file. */
 function installed(resolved: unknown): { readonly root: string; readonly home: string } {

@@ -1,7 +1,7 @@
 /** Streams that do not take what is written, as commands see them. */
 import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
-import { lostLines, outputLost, sayLost } from "../../src/cli/output-lost.ts";
+import { lostLines, outputLost, sayLost } from "../../src/cli/process.ts";
 import { guardOutput } from "../../src/cli/terminal/output.ts";
 
 /** A stream that fails as the test says, and calls back in the next turn or not at all. */

@@ -3,7 +3,7 @@
  * budget. The list also has the questions to answer and the calls to reconcile.
  */
 import { BUDGET } from "../../core/policy/extension.ts";
-import type { Grant } from "../../core/policy/budget.ts";
+import type { Grant, Meter } from "../../core/policy/budget.ts";
 import type { Json } from "../../core/json.ts";
 import type { Agent } from "../../ports/agent.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
@@ -19,8 +19,7 @@ import type {
 } from "../../operations/approvals.ts";
 import type { OpenGate, Shown } from "../../operations/views.ts";
 import { reportAccepted } from "../accepted.ts";
-import { grantWords } from "../../render/grants.ts";
-import { type GrantFlags, grantOf } from "./budget.ts";
+import { grantWords, GRANTS } from "../../render/grants.ts";
 import { UserError, EXIT } from "../../compose/user-error.ts";
 import { readJson } from "../input.ts";
 import { locateNamed } from "../../compose/locate.ts";
@@ -28,11 +27,12 @@ import type { Opened } from "../../compose/open.ts";
 import { refusedAs, unlessRunGone } from "../perform.ts";
 import { renderWait } from "../../render/input-waits.ts";
 import { ignoredWords, renderGate, renderUnknown } from "../../render/run.ts";
-import { retyped, timeOfDay, titleWords } from "../../render/words.ts";
+import { retyped, timeOfDay, titleWords, commandLine } from "../../render/words.ts";
 import type { StoreFlags } from "../../compose/surroundings.ts";
 import { type Shell, printLines } from "../shell.ts";
 import { transportTo, transportToRun } from "../choose-transport.ts";
 import type { Transport } from "../transport.ts";
+import { durationMs } from "../../sdk/duration.ts";
 
 export interface DecisionFlags extends StoreFlags, GrantFlags {
   readonly note?: string;
@@ -262,3 +262,51 @@ const STAGES = {
   waits: "the decision waits in the inbox until the next beat; repeat the command to see whether it was applied",
   unknown: "the run has read the decision, but its history cannot be read, so the effect of the decision is not known",
 } as const;
+
+/** Options of `approve`: how much more a run may spend. */
+interface GrantFlags {
+  readonly usd?: string;
+  readonly tokens?: string;
+  readonly beats?: string;
+  readonly toolCalls?: string;
+  readonly wall?: string;
+}
+
+interface Amount {
+  readonly flag: keyof GrantFlags;
+  readonly means: string;
+  readonly parse: (text: string) => number | null;
+}
+
+const whole = (text: string): number | null => (/^[1-9]\d{0,11}$/.test(text) ? Number(text) : null);
+const micros = (text: string): number | null =>
+  /^\d{1,6}(\.\d{1,6})?$/.test(text) ? Math.round(Number(text) * 1e6) || null : null;
+const span = (text: string): number | null => whole(text) ?? durationMs(text);
+
+const AMOUNTS: { readonly [M in Meter]: Amount } = {
+  microUsd: { flag: "usd", means: "dollars", parse: micros },
+  tokens: { flag: "tokens", means: "tokens", parse: whole },
+  beats: { flag: "beats", means: "beats", parse: whole },
+  toolCalls: { flag: "toolCalls", means: "tool calls", parse: whole },
+  wallMs: { flag: "wall", means: "time at work, such as 30m", parse: span },
+};
+
+const METERS = Object.keys(AMOUNTS) as readonly Meter[];
+
+/**
+ * Budgets on the command line: the options that grant more, and the parsing of their amounts. The grant that the flags
+ * ask for. Throws if a flag is not an amount.
+ */
+function grantOf(flags: GrantFlags): Grant {
+  const given = METERS.flatMap((meter) => {
+    const { flag, parse, means } = AMOUNTS[meter];
+    const { option } = GRANTS[meter];
+    const text = flags[flag];
+    if (text === undefined) return [];
+    const amount = parse(text);
+    if (amount !== null) return [[meter, amount] as const];
+    const [what, why] = [`${option} ${text} is not an amount`, `write a positive number of ${means}`];
+    throw new UserError({ code: "Usage", exit: EXIT.usage, what, why, next: commandLine(["approve", "--help"]) });
+  });
+  return Object.fromEntries(given);
+}

@@ -13,10 +13,11 @@ import { UserError, EXIT } from "../../compose/user-error.ts";
 import { tracedBy } from "../perform.ts";
 import type { Shell } from "../shell.ts";
 import type { Transport } from "../transport.ts";
-import { followOver } from "./follow.ts";
 import { type Requested, documentWith, outcomesAt } from "./outcomes.ts";
 import { TOKEN_NEEDED, refusedBy } from "./refused.ts";
 import { WITHOUT_ROUTE } from "./remote.ts";
+import { type FollowEnd, type FollowOptions, MAY_NEED_PERSON, needsPerson } from "../terminal/follow.ts";
+import { labelWords } from "../../render/outage.ts";
 
 export function httpTransport(shell: Shell, typed: string): Transport {
   const api = urlIn(shell, typed);
@@ -92,4 +93,47 @@ function tokenIn({ env }: Shell): string {
   const what = "CAIRN_TOKEN holds no access token";
   const why = "it has a space, a line break or another character that no token has";
   throw new UserError({ code: "Usage", exit: EXIT.usage, what, why, next: TOKEN_NEEDED });
+}
+
+/** How long one request waits for events. A run may begin to need a human without one. */
+const POLL_SECONDS = 5;
+
+type IsAttended = () => Promise<boolean>;
+
+/**
+ * Follows a run over HTTP until it ends, needs a human or is interrupted: page by page, each waits for news.
+ * `isAttended`: whether a process drives the runs of the server now.
+ */
+async function followOver(perform: Requested, options: FollowOptions, isAttended: IsAttended): Promise<FollowEnd> {
+  try {
+    return await followed(perform, options, isAttended);
+  } catch (error) {
+    if (!options.stop.aborted) throw error;
+    return { kind: "stopped", shown: null };
+  }
+}
+
+async function followed(
+  perform: Requested,
+  { run, stop, onEntries, onLook, onLive }: FollowOptions,
+  isAttended: IsAttended,
+): Promise<FollowEnd> {
+  const asked = { signal: stop };
+  for (let [place, wait] = [{ after: 0, cursor: "0" }, 0]; ; wait = POLL_SECONDS) {
+    const at = onLive === undefined ? { after: place.after } : { deltas: true, cursor: place.cursor };
+    const page = await perform("timeline", { run, wait, ...at }, asked);
+    if (page.kind === "missing") return { kind: "ended", shown: null };
+    const { live, entries, next, more, inProgress } = page;
+    if (live !== undefined && live.reset !== null) onLive?.({ reset: live.reset, deltas: [] });
+    if (entries.length > 0) onEntries(entries);
+    if (live !== undefined && live.deltas.length > 0) onLive?.({ reset: null, deltas: live.deltas });
+    place = { after: next, cursor: live?.cursor ?? `${next}` };
+    if (more) continue;
+    const found = await perform("show", { run }, asked);
+    const shown = found.kind === "shown" ? found.shown : null;
+    if (!inProgress || shown === null) return { kind: "ended", shown };
+    if (MAY_NEED_PERSON.has(shown.status) && shown.resumable && needsPerson(shown)) return { kind: "blocked", shown };
+    // An invocation that holds the run drives it.
+    onLook(labelWords(shown, Date.now()), !shown.resumable || (await isAttended()));
+  }
 }
