@@ -20,8 +20,8 @@ import { NOTHING_SPENT } from "../core/policy/budget.ts";
 import type { Json } from "../core/json.ts";
 import { type Message, type Part, inline, text } from "../core/message.ts";
 import type { GateRule } from "./gates.ts";
-import { NO_MEMORY } from "./no-memory.ts";
 import type { Rig } from "./rig.ts";
+import type { Memory } from "../ports/memory.ts";
 
 /** How a task ended. */
 export interface LoopEnd {
@@ -198,3 +198,17 @@ const message = (role: Message["role"], parts: readonly Part[], before: readonly
   parts,
   tokens: 0,
 });
+
+/** The memory of a plain loop: it keeps nothing, so each source is fetched each time. */
+export const NO_MEMORY: Memory = {
+  put: async () => ({ kind: "refused", why: "a plain loop keeps nothing" }),
+  get: async () => [],
+  search: async () => [],
+  forget: async () => ({ kind: "missing" }),
+  fetch: async (source, ask) => {
+    const answer = await ask(null);
+    if (answer.kind === "unchanged") throw new Error(`${source} has no kept version, so it cannot be unchanged`);
+    const { etag, content } = answer;
+    return { source, content, etag, at: Date.now(), from: "source", isKept: false };
+  },
+};

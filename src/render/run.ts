@@ -12,7 +12,6 @@ import { goneOnWords, renderChildren } from "./children.ts";
 import { renderWait } from "./input-waits.ts";
 import { filesInWords } from "./files.ts";
 import { budgetWords } from "./meters.ts";
-import { placeLines } from "./places.ts";
 import { waits } from "./waits.ts";
 import {
   type CommandBuilder,
@@ -28,6 +27,7 @@ import {
   timeOfDay,
   titleWords,
 } from "./words.ts";
+import type { RunPlaces } from "../ports/run-places.ts";
 
 export const INKS: { readonly [S in Status]: Ink } = {
   queued: "dim",
@@ -360,3 +360,13 @@ function answersTo(run: string, { call, undo, undoes, byHand }: UnknownCall, com
 }
 
 export const spentOf = ({ spent }: Pick<Summary, "spent">): string => dollars(Math.round(spent.usd * 1e6));
+
+/** Where a run is in the services of AWS, as lines of `show`. */
+export function placeLines({ aws }: { readonly aws: RunPlaces | null }): readonly (readonly [string, string])[] {
+  if (aws === null) return [];
+  return [
+    ["execution", aws.executionUrl ?? aws.executionArn],
+    ["objects", aws.objects],
+    ["row", `${aws.table} ${aws.rowKey}`],
+  ];
+}

@@ -7,19 +7,18 @@ import { droppedNames } from "../core/dropped-names.ts";
 import type { Value } from "../core/message.ts";
 import type { TimelineEntry } from "../operations/views.ts";
 import { grantWords } from "./grants.ts";
-import type { Style } from "./paint.ts";
+import type { Style, Paint } from "./paint.ts";
 import { childLine } from "./children.ts";
 import { filesMadeWords, filesWords } from "./files.ts";
 import { waitLine } from "./input-waits.ts";
 import { detachedCallLine } from "./detached-calls.ts";
-import { choiceLine, leftOutWords } from "./choice-line.ts";
-import { memoryLine } from "./memory-line.ts";
-import { summaryLine } from "./summary-lines.ts";
 import { proposedBy } from "../core/calls/proposed-calls.ts";
 import { decisionWords, messageWords } from "./message.ts";
 import { callName, recoveryWords } from "./recovery.ts";
 import { type Story, after, copyOf } from "./story.ts";
 import { dueBy, routeWords, count, crackWords, dollars, duration, short, shortValue } from "./words.ts";
+import type { EventOf } from "../core/event.ts";
+import type { MemoryEvents } from "../core/memory.ts";
 
 /** Whether to colour, and the number of columns of a line. */
 export type LineStyle = Pick<Style, "paint" | "width">;
@@ -282,3 +281,59 @@ const AFTER = {
   fail: "the run fails",
   compensate: "all effects are undone",
 } as const;
+
+/** What an agent chose for the next call of its model. */
+function choiceLine({ choice, stop }: EventOf<"RequestChosen">): { readonly says: string } {
+  const { instructions, offered, model, options } = choice;
+  const chosen = [
+    ...(instructions === undefined ? [] : [`instructions${digestOf(instructions)}`]),
+    ...(offered === undefined ? [] : [`tools ${offered.join(", ") || "none"}`]),
+    ...(model === undefined ? [] : [`model ${model}`]),
+    ...(options === undefined ? [] : [`options ${JSON.stringify(options)}`]),
+  ];
+  const says = chosen.length === 0 ? "the agent chose nothing of its own" : `the agent chose ${chosen.join(", ")}`;
+  return { says: stop === undefined ? says : `the agent stops its model: ${stop}` };
+}
+
+/** What a run does not offer of the tools of its servers. */
+function leftOutWords({ tools, count }: EventOf<"ToolsLeftOut">): string {
+  if (count === 0) return "all tools of its servers are offered again";
+  const rest = count > tools.length ? `; and ${count - tools.length} more` : "";
+  return `tools are left out: ${tools.map(({ tool, source, why }) => `${tool} of ${source}: ${why}`).join("; ")}${rest}`;
+}
+
+const digestOf = (value: NonNullable<EventOf<"RequestChosen">["choice"]["instructions"]>): string =>
+  value.kind === "blob" ? ` ${value.sha256.slice(0, 8)} (${value.bytes} bytes)` : "";
+
+const SHOWN_MAX = 3;
+
+/** Renders what a run recalls and learns, as a line of its timeline. */
+export function memoryLine({ kind, refs }: { readonly [K in keyof MemoryEvents]: EventOf<K> }[keyof MemoryEvents]): {
+  readonly says: string;
+} {
+  const names = refs.slice(0, SHOWN_MAX).map(({ id }) => id);
+  const rest = refs.length > names.length ? ` and ${refs.length - names.length} more` : "";
+  return { says: `${kind === "Recalled" ? "recalled from memory" : "added to memory"}: ${names.join(", ")}${rest}` };
+}
+
+/**
+ * Renders summaries as lines of the timeline: of older messages, and of results that are too long to show. `cost`: what
+ * the call cost, in words; empty if it is not known.
+ */
+function summaryLine(
+  entry: EventOf<"Compacted"> | EventOf<"ResultSummarised">,
+  { paint, cost }: { readonly paint: Paint; readonly cost: string },
+): { readonly says: string } {
+  const by = entry.model === undefined ? "" : ` by ${entry.model}`;
+  if (entry.kind === "Compacted") {
+    const { from, to, messages } = entry.replaced;
+    const words = `summary${by} stands for messages ${from}–${to} (${messages}), ${count(entry.tokens, "token")}`;
+    return { says: `${paint("yellow", "≡")} its context was compacted${cost}: ${words}${routeWords(entry)}` };
+  }
+  const { call, manifest, failed, tokens } = entry;
+  const made = `the result of ${call} (${manifest.bytes} bytes)`;
+  if (failed === true) return { says: `${paint("yellow", "≡")} ${made} has no summary${cost}` };
+  const read = manifest.read < manifest.characters ? `, of its first ${manifest.read} characters` : "";
+  const words = `${made} has a summary${by}${read}, ${count(tokens, "token")}`;
+  return { says: `${paint("yellow", "≡")} ${words}${cost}${routeWords(entry)}` };
+}

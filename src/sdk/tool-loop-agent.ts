@@ -1,14 +1,14 @@
 /**
- * An agent of the AI SDK (`ToolLoopAgent` of the package `ai`) on cairn's loop: its settings and tools become those of a
- * cairn agent. The class is read by its shape, so that cairn needs no dependency on the package.
+ * An agent of the AI SDK (`ToolLoopAgent` of the package `ai`) on cairn's loop: its settings and tools become those of
+ * a cairn agent. The class is read by its shape, so that cairn needs no dependency on the package.
  *
- * A setting that has no meaning here is refused by name when the file loads (`tool-loop/settings.ts`): a run that silently
- * went without it would be worse.
+ * A setting that has no meaning here is refused by name when the file loads (`tool-loop/settings.ts`): a run that
+ * silently went without it would be worse.
  */
 import type * as z from "zod";
 import type { Effect } from "../core/calls/effects.ts";
 import { reactTopology } from "../core/topologies/react.ts";
-import type { Agent, Check, Tool } from "../ports/agent.ts";
+import type { Agent, Check, Tool, ModelChoice } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import type { ModelOptions } from "../ports/model-options.ts";
 import { defineAgent } from "./define.ts";
@@ -17,12 +17,12 @@ import { checkForms } from "./option-forms.ts";
 import { SETTING_FORMS } from "./tool-loop/forms.ts";
 import { ON_END, ON_STEP_END, callBack } from "./tool-loop/callbacks.ts";
 import { chooserFor, toolsInOrder, instructionsIn } from "./tool-loop/choose.ts";
-import { modelFrom } from "./tool-loop/gateway.ts";
 import { parsedOutputOf } from "./tool-loop/output.ts";
 import { convertSchema } from "./tool-loop/schemas.ts";
 import { type ToolLoopSettings, isGiven, toolLoopSettings } from "./tool-loop/settings.ts";
 import { runtimeContextOf, stepResultsOf, totalUsageOf } from "./tool-loop/steps.ts";
 import { type AiTool, toolFrom } from "./tool-loop/tools.ts";
+import { namedModel } from "../ports/named-models.ts";
 
 /** A `ToolLoopAgent`. TypeScript hides its settings. */
 export interface ToolLoopAgentLike {
@@ -250,4 +250,29 @@ function callbacksOf(settings: ToolLoopSettings, model: unknown): readonly Check
     return true;
   };
   return [{ name: "ai-sdk-callbacks", holds }];
+}
+
+interface DefaultProvider {
+  readonly languageModel?: (id: string) => ModelChoice;
+}
+
+/**
+ * Models that an AI SDK agent gives as text: the default provider of the AI SDK calls them, which is the AI Gateway. A
+ * text that cairn understands stays what it is here. Others are models of the gateway: its key is looked for when the
+ * agent is loaded.
+ */
+function modelFrom(given: unknown): ModelChoice {
+  if (typeof given !== "string") return given as ModelChoice;
+  const { AI_SDK_DEFAULT_PROVIDER: own } = globalThis as { readonly AI_SDK_DEFAULT_PROVIDER?: DefaultProvider };
+  if (typeof own?.languageModel === "function") return own.languageModel(given);
+  return isNamed(given) ? given : `gateway:${given}`;
+}
+
+function isNamed(given: string): boolean {
+  try {
+    namedModel(given);
+    return true;
+  } catch {
+    return false;
+  }
 }

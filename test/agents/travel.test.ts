@@ -12,7 +12,7 @@ import { microUsdOf } from "../../src/core/policy/price.ts";
 import { NOTHING_SPENT } from "../../src/core/policy/budget.ts";
 import type { Json } from "../../src/core/json.ts";
 import { type CallOutcome, type Message, type Part, inline, text } from "../../src/core/message.ts";
-import { NO_MEMORY } from "../../src/chaos/no-memory.ts";
+import { NO_MEMORY } from "../../src/chaos/plain-loop.ts";
 import { OutcomeUnknown, type SettledCall } from "../../src/index.ts";
 
 const LISBON = { from: "Berlin", to: "Lisbon" };

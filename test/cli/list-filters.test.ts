@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createApi } from "../../src/api/app.ts";
 import { sinceTyped } from "../../src/cli/commands/audit-log.ts";
 import { runCommand } from "../../src/cli/program.ts";
-import { placeLines } from "../../src/render/places.ts";
+import { placeLines } from "../../src/render/run.ts";
 import { SCOPES } from "../../src/operations/operation.ts";
 import type { RunLabels } from "../../src/core/ids.ts";
 import type { Row } from "../../src/protocol/row.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { openNamedStore } from "../../src/client/open-store.ts";
-import { memoryLine } from "../../src/render/memory-line.ts";
+import { memoryLine } from "../../src/render/timeline.ts";
 import { memoryOf } from "../../src/features/memory/stored.ts";
 import { runCli, runCliAt } from "../support/processes/cli-in-process.ts";
 import { temporaryDir } from "../process/fixtures/store.ts";

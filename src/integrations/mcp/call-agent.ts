@@ -2,7 +2,8 @@
  * One call of a tool: starts the run, or finds the one that the same idempotency key started, and follows it.
  *
  * A call that asks for input ends, and the client sends it again with the answers, the ID of the run and the forms that
- * were closed without a decision (`requestState`). The ID is no secret and gives no rights: each operation checks the caller's tenant and scopes again.
+ * were closed without a decision (`requestState`). The ID is no secret and gives no rights: each operation checks the
+ * caller's tenant and scopes again.
  */
 import {
   type CallToolResult,
@@ -11,16 +12,15 @@ import {
   ProtocolErrorCode,
   type ServerContext,
   inputRequired,
+  type ClientCapabilities,
 } from "@modelcontextprotocol/server";
 import type { AnyRun, Client } from "../../client/client.ts";
 import type { RunLabels } from "../../core/ids.ts";
 import { CairnError } from "../../client/errors.ts";
-import type { Abilities } from "./abilities.ts";
 import { taskIn } from "./agent-tools.ts";
-import { decideEach } from "./decide.ts";
-import { inputRequestsOf } from "./input-requests.ts";
+import { inputRequestsOf, type McpDecision, decisionsIn } from "./input-requests.ts";
 import { progressText } from "./progress.ts";
-import { callResultOf, mcpTaskOf } from "./task.ts";
+import { callResultOf, mcpTaskOf, TASKS } from "./task.ts";
 
 /** The fields of `_meta` with the client's idempotency key, and with the labels of the run, which the API checks. */
 const KEY_META = "cairn-run/idempotency-key";
@@ -152,3 +152,43 @@ function reported(
 /** Whether the connection ended, and not the client this one request. */
 const isLost = (reason: unknown): boolean =>
   typeof reason === "object" && reason !== null && "code" in reason && reason.code === "CONNECTION_CLOSED";
+
+export interface Abilities {
+  /** It shows forms to its human. */
+  readonly elicits: boolean;
+  readonly tasks: boolean;
+}
+
+/** What the client of an MCP request can do, by the capabilities that it declares. Pure. */
+export function abilitiesIn(declared: ClientCapabilities | undefined): Abilities {
+  const { elicitation, extensions = {} } = declared ?? {};
+  // An empty object means forms. A client that names only URLs cannot show one.
+  const elicits = elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
+  return { elicits, tasks: TASKS in extensions };
+}
+
+/**
+ * Sends the decisions and answers of the client's human to the run. An answer to what is open no longer is ignored: the
+ * first decision counts, whoever sent it.
+ */
+export async function decideEach(
+  cairn: Client,
+  answered: { readonly run: AnyRun; readonly inputResponses: Readonly<Record<string, unknown>> },
+): Promise<void> {
+  for (const decided of decisionsIn(answered.run, answered.inputResponses)) {
+    await sent(cairn, answered.run.run, decided).catch((error: unknown) => {
+      if (!(error instanceof CairnError && OVER.has(error.code))) throw error;
+    });
+  }
+}
+
+const OVER = new Set(["Duplicate", "Stale", "Late", "NoEffect"]);
+
+async function sent(cairn: Client, run: string, decided: McpDecision): Promise<void> {
+  if (decided.kind === "answer") await cairn.answer(run, decided.call, decided.result);
+  else if (decided.kind === "deny") await cairn.deny(run, decided.gate, { note: decided.note });
+  else {
+    const { gate, note, usd } = decided;
+    await cairn.approve(run, gate, { note, ...(usd !== null && { more: { microUsd: Math.round(usd * 1_000_000) } }) });
+  }
+}

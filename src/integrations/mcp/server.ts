@@ -18,10 +18,8 @@ import {
 import * as z from "zod";
 import type { Client } from "../../client/client.ts";
 import { CairnError } from "../../client/errors.ts";
-import { type Abilities, abilitiesIn } from "./abilities.ts";
+import { type Abilities, abilitiesIn, callAgent, decideEach } from "./call-agent.ts";
 import { agentTool } from "./agent-tools.ts";
-import { callAgent } from "./call-agent.ts";
-import { decideEach } from "./decide.ts";
 import { TASKS, type McpTask, mcpTaskOf } from "./task.ts";
 
 /** What the server needs. The client performs each operation with the rights of the caller. */

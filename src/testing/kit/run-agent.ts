@@ -1,6 +1,8 @@
 /**
  * Runs an agent in memory from start to end, with the real engine and protocol. Processes die where the test says; the
  * next one goes on from the last checkpoint, as in production.
+ *
+ * What a test is told when its run waits for something that no option answers.
  */
 import { BUDGET } from "../../core/policy/extension.ts";
 import type * as z from "zod";
@@ -37,7 +39,7 @@ import { type AcceptedKind, type Operator, type Truth, answerEach } from "./oper
 import { type StandingIn, standingIn } from "./stand-ins.ts";
 import { TestProcess } from "./test-process.ts";
 import { type NotGiven, agentNotGiven, modelNotGiven, tellingAgent } from "./not-given.ts";
-import { neverKnown, noInput, noTruth } from "./unanswered.ts";
+import assert from "node:assert/strict";
 
 export interface RunAgentOptions<Task extends z.ZodType = z.ZodType> {
   /** The input of the run. */
@@ -338,3 +340,25 @@ class Course {
 
 const needsOperator = ({ status, wakeCount, wakeCountSeen, owner }: Row): boolean =>
   (status === "blocked" || status === "waiting") && wakeCount === wakeCountSeen && owner === null;
+
+function noTruth({ call, tool, key }: UnknownCall): assert.AssertionError {
+  const message =
+    `the outcome of call ${call} of ${tool} is unknown, and the run waits for an operator: ` +
+    `pass the service that it calls, or reconcile: (call) => ({ kind: "happened", result }), or let onUnknown of the tool decide. Its key is ${key}`;
+  return new assert.AssertionError({ message });
+}
+
+function neverKnown(agent: string): assert.AssertionError {
+  const message =
+    `calls of agent ${agent} are repeated again and again, since their outcome is unknown each time and no service knows ` +
+    "of them: let the service reply, or pass reconcile: () => null, so that onUnknown of the tool decides";
+  return new assert.AssertionError({ message });
+}
+
+function noInput({ call, tool, for: what, event }: OpenWait): assert.AssertionError {
+  const waits = what === "answer" ? "for a human's answer" : `for event ${event ?? ""}`;
+  const message =
+    `call ${call} of ${tool} waits ${waits} without a limit: ` +
+    `pass answer: ({ tool, args }) => (tool === "${tool}" ? VALUE : undefined)`;
+  return new assert.AssertionError({ message });
+}

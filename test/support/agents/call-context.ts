@@ -1,5 +1,5 @@
 /** What the engine gives a call of a tool, for tests that make one attempt by hand. */
-import { NO_MEMORY } from "../../../src/chaos/no-memory.ts";
+import { NO_MEMORY } from "../../../src/chaos/plain-loop.ts";
 import type { OfCall, ProbeContext, ToolContext } from "../../../src/ports/agent.ts";
 
 export function callContext<Input>(
