@@ -2,8 +2,8 @@
 import { base } from "../api/http.ts";
 import { cliOf } from "../model/commands.ts";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { count } from "../../render/words.ts";
-import type { Need } from "../model/needs.ts";
+import { count, relative, timeOfDay } from "../../render/words.ts";
+import { type Need, repairId, restoredId, upgradeNeedId } from "../model/needs.ts";
 import { Empty, Loading, MayBeOld, Problem } from "../parts/basics.tsx";
 import { useKeys } from "../parts/keys.ts";
 import { useSome } from "../parts/some.tsx";
@@ -11,10 +11,15 @@ import { route } from "../store/route.ts";
 import { allNeeds, needs, needsCut, needsTrouble } from "../store/needs.ts";
 import { ApprovalCard } from "../parts/approval-card.tsx";
 import { QuestionCard } from "../parts/question-card.tsx";
-import { RestoredCard } from "../parts/restored-card.tsx";
 import { UnknownCard } from "../parts/unknown-card.tsx";
-import { RepairCard } from "../parts/repair-card.tsx";
-import { UpgradeCard } from "../parts/upgrade-card.tsx";
+import { MENDS } from "../../core/policy/mends.ts";
+import type { Shown } from "../../operations/views.ts";
+import { describe } from "../model/actions.ts";
+import { sendDecision } from "../store/decided.ts";
+import { AsCommand } from "../parts/action-dialog.tsx";
+import { CardHead, Deciding } from "../parts/need-parts.tsx";
+import type { RestoredRun } from "../../operations/approvals.ts";
+import { now } from "../store/clock.ts";
 
 export function Needs() {
   const only = route.value.query.get("run");
@@ -156,4 +161,81 @@ function CardOf({ need }: { readonly need: Need }) {
     case "upgrade":
       return <UpgradeCard run={need.shown} />;
   }
+}
+
+const upper = (words: string): string => `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
+
+/** A run that waits until an operator has mended what fails. */
+function RepairCard({ run: shown }: { readonly run: Shown }) {
+  const { waitsFor } = shown;
+  if (waitsFor?.kind !== "operator") return null;
+  const action = describe("resume", shown).request("", false);
+  const id = repairId(shown);
+  return (
+    <>
+      <CardHead title={upper(MENDS[waitsFor.mends].says)} about={shown} />
+      <p>{waitsFor.why}</p>
+      <p class="quiet">Nothing was undone. Mend this, such as a key, a limit or a tool, and let the run go on.</p>
+      <Deciding id={id} needs="resume" title="Resume">
+        <div class="line">
+          <button type="button" class="primary" data-key="a" onClick={() => void sendDecision(id, action)}>
+            Resume
+          </button>
+        </div>
+        <AsCommand action={action} />
+      </Deciding>
+    </>
+  );
+}
+
+/** A run whose store was restored: an operator checks what it did in the lost time, and says so. */
+function RestoredCard({ mark }: { readonly mark: RestoredRun }) {
+  const { run, at, asOf, waits } = mark;
+  const action = describe("checked", { run, version: 0 }).request("", false);
+  const id = restoredId(mark);
+  const since = `Restored ${relative(at, now.value)}, from its state of ${timeOfDay(asOf, now.value)}.`;
+  return (
+    <>
+      <CardHead title="Restored from a backup" about={mark} />
+      <p>{since} What it did in between may have happened, and it does not know it.</p>
+      <p class="quiet">
+        {waits
+          ? "A schedule or a keyed request of that time made it. It waits until you have checked the external services."
+          : "Until you have checked the external services, it asks before each unsafe call, and probes first where it can."}
+      </p>
+      <Deciding id={id} needs="checked" title="Outside was checked">
+        <div class="line">
+          <button type="button" onClick={() => void sendDecision(id, action)}>
+            Outside was checked
+          </button>
+        </div>
+        <AsCommand action={action} />
+      </Deciding>
+    </>
+  );
+}
+
+/** A pinned run that waits for an operator to accept a newer version of its agent. */
+function UpgradeCard({ run: shown }: { readonly run: Shown }) {
+  const { run, agent, waitsFor } = shown;
+  if (waitsFor?.kind !== "upgrade") return null;
+  const action = describe("upgrade", shown).request("", false);
+  const id = upgradeNeedId(run, waitsFor);
+  return (
+    <>
+      <CardHead title={`Continue with version ${waitsFor.to}?`} about={shown} />
+      <p>
+        The run began with version {waitsFor.from}. Before you accept, npx cairn replay {run} --against {agent} shows
+        what the newer code would do differently.
+      </p>
+      <Deciding id={id} needs="upgrade" title="Accept the version">
+        <div class="line">
+          <button type="button" class="primary" data-key="a" onClick={() => void sendDecision(id, action)}>
+            Accept version {waitsFor.to}
+          </button>
+        </div>
+        <AsCommand action={action} />
+      </Deciding>
+    </>
+  );
 }

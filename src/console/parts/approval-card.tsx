@@ -1,19 +1,23 @@
 /** An approval: the arguments exactly as they will run, and approve, change or deny. */
 import { BUDGET } from "../../core/policy/extension.ts";
 import { useSignal } from "@preact/signals";
-import { visible } from "../../render/words.ts";
+import { visible, short } from "../../render/words.ts";
 import type { Json } from "../../core/json.ts";
 import type { WaitingGate } from "../../operations/approvals.ts";
-import { type ConsoleAction, requestOf } from "../model/commands.ts";
+import { type ConsoleAction, requestOf, pathOf } from "../model/commands.ts";
 import { diff } from "../model/diff.ts";
 import { jsonIn } from "../model/needs.ts";
-import { jsonText, visibleText } from "../model/visible-text.ts";
+import { jsonText, visibleText, jsonLine } from "../model/visible-text.ts";
 import { sendDecision } from "../store/decided.ts";
 import { type ArgsRead, useArgs } from "../store/omitted-args.ts";
 import { AsCommand } from "./action-dialog.tsx";
-import { Background } from "./background.tsx";
 import { When } from "./basics.tsx";
 import { Arguments, CardHead, Deciding } from "./need-parts.tsx";
+import { askApi } from "../api/http.ts";
+import { useRead } from "../store/use-read.ts";
+import type { EventPage } from "../../operations/event-page.ts";
+import type { Shown } from "../../operations/views.ts";
+import { readBefore } from "../model/read-before.ts";
 
 type As = "approve" | "deny" | "edit";
 
@@ -196,5 +200,36 @@ function Frozen({ gate: { call, planHash, argsHash, assigned } }: { readonly gat
       plan <code>{planHash.slice(0, 12)}</code>, arguments <code>{argsHash.slice(0, 12)}</code>
       {assigned === null ? "" : `, assigned to ${assigned.to}`}
     </p>
+  );
+}
+
+const TASK_CHARACTERS = 300;
+const RESULT_CHARACTERS = 200;
+
+/** What a human who decides has to know of the run: its task, and what its tools gave before the call. */
+function Background({ run, before }: { readonly run: string; readonly before: string }) {
+  const { value } = useRead(
+    async (signal) => {
+      const [shown, page] = await Promise.all([
+        askApi<Pick<Shown, "task">>(pathOf("show", { run }), { signal }),
+        askApi<EventPage>(pathOf("timeline", { run }), { signal }),
+      ]);
+      return { task: shown.task, read: readBefore(page.entries, before) };
+    },
+    [run, before],
+  );
+  // Without it the card has all that a decision needs, so no reason is shown.
+  if (value === null) return null;
+  return (
+    <dl class="facts small">
+      <dt>task</dt>
+      <dd>{visibleText(short(jsonLine(value.task), TASK_CHARACTERS))}</dd>
+      {value.read.map(({ call, tool, says }) => [
+        <dt key={call}>
+          {tool} <code>{call}</code>
+        </dt>,
+        <dd key={`${call} result`}>{visibleText(short(says, RESULT_CHARACTERS))}</dd>,
+      ])}
+    </dl>
   );
 }

@@ -1,17 +1,16 @@
 /** What surrounds every page: the rail, the state of the connection, and the map of keys. */
 import type { ComponentChildren } from "preact";
-import { signInNeeded } from "../api/http.ts";
+import { signInNeeded, signInWith } from "../api/http.ts";
 import { duration } from "../../render/words.ts";
 import { needsCount } from "../store/needs.ts";
 import { now } from "../store/clock.ts";
 import { answeredAt, connection, stale } from "../store/poll.ts";
 import { hrefOf, route } from "../store/route.ts";
-import { When } from "./basics.tsx";
+import { When, Command } from "./basics.tsx";
 import { Dialog } from "./dialog.tsx";
 import { Icon, type IconName, Mark } from "./icons.tsx";
 import { KEYS, keyMapShown, paletteShown } from "./keys.ts";
 import { Palette } from "./palette.tsx";
-import { SignIn } from "./sign-in.tsx";
 
 const PAGES: readonly (readonly [path: string, word: string, icon: IconName])[] = [
   ["runs", "Runs", "runs"],
@@ -106,3 +105,34 @@ const KeyMap = () => (
     </div>
   </Dialog>
 );
+
+/** Asks for an access token where the server wants one. The token stays in this tab and goes only into headers. */
+function SignIn({ why }: { readonly why: string }) {
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const given = new FormData(event.currentTarget as HTMLFormElement).get("token");
+    if (typeof given === "string" && given.trim() !== "") signInWith(given.trim());
+  };
+  return (
+    <Dialog label="Sign in">
+      <form onSubmit={submit}>
+        <h2>Sign in with an access token</h2>
+        <p class="quiet">{why}</p>
+        <label class="field">
+          <span>Access token</span>
+          <input name="token" type="password" autocomplete="off" spellcheck={false} autofocus required />
+        </label>
+        <p class="quiet small">
+          It is kept in this tab until you close it. It may be a signed token (JWT) if the server takes these; an
+          administrator makes another one with:
+        </p>
+        <Command text="npx cairn token create --tenant local --scopes runs:read,runs:write,approve --expires 30d" />
+        <div class="foot">
+          <button type="submit" class="primary">
+            Sign in
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -10,7 +10,7 @@ import { type RunVerdict, runVerdict } from "../model/verdict.ts";
 import { jsonLine, visibleText } from "../model/visible-text.ts";
 import { ActionDialog } from "../parts/action-dialog.tsx";
 import { BudgetWarning, MeterBar } from "../parts/budget-bar.tsx";
-import { Copy, Empty, Loading, MayBeOld, Problem, ShownJson, When } from "../parts/basics.tsx";
+import { Copy, Empty, Loading, MayBeOld, Problem, ShownJson, When, Command } from "../parts/basics.tsx";
 import { Icon, Status } from "../parts/icons.tsx";
 import { money, statusWord } from "../parts/run-row.tsx";
 import { caller, mayDo } from "../store/caller.ts";
@@ -25,12 +25,12 @@ import { Actions } from "./actions.tsx";
 import { Audit } from "./audit.tsx";
 import { Cost } from "./cost.tsx";
 import { Family } from "./family.tsx";
-import { LiveText } from "./live-text.tsx";
-import { Places } from "./places.tsx";
 import { StateAt } from "./state.tsx";
 import { Timeline } from "./timeline.tsx";
 import { Transcript } from "./transcript.tsx";
 import { Why } from "./why.tsx";
+import type { LivePart } from "../model/live-text.ts";
+import type { RunPlaces } from "../../ports/run-places.ts";
 
 const TABS = {
   timeline: "Timeline",
@@ -272,5 +272,73 @@ function Facts({ run }: { readonly run: Shown }) {
         </li>
       )}
     </ul>
+  );
+}
+
+const LOST = {
+  takeover: "Lost with its process. Another process takes over, and asks the model again.",
+  noReply: "Lost: the call failed or broke off, and the model is asked again.",
+} as const;
+
+/** The reply that streams now, marked as not final. It is kept nowhere: a page that opens later does not have it. */
+function LiveText() {
+  const step = followed.value?.live ?? null;
+  if (step === null) return null;
+  return (
+    <section class={`live-text ${step.lost === null ? "" : "lost"}`} aria-label="What the model says now">
+      <p class="small quiet" role="status">
+        {step.lost === null ? "The model speaks. This is not final until it is recorded." : LOST[step.lost]}
+      </p>
+      <div class="live-words" tabIndex={0} role="region" aria-label="Its words">
+        {step.parts.map((part, index) => (
+          <Words key={index} part={part} />
+        ))}
+        {step.isCut ? <p class="quiet">…the rest comes with the reply</p> : null}
+      </div>
+    </section>
+  );
+}
+
+const Words = ({ part: { kind, tool, text } }: { readonly part: LivePart }) =>
+  kind === "call" ? (
+    <p>
+      <span class="quiet">calls</span> <b>{tool ?? "a tool"}</b> <code>{visibleText(text)}</code>
+    </p>
+  ) : (
+    <p class={kind === "reasoning" ? "quiet" : ""}>{visibleText(text)}</p>
+  );
+
+/** Where the run is in the services of AWS. In other worlds there is nothing to open. */
+function Places({ aws }: { readonly aws: RunPlaces | null }) {
+  if (aws === null) return null;
+  const { executionArn, executionUrl, objects, table, rowKey, logsQuery, logGroups } = aws;
+  return (
+    <details class="places">
+      <summary>In AWS</summary>
+      <dl class="facts">
+        <dt>Execution</dt>
+        <dd>
+          {executionUrl === null ? null : (
+            <a href={executionUrl} target="_blank" rel="noopener noreferrer">
+              Open in Step Functions
+            </a>
+          )}
+          <Command text={executionArn} />
+        </dd>
+        <dt>Objects</dt>
+        <dd>
+          <Command text={objects} />
+        </dd>
+        <dt>Row</dt>
+        <dd>
+          <Command text={`aws dynamodb get-item --table-name ${table} --key '${rowKey}'`} />
+        </dd>
+        <dt>Log</dt>
+        <dd>
+          <Command text={logsQuery} />
+          <p class="small quiet">A query of CloudWatch Logs Insights, for the groups {logGroups.join(", ")}</p>
+        </dd>
+      </dl>
+    </details>
   );
 }

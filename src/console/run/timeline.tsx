@@ -4,7 +4,6 @@ import type { Beat, RunMark, HistoryRow, EventLine } from "../model/beats.ts";
 import { DECISIONS } from "../model/decisions.ts";
 import { BeatBars } from "../parts/bars.tsx";
 import { exact } from "../parts/basics.tsx";
-import { Minimap } from "../parts/minimap.tsx";
 import { useRowKeys } from "../parts/row-keys.ts";
 import { useRows } from "../parts/virtual.ts";
 import { narrow } from "../parts/media.ts";
@@ -13,6 +12,7 @@ import { hrefOf, route, setQuery } from "../store/route.ts";
 import { timelineRows } from "../store/run.ts";
 import type { Shown } from "../../operations/views.ts";
 import { dollars, duration, grouped, timeOfDay } from "../../render/words.ts";
+import { mapOf } from "../model/minimap.ts";
 
 const LINE = 24;
 const LANE = 22;
@@ -168,3 +168,29 @@ const Version = ({ run, version }: { readonly run: Shown; readonly version: numb
     v{version}
   </a>
 );
+
+const WIDTH = 1_000;
+const HEIGHT = 32;
+
+/** The whole run in one strip: a tick for each beat, by its cost in time, and a mark for each break. */
+function Minimap({ rows, onPick }: { readonly rows: readonly HistoryRow[]; readonly onPick: (index: number) => void }) {
+  const pick = (event: MouseEvent): void => {
+    const box = (event.currentTarget as SVGElement).getBoundingClientRect();
+    onPick(Math.min(rows.length - 1, Math.floor(((event.clientX - box.left) / box.width) * rows.length)));
+  };
+  const breaks = rows.filter((row) => row.kind === "mark" && row.tone === "break").length;
+  return (
+    <svg
+      class="minimap"
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={`${rows.filter(({ kind }) => kind === "beat").length} beats, ${breaks} breaks`}
+      onClick={pick}
+    >
+      {mapOf(rows, { width: WIDTH, height: HEIGHT }).map(({ tone, d }) => (
+        <path key={tone} class={`tick ${tone}`} d={d} />
+      ))}
+    </svg>
+  );
+}
