@@ -35,7 +35,9 @@ export function goneFromRecords(): ReadonlyMap<string, readonly string[]> {
 
 /** What each file was moved to, one move at a time. */
 function moves(): ReadonlyMap<string, string> {
-  const log = ["log", "--reverse", "--format=", "--diff-filter=R", "--find-renames=40%", "--name-status"];
+  // A file that was merged into a smaller one counts as moved there, too.
+  const how = ["--diff-filter=R", "--find-renames=40%", "--break-rewrites=30%/90%"];
+  const log = ["log", "--reverse", "--format=", ...how, "--name-status"];
   const lines = execFileSync("git", log, { cwd: ROOT, encoding: "utf8", maxBuffer: 1 << 28 }).split("\n");
   return new Map(
     lines.map((line) => line.split("\t")).flatMap(([, from, to]) => (to === undefined ? [] : [[from ?? "", to]])),
