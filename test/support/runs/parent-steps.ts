@@ -91,9 +91,11 @@ const STEPS: HouseholdSteps & ThisType<Household> = {
   },
 };
 
+export const householdOf = (parts: HouseholdParts): Household => ({ ...parts, ...STEPS });
+
 export async function household(agents: readonly Agent[], harness: Harness = createChainHarness()): Promise<Household> {
   const { run } = await beginRun(harness.world, agents[0] as Agent, {});
-  return { harness, agents, run, ...STEPS };
+  return householdOf({ harness, agents, run });
 }
 
 /** Bosses of so many levels above one worker; those below the root are given up after two deaths. */

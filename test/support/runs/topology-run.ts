@@ -9,6 +9,7 @@ import { type CrashPoint, crashAtCall } from "../faults/crash-at-call.ts";
 import { beginRun } from "../harness/drive.ts";
 import { HOUR, runForTime } from "../harness/run-for-time.ts";
 import { type Harness, createChainHarness } from "../harness/harness.ts";
+import { type Household, householdOf } from "./parent-steps.ts";
 
 /** What the model was asked: its instructions, the tools it saw, and the last message. */
 export interface Asked {
@@ -62,13 +63,13 @@ export async function playRun(
     /** The agents of its child runs. */
     readonly others?: readonly Agent[];
     /** What happens before the process that may die. */
-    readonly before?: (of: { harness: Harness; agents: readonly Agent[]; run: string }) => Promise<void>;
+    readonly before?: (house: Household) => Promise<void>;
   } = {},
 ) {
   const harness = of.harness ?? createChainHarness();
   const { run } = await beginRun(harness.world, agent, of.input ?? {});
   const agents = [agent, ...(of.others ?? [])];
-  await of.before?.({ harness, agents, run });
+  await of.before?.(householdOf({ harness, agents, run }));
   const lives = of.crash === undefined || (await survives(harness, agents, of.crash));
   if (!lives) of.afterDeath?.(harness);
   await runForTime(harness, agents, HOUR);
