@@ -54,7 +54,7 @@ export class ActiveRun implements RunParts {
     this.world = world;
     this.invocation = invocation;
     this.committed = new CommittedRun(world, options);
-    this.noticed = new Noticed(row);
+    this.noticed = new Noticed();
     this.trace = trace;
     const time = undebitedTime(row, { since: options.since ?? this.now, limits: world.limits });
     this.pending = new PendingWork(world, this.committed, time);
@@ -156,7 +156,6 @@ export class ActiveRun implements RunParts {
    */
   rewind(why: string): void {
     const dropped = this.pending.drop();
-    this.noticed.noteInboxRead(this.row.wakeCountSeen);
     const isOut = isModelOut(this.state);
     const replies = isOut ? 0 : dropped.filter(isReply).length;
     if (replies > 0) recordLostCalls(this, { calls: replies, why });

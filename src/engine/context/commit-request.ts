@@ -77,7 +77,7 @@ export function commitRequest(
     spent: state.spent,
     phase,
     status: statusOf(state),
-    wakeCountSeen: noticed.wakeCountRead,
+    wakeCountSeen: pending.wakeCountRead,
     unaccountedModelCalls: asks,
     marksAtClaim: callsModelNext(state) ? 1 : 0,
     isProgress: pending.events.some(isProgress),

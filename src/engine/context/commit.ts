@@ -36,7 +36,7 @@ export type CommitResult = "committed" | "woken" | "tooLarge";
  * before it writes anything. With `storeOutage` it stores no object, and returns `tooLarge` if the journal has no room.
  */
 export async function commit(run: RunParts, options: CommitOptions): Promise<CommitResult> {
-  const { committed, pending, noticed, world } = run;
+  const { committed, pending, world } = run;
   if (!isTerminal(run.state.phase)) {
     debitOtherInvocations(run);
     if (options.release) endUnsent(run);
@@ -63,11 +63,10 @@ export async function commit(run: RunParts, options: CommitOptions): Promise<Com
   noteCracks(world, { row: outcome.row, events });
   run.trace?.committed({ before, row: outcome.row, events });
   pending.committed(request);
-  noticed.noteCommitted();
   if (isNoted) world.webhooks?.noted();
   // An end keeps its inbox items until its notification is delivered; the delivery removes them.
   const taken = hasEnded(outcome.row) ? [] : absorbedIn(events);
-  for (const message of await clearAbsorbed(world, outcome.row, taken)) noticed.noteRemoved(message);
+  for (const message of await clearAbsorbed(world, outcome.row, taken)) committed.noteRemoved(message);
   return "committed";
 }
 
@@ -132,10 +131,10 @@ function accepted(row: Row, outcome: CommitOutcome): Extract<CommitOutcome, { ki
 
 /** Sends the commit, and resends the same write while its answer is ambiguous. */
 function send(run: RunParts, request: Commit): Promise<CommitOutcome> {
-  const { world, invocation, noticed } = run;
+  const { world, invocation, committed } = run;
   const { clock, random, limits } = world;
   const epochAfter = request.epoch + (request.nextChain ? 1 : 0);
-  noticed.noteSent(request.commitId);
+  committed.noteSent(request.commitId);
   return resolveAmbiguousWrite<CommitOutcome>(
     () => world.table.decide(request, COMMIT),
     (found) => {

@@ -30,6 +30,8 @@ export class CommittedRun {
   #known: KnownState;
   readonly #caches: ObjectCaches;
   #puts = 0;
+  readonly #sent = new Set<string>();
+  readonly #removed = new Set<string>();
 
   constructor(
     world: World,
@@ -91,6 +93,24 @@ export class CommittedRun {
       put: this.#puts,
       caches: this.#caches,
     });
+  }
+
+  /** The commit is sent now. Its answer may be lost, and another commit may be sent after it. */
+  noteSent(commitId: string): void {
+    this.#sent.add(commitId);
+  }
+
+  hasSent(commitId: string): boolean {
+    return this.#sent.has(commitId);
+  }
+
+  /** The inbox item of the message is removed: the commit that absorbed it is durable. */
+  noteRemoved(message: string): void {
+    this.#removed.add(message);
+  }
+
+  hasRemoved(message: string): boolean {
+    return this.#removed.has(message);
   }
 
   /** Adopts the row with which the table refused a commit: its wake-up counter has moved on. */

@@ -32,8 +32,8 @@ export async function openInbox(run: ActiveRun): Promise<void> {
   // The inbox of a paused run stays unread. Resuming raises the wake-up counter, so that the next invocation reads it.
   // An end that is decided waits for the reports of children, paused or not.
   const isEnding = run.state.ending !== null && run.state.children.length > 0;
-  if (run.row.pause && !run.row.cancel && !isEnding) run.noticed.noteInboxRead(run.row.wakeCount);
-  else if (run.row.wakeCount !== run.noticed.wakeCountRead) await absorbInbox(run);
+  if (run.row.pause && !run.row.cancel && !isEnding) run.pending.noteInboxRead(run.row.wakeCount);
+  else if (run.row.wakeCount !== run.pending.wakeCountRead) await absorbInbox(run);
 }
 
 /**
@@ -57,7 +57,7 @@ export async function absorbInbox(run: ActiveRun): Promise<boolean> {
     if (count > 0) return false;
   }
   // The counter as it was before the inbox was read. A later message raises it again and wakes the run.
-  run.noticed.noteInboxRead(wakeCount);
+  run.pending.noteInboxRead(wakeCount);
   return true;
 }
 
@@ -94,7 +94,7 @@ const hasRoomFor = (state: State, body: MessageBody): boolean =>
 
 /** Reads the inbox after the end of a request to the model, for the texts that the state had no room for beside it. */
 export async function absorbLeftTexts(run: ActiveRun): Promise<void> {
-  if (run.noticed.noteTextsLeft(run.row)) await absorbInbox(run);
+  if (run.pending.noteTextsLeft()) await absorbInbox(run);
 }
 
 /** Deletes the inbox items of absorbed and committed messages, then records that their IDs are cleared. */
@@ -102,7 +102,7 @@ async function clearAbsorbed(run: ActiveRun): Promise<void> {
   const { absorbed } = run.state;
   if (absorbed.length === 0) return;
   const { run: id, born } = run.row;
-  const ids = absorbed.filter((each) => !run.noticed.hasRemoved(each));
+  const ids = absorbed.filter((each) => !run.committed.hasRemoved(each));
   if (ids.length > 0) await run.world.inbox.clear({ run: id, born, now: run.now, ids });
   for (const message of absorbed) run.record({ kind: "MessageAbsorbed", at: run.now, stage: "cleared", message });
 }
@@ -189,7 +189,7 @@ function stopAnswer(run: ActiveRun, by: string): void {
     } as const;
     run.record({ kind: "ToolResultRecorded", at: run.now, call, ...result });
   }
-  run.noticed.requireCommit();
+  run.pending.requireCommit();
 }
 
 /** The call did nothing outside: it waits for a human or a time, or its attempt is not made. */

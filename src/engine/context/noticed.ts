@@ -6,11 +6,9 @@ import type { Agent, CheckpointEvery } from "../../ports/agent.ts";
 import type { BudgetLimits } from "../../core/policy/budget.ts";
 import type { Price } from "../../core/policy/price.ts";
 import type { Routed } from "../../core/routed.ts";
-import type { Row } from "../../protocol/row.ts";
 
 /** The counters and flags of one invocation. */
 export class Noticed {
-  #mustCommitFirst = false;
   #isHeldOn = false;
   #outlived: "no" | "code" | "tool" = "no";
   #hasResumed = false;
@@ -22,34 +20,11 @@ export class Noticed {
   #summaryCharacters = 0;
   #routed: Routed | null = null;
   #hasModelShare = false;
-  #wakeCountRead: number;
   readonly #unanswered = new Set<string>();
   readonly #repeated = new Set<string>();
   readonly #begun = new Set<string>();
   readonly #postponed = new Set<string>();
-  readonly #removed = new Set<string>();
-  readonly #sent = new Set<string>();
   #underWay = 0;
-
-  constructor(row: Row) {
-    this.#wakeCountRead = row.wakeCountSeen;
-  }
-
-  /**
-   * Whether the recorded events have to be durable before the model sees them (result before advance,
-   * `docs/protocol.md`).
-   */
-  get mustCommitFirst(): boolean {
-    return this.#mustCommitFirst;
-  }
-
-  requireCommit(): void {
-    this.#mustCommitFirst = true;
-  }
-
-  noteCommitted(): void {
-    this.#mustCommitFirst = false;
-  }
 
   /** Why the next model call goes to another model than the agent's own; null: it does not. */
   get routed(): Routed | null {
@@ -137,25 +112,6 @@ export class Noticed {
     this.#hasModelShare = false;
   }
 
-  /** The row's wake-up counter as it was before the inbox was last read. The next commit stores it as seen. */
-  get wakeCountRead(): number {
-    return this.#wakeCountRead;
-  }
-
-  noteInboxRead(wakeCount: number): void {
-    this.#wakeCountRead = wakeCount;
-  }
-
-  /**
-   * A model job has ended, and texts that the state had no room for beside it may be in the inbox. No wake-up comes for
-   * them, so the last one counts as unseen until the inbox is read. False: the run was never woken, or is paused.
-   */
-  noteTextsLeft({ wakeCount, pause }: Pick<Row, "wakeCount" | "pause">): boolean {
-    const mayBeLeft = wakeCount > 0 && !pause;
-    if (mayBeLeft) this.#wakeCountRead = wakeCount - 1;
-    return mayBeLeft;
-  }
-
   /**
    * An attempt of this call, here or in an earlier invocation, may have left and gave no answer. The call may have
    * taken effect.
@@ -229,23 +185,5 @@ export class Noticed {
 
   hasBegun(call: string): boolean {
     return this.#begun.has(call);
-  }
-
-  /** This invocation removed the inbox item of the message. */
-  noteRemoved(message: string): void {
-    this.#removed.add(message);
-  }
-
-  hasRemoved(message: string): boolean {
-    return this.#removed.has(message);
-  }
-
-  /** This invocation sent the commit. The outcome does not matter here. */
-  noteSent(commitId: string): void {
-    this.#sent.add(commitId);
-  }
-
-  hasSent(commitId: string): boolean {
-    return this.#sent.has(commitId);
   }
 }

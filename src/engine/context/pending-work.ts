@@ -30,12 +30,15 @@ export class PendingWork {
   #time: UndebitedTime;
   #modelCalls: UnaccountedCalls;
   #isConditional = false;
+  #mustCommitFirst = false;
+  #wakeCountRead: number;
 
   constructor(world: World, committed: CommittedRun, time: UndebitedTime) {
     this.#world = world;
     this.#committed = committed;
     this.#state = committed.state;
     this.#time = time;
+    this.#wakeCountRead = committed.row.wakeCountSeen;
     this.#modelCalls = unaccountedIn(committed.row, committed.state);
   }
 
@@ -57,6 +60,38 @@ export class PendingWork {
   /** Whether the pending events are conditional: they hold only if no message has come since the inbox was read. */
   get isConditional(): boolean {
     return this.#isConditional;
+  }
+
+  /**
+   * Whether the recorded events have to be durable before the model sees them (result before advance,
+   * `docs/protocol.md`).
+   */
+  get mustCommitFirst(): boolean {
+    return this.#mustCommitFirst;
+  }
+
+  requireCommit(): void {
+    this.#mustCommitFirst = true;
+  }
+
+  /** The row's wake-up counter as it was before the inbox was last read. The next commit stores it as seen. */
+  get wakeCountRead(): number {
+    return this.#wakeCountRead;
+  }
+
+  noteInboxRead(wakeCount: number): void {
+    this.#wakeCountRead = wakeCount;
+  }
+
+  /**
+   * A model job has ended, and texts that the state had no room for beside it may be in the inbox. No wake-up comes for
+   * them, so the last one counts as unseen until the inbox is read. False: the run was never woken, or is paused.
+   */
+  noteTextsLeft(): boolean {
+    const { wakeCount, pause } = this.#committed.row;
+    const mayBeLeft = wakeCount > 0 && !pause;
+    if (mayBeLeft) this.#wakeCountRead = wakeCount - 1;
+    return mayBeLeft;
   }
 
   /**
@@ -88,12 +123,13 @@ export class PendingWork {
     this.#modelCalls = modelCalls;
   }
 
-  /** Goes back to the committed state, and returns the dropped events. */
+  /** Goes back to the committed state, and returns the dropped events. The inbox will be read again. */
   drop(): readonly Event[] {
     const dropped = this.#events;
     this.#isConditional = false;
     this.#state = this.#committed.state;
     this.#events = [];
+    this.#wakeCountRead = this.#committed.row.wakeCountSeen;
     return dropped;
   }
 
@@ -139,6 +175,7 @@ export class PendingWork {
   committed({ unaccountedModelCalls }: { readonly unaccountedModelCalls: number }): void {
     this.#isConditional = false;
     this.#events = [];
+    this.#mustCommitFirst = false;
     const { own } = this.#modelCalls;
     this.#modelCalls = { others: 0, own: own === "left" ? "left" : unaccountedModelCalls > 0 ? "marked" : "none" };
   }

@@ -45,7 +45,8 @@ export async function releaseRun(run: ActiveRun, error: StoreUnreachable): Promi
   } catch (refused) {
     const found = refused instanceof Fenced ? await world.table.read(row.run, run.now) : null;
     // The epoch must be the same: the row of a later epoch may still name a commit of this invocation.
-    const hasLanded = found?.epoch === row.epoch && found.version > row.version && run.noticed.hasSent(found.commitId);
+    const hasLanded =
+      found?.epoch === row.epoch && found.version > row.version && run.committed.hasSent(found.commitId);
     if (found === null || !hasLanded) throw refused;
     // Schedule 92: the commit has settled its calls, and its mark for the next call is not used any more.
     return found.owner === null

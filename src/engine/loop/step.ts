@@ -150,13 +150,13 @@ async function stepOfAgent(run: ActiveRun, command: Step, runner: Runner, row: A
   if (command.kind === "askModel") {
     if (beatsIn(run.seen) >= run.noticed.beatsMax(run.world.limits.beatsPerInvocation)) return "release";
     // The commit may bring news, such as a cancel, so the next command is decided again.
-    if (run.noticed.mustCommitFirst || holdsReply(run)) {
+    if (run.pending.mustCommitFirst || holdsReply(run)) {
       await run.commitPending();
       return "continue";
     }
     // Absorb all new messages before the model is called, as the first beat of an invocation does. A reply to only some
     // of them would be paid for, and the rest would need another reply.
-    if (run.row.wakeCount !== run.noticed.wakeCountRead && !run.row.pause && !(await absorbInbox(run))) {
+    if (run.row.wakeCount !== run.pending.wakeCountRead && !run.row.pause && !(await absorbInbox(run))) {
       return run.leftMs < run.world.limits.modelMs && run.moved ? "release" : "continue";
     }
   }
@@ -174,7 +174,7 @@ async function stepOfAgent(run: ActiveRun, command: Step, runner: Runner, row: A
   run.noticed.noteAgent(agent);
   if (Object.hasOwn(agent.tools, NEXT_MESSAGE)) {
     // Schedule 278: the user stops an answer while the reply with its calls is committed. The calls are released by then.
-    if (command.kind === "perform" && run.row.wakeCount !== run.noticed.wakeCountRead && !run.row.pause) {
+    if (command.kind === "perform" && run.row.wakeCount !== run.pending.wakeCountRead && !run.row.pause) {
       await absorbInbox(run);
       return "continue";
     }
@@ -274,6 +274,6 @@ function reconcile(run: ActiveRun, call: string): Next {
     return "continue";
   }
   run.record({ kind: "ToolResultReconciled", at: run.now, call, answer: given });
-  run.noticed.requireCommit();
+  run.pending.requireCommit();
   return "continue";
 }

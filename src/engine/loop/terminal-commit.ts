@@ -77,7 +77,7 @@ export async function commitEnd(run: ActiveRun, end: RunEnd): Promise<Next> {
   // Without a parent, children, an archive and inbox items there is nothing to deliver. Then this commit also marks the
   // end as delivered.
   const isAwaited = run.row.parent !== null || run.state.children.length > 0 || archiveOf(run.row, run.state) !== null;
-  const hasItems = run.state.absorbed.some((id) => !run.noticed.hasRemoved(id));
+  const hasItems = run.state.absorbed.some((id) => !run.committed.hasRemoved(id));
   const expiresAtSec = isAwaited || hasItems ? null : expiryOf(run.world, run.state);
   // Write the tombstone before the commit that starts the row's time to live. If that commit is refused, the tombstone
   // has no effect.

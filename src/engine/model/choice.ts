@@ -43,7 +43,7 @@ export async function chooseRequest(run: ActiveRun, agent: Agent): Promise<Chose
   const stops = stop !== undefined && steps.length > 0 ? { stop: bounded(stop) } : {};
   run.record({ kind: "RequestChosen", at: run.now, choice: await kept(run, read, previous), ...stops });
   // The request leaves after the commit: otherwise the next process could choose something else.
-  run.noticed.requireCommit();
+  run.pending.requireCommit();
   return "moved";
 }
 

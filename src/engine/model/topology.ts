@@ -152,7 +152,7 @@ function recordMove(run: ActiveRun, { topology }: Agent, { progress, note, ...of
   const told = { topology: module.kind, progress, role, where: bounded(where), note: bounded(note) };
   run.record({ kind: "TopologyMoved", at: run.now, ...told, ...of });
   // The section has to be durable before its first reply is paid for.
-  run.noticed.requireCommit();
+  run.pending.requireCommit();
 }
 
 /** Escalates a contradiction of tools, of which the model was told before. Returns false if the topology does not. */

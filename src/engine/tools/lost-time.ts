@@ -164,7 +164,7 @@ export async function takeLostResult(run: ActiveRun, asked: OfLostTime): Promise
   const named = externalId === null ? {} : { externalId };
   run.record({ kind: "ToolResultReconciled", at: run.now, call, answer, evidence, ...named });
   // The result has to be durable before the model sees it.
-  run.noticed.requireCommit();
+  run.pending.requireCommit();
   return true;
 }
 

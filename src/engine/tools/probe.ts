@@ -55,7 +55,7 @@ export async function probeCalls(run: ActiveRun, agent: Agent, calls: readonly s
     }
     if (truth.kind === "happened") {
       // The result has to be durable before the model sees it (result before advance, `docs/protocol.md`).
-      run.noticed.requireCommit();
+      run.pending.requireCommit();
       await recordEvidence(run, { call, tool, result: truth.result, by: "probe" });
     }
     if (truth.kind === "unsure") {

@@ -171,7 +171,7 @@ async function recordEnd(
   agent: Agent,
   { open, tool, ended }: Runnable & { readonly ended: Try },
 ): Promise<void> {
-  if (startsOnce(open)) run.noticed.requireCommit();
+  if (startsOnce(open)) run.pending.requireCommit();
   if (ended.kind === "silent") return recordSilence(run, open, { tool, why: ended.why });
   if (ended.kind === "stopped") return recordStopped(run, open, { tool, ended });
   if (ended.kind === "unstarted") return recordUnstarted(run, open, { tool, why: ended.why });
@@ -236,7 +236,7 @@ function recordStopped(
   open: OpenCall,
   { tool, ended }: { readonly tool: Tool; readonly ended: Extract<Try, { readonly kind: "stopped" }> },
 ): void {
-  run.noticed.requireCommit();
+  run.pending.requireCommit();
   const why = `a cancel aborted its signal: ${ended.why}`;
   const isRefused = isErrorNamed(ended.error, "Rejected");
   if (EFFECTS[effectOf(open)].actsOutside && !isRefused) return recordSilence(run, open, { tool, why });

@@ -58,7 +58,7 @@ function askAgain(
   const budget = extensionOf(run.state).gate;
   const action = { kind: "askAgain", call, gate: gate.gate } as const;
   run.record({ kind: "RecoveryDecided", at, rule: "approval expired, asked again", why, action });
-  run.noticed.requireCommit();
+  run.pending.requireCommit();
   const terms = { expiresAt: at + asksAgainMs, asksAgainMs };
   if (call === BUDGET && budget !== null) {
     run.record(question(run, { over: budget.reason, limits: budget.limits, calls: budget.calls, terms }));
@@ -76,7 +76,7 @@ function record(run: ActiveRun, { call, gate, decision }: { call: string; gate: 
   run.record({ kind: "HumanApprovalReceived", at: run.now, gate: gate.gate, call, decision });
   // The decision has to be durable before the model is called. The next invocation must find the run in a phase in
   // which the model may have been called (schedule 66).
-  run.noticed.requireCommit();
+  run.pending.requireCommit();
   if (call === BUDGET && decision.as === "deny") run.record(endOverBudget(run, gate.reason));
   return "continue";
 }

@@ -51,7 +51,7 @@ const TIMED_OUT = "ChildTimedOut";
 export async function takeReports(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
   for (const call of calls) await takeReport(run, agent, openCall(run, call));
   // The result has to be durable before the model sees it.
-  run.noticed.requireCommit();
+  run.pending.requireCommit();
   return "continue";
 }
 

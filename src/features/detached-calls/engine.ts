@@ -155,7 +155,7 @@ export async function pollDetached(run: ActiveRun, met: LoadedAgent): Promise<Ne
   );
   if (polled === null || polled.kind === "pending") return waitLonger(run, asked, { call, look: polled ?? NO_ANSWER });
   // The reply is durable before anything follows from it: the provider may delete it.
-  run.noticed.requireCommit();
+  run.pending.requireCommit();
   if (polled.kind === "failed" && polled.isPartial === true) {
     lose(run, call, polled.failure.message);
     return recordModelFailure(run, agent, polled);

@@ -16,7 +16,7 @@ export function endUnsent(run: RunParts): void {
   if (call === undefined || !isUnsent(run, call)) return;
   const why = "the run was released before its request left";
   run.pending.record({ kind: "DetachedCallEnded", at: run.now, key: call.key, how: "unsent", why });
-  run.noticed.noteTextsLeft(run.row);
+  run.pending.noteTextsLeft();
 }
 
 /**

@@ -85,7 +85,7 @@ export async function takeInputs(run: ActiveRun, agent: Agent, calls: readonly s
     if (wait?.given !== undefined) await takeInput(run, { open, wait, given: wait.given, tool: toolFor(agent, open) });
   }
   // The result has to be durable before the model sees it.
-  run.noticed.requireCommit();
+  run.pending.requireCommit();
   return "continue";
 }
 
@@ -164,7 +164,7 @@ export function takeMessage(run: ActiveRun): boolean {
   const value = inline({ message: came.id });
   recordResult(run, waiting.call, { outcome: "succeeded", value, evidence: `message ${came.id} came` });
   // The message has to be durable as the end of the wait before the model answers it.
-  run.noticed.requireCommit();
+  run.pending.requireCommit();
   return true;
 }
 
