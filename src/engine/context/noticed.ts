@@ -5,7 +5,6 @@
 import type { Agent, CheckpointEvery } from "../../ports/agent.ts";
 import type { BudgetLimits } from "../../core/policy/budget.ts";
 import type { Price } from "../../core/policy/price.ts";
-import type { Routed } from "../../core/routed.ts";
 
 /** The counters and flags of one invocation. */
 export class Noticed {
@@ -18,22 +17,12 @@ export class Noticed {
   #price: Price | null = null;
   #budget: BudgetLimits | null = null;
   #summaryCharacters = 0;
-  #routed: Routed | null = null;
   #hasModelShare = false;
   readonly #unanswered = new Set<string>();
   readonly #repeated = new Set<string>();
   readonly #begun = new Set<string>();
   readonly #postponed = new Set<string>();
   #underWay = 0;
-
-  /** Why the next model call goes to another model than the agent's own; null: it does not. */
-  get routed(): Routed | null {
-    return this.#routed;
-  }
-
-  noteRoute(routed: Routed | null): void {
-    this.#routed = routed;
-  }
 
   /** Whether code or a tool outlived its timeout. Then this process has to end before it does anything else. */
   get outlived(): "no" | "code" | "tool" {

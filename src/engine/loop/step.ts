@@ -51,7 +51,7 @@ type Step = Exclude<Command, { kind: "wait" | "awaitAnswer" }>;
 type StepOf<K extends Step["kind"]> = Extract<Step, { readonly kind: K }>;
 
 /** The agent as the run meets it. `loaded`: as its code says; `agent` and `model`: as the state of its provider says. */
-interface Met extends Pick<LoadedAgent, "agent" | "model"> {
+interface Met extends Routing {
   readonly loaded: LoadedAgent;
   readonly runner: Runner;
 }
@@ -170,7 +170,8 @@ async function stepOfAgent(run: ActiveRun, command: Step, runner: Runner, row: A
   if (found.kind === "absent" && found.isLate === true && run.moved) return "release";
   const met = matchAgentVersion(run, found);
   if (met === null) return goesOn("deployment");
-  const { agent, model } = routeModel(run, met);
+  const routing = routeModel(run, met);
+  const { agent } = routing;
   run.noticed.noteAgent(agent);
   if (Object.hasOwn(agent.tools, NEXT_MESSAGE)) {
     // Schedule 278: the user stops an answer while the reply with its calls is committed. The calls are released by then.
@@ -183,7 +184,7 @@ async function stepOfAgent(run: ActiveRun, command: Step, runner: Runner, row: A
       return "continue";
     }
   }
-  return row.carryOut(run, command, { loaded: met, runner, agent, model });
+  return row.carryOut(run, command, { loaded: met, runner, ...routing });
 }
 
 function end(run: ActiveRun): Promise<Next> {
@@ -196,8 +197,8 @@ function intend(run: ActiveRun, { calls }: StepOf<"intend">, { agent, runner }: 
   return prepareCalls(run, { agent: agentInRole(run.state, agent), agentOf: runner.agentOf, refusalOf }, calls);
 }
 
-async function close(run: ActiveRun, _: StepOf<"close">, { agent, model }: Met): Promise<Next> {
-  return (await heldBack(run, model)) ?? makeClosingCall(run, withChoice(run.state, agent), model);
+async function close(run: ActiveRun, _: StepOf<"close">, { agent, ...by }: Met): Promise<Next> {
+  return (await heldBack(run, by.model)) ?? makeClosingCall(run, withChoice(run.state, agent), by);
 }
 
 /** The agent with the tools that its servers list, as far as its code and its servers answer in time. */
@@ -242,7 +243,7 @@ async function askInRole(run: ActiveRun, met: LoadedAgent, command: StepOf<"askM
     const by = routeSummary(run, met, role);
     return summariseResult(run, { ...by, agent: agentInRole(run.state, by.agent) }, result);
   };
-  return callModel(run, agent, { model: routed.model, summarise: large && (() => summarise(large)) });
+  return callModel(run, agent, { ...routed, summarise: large && (() => summarise(large)) });
 }
 
 /**

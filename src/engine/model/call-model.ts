@@ -18,7 +18,7 @@ import { hasBudget } from "../context/budget-gate.ts";
 import { detectContradiction } from "./contradictions.ts";
 import { beginDetached } from "../../features/detached-calls/begin.ts";
 import { reasonToCompact } from "../../features/compaction/trigger.ts";
-import { recordModelFailure, waitForOperator } from "./provider-outage.ts";
+import { type Routing, recordModelFailure, waitForOperator } from "./provider-outage.ts";
 import { recordReply } from "./record-reply.ts";
 import { compactionRangeOf } from "../../features/compaction/range.ts";
 import { toolNamed } from "../tools/tools.ts";
@@ -33,7 +33,11 @@ import { type Next, type StepOutcome, goesOn, unlessOutlived } from "../context/
 export async function callModel(
   run: ActiveRun,
   agent: Agent,
-  { model, summarise }: { readonly model: Model; readonly summarise: (() => Promise<Next>) | null },
+  {
+    model,
+    routed,
+    summarise,
+  }: Pick<Routing, "model" | "routed"> & { readonly summarise: (() => Promise<Next>) | null },
 ): Promise<Next> {
   debitOtherInvocations(run);
   if (!hasBudget(run, agent)) return "continue";
@@ -44,12 +48,12 @@ export async function callModel(
     return "continue";
   }
   if (summarise !== null) return summarise();
-  if (model.detached !== undefined) return beginDetached(run, agent, model);
+  if (model.detached !== undefined) return beginDetached(run, agent, { model, routed });
   const { modelMs } = run.world.limits;
   if (run.leftMs < modelMs && run.moved) return "release";
   if (await commitMarkIfNeeded(run)) return "continue";
   const { heard, tookMs } = await requestModel(run, agent, { model, mayCall: true, isForReaders: true });
-  return absorbReply(run, agent, { model, heard, tookMs });
+  return absorbReply(run, agent, { model, routed, heard, tookMs });
 }
 
 /**
@@ -88,11 +92,17 @@ function loopRulesOf({ loops, tools }: Agent): LoopRules {
 
 const CODES: { readonly [C in Loop["crack"]]: string } = { runaway: "Runaway", oscillation: "Oscillation" };
 
-/** Records what came back from a model call. `request`: what it contained, if the agent may have changed since. */
+/** A model call that is over. `request`: what it contained, if the agent may have changed since. */
+interface Answering extends Pick<Routing, "model" | "routed"> {
+  readonly tookMs: number;
+  readonly request?: RequestDigests;
+}
+
+/** Records what came back from a model call. */
 export async function absorbReply(
   run: ActiveRun,
   agent: Agent,
-  asked: { model: Model; heard: Heard; tookMs: number; request?: RequestDigests },
+  asked: Answering & { readonly heard: Heard },
 ): Promise<Next> {
   const { model, heard } = asked;
   if (heard.kind === "silent") return absorbSilence(run, agent, heard);
@@ -120,7 +130,7 @@ export async function absorbReply(
 function absorbCut(
   run: ActiveRun,
   agent: Agent,
-  ended: { model: Model; failed: ModelFailed; cut: CutReply; tookMs: number; request?: RequestDigests },
+  ended: Answering & { readonly failed: ModelFailed; readonly cut: CutReply },
 ): Next {
   const { failed, cut } = ended;
   const { failure, spent = NO_TOKENS } = failed;

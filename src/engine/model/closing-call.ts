@@ -5,7 +5,7 @@
  * not change how the run ends.
  */
 import type { Agent } from "../../ports/agent.ts";
-import type { Model, RepliedPart } from "../../ports/model.ts";
+import type { RepliedPart } from "../../ports/model.ts";
 import { exhaustedMeter } from "../../core/policy/spending.ts";
 import { add } from "../../core/policy/budget.ts";
 import type { ReplyPart } from "../../core/event.ts";
@@ -13,6 +13,7 @@ import { decideRecovery } from "../../core/policy/recovery.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { limitsOf } from "../context/budget-gate.ts";
 import { requestModel, debitReply } from "./model-request.ts";
+import type { Routing } from "./provider-outage.ts";
 import { recordReply } from "./record-reply.ts";
 import { withoutFormat } from "./response-format.ts";
 import { type Next, goesOn, unlessOutlived } from "../context/next.ts";
@@ -21,7 +22,11 @@ import { debitOtherInvocations, recordOwnCallLost } from "../context/debits.ts";
 import { estimatedCost } from "../context/unaccounted-model-calls.ts";
 
 /** Makes the closing call, or records why there is none. */
-export async function makeClosingCall(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
+export async function makeClosingCall(
+  run: ActiveRun,
+  agent: Agent,
+  { model, routed }: Pick<Routing, "model" | "routed">,
+): Promise<Next> {
   debitOtherInvocations(run);
   if (run.state.closingCallLost) return speechless(run, "its process ended during the closing call");
   if (run.hasPending) {
@@ -53,6 +58,7 @@ export async function makeClosingCall(run: ActiveRun, agent: Agent, model: Model
   // The closing call plans nothing, so a run may make it although its beats are used up.
   recordReply(run, withoutFormat(agent), {
     model,
+    routed,
     parts,
     finish: isCut ? "length" : heard.finish,
     ...(cut === null ? {} : { cut: { limit: cut.limit, calls: cut.calls } }),

@@ -90,34 +90,33 @@ export function routeModel(run: ActiveRun, met: LoadedAgent, role?: string, chos
   const index = currentModel(run.state, run.now) - 1;
   if (role !== undefined && index < 0) {
     const by = role === chosen ? "its agent chose" : "its topology names";
-    const named = routeToNamed(run, met, { name: role, why: `${by} the model ${role} for this call` });
+    const named = routeToNamed(met, { name: role, why: `${by} the model ${role} for this call` });
     if (named !== null) return named;
   }
-  const [declared, routed] = [agent.fallbacks[index], fallbacks[index]];
-  if (declared === undefined || routed === undefined) {
-    run.noticed.noteRoute(null);
-    return { agent, model };
+  const [declared, fallback] = [agent.fallbacks[index], fallbacks[index]];
+  if (declared === undefined || fallback === undefined) {
+    return { agent, model, routed: null };
   }
-  run.noticed.noteRoute({ by: "fallback", why: whyFallback(run.state, index + 1) });
-  return { agent: { ...agent, ...declared }, model: routed };
+  const why = whyFallback(run.state, index + 1);
+  return { agent: { ...agent, ...declared }, model: fallback, routed: { by: "fallback", why } };
 }
 
 /** A model to call, and the agent with the price of that model. */
 export interface Routing {
   readonly agent: Agent;
   readonly model: Model;
+  /** Why it is another model than the agent's own; null: it is not. */
+  readonly routed: Routed | null;
 }
 
 /** The model that the agent declares under this name, whether or not its own model is available. Null: there is none. */
 export function routeToNamed(
-  run: ActiveRun,
   { agent, named = {} }: LoadedAgent,
   to: { readonly name: string; readonly why: string },
 ): Routing | null {
   const [declared, model] = [agent.models?.[to.name], named[to.name]];
   if (declared === undefined || model === undefined) return null;
-  run.noticed.noteRoute({ by: "role", why: to.why });
-  return { agent: { ...agent, ...declared }, model };
+  return { agent: { ...agent, ...declared }, model, routed: { by: "role", why: to.why } };
 }
 
 function whyFallback({ outage, fallback }: State, index: number): string {
@@ -128,8 +127,8 @@ function whyFallback({ outage, fallback }: State, index: number): string {
 }
 
 /** The reason of the route, for the event of the call. Absent: the agent's own model was called. */
-export const routeOf = ({ noticed }: ActiveRun): { readonly routed?: Routed } =>
-  noticed.routed === null ? {} : { routed: noticed.routed };
+export const routeOf = ({ routed }: Pick<Routing, "routed">): { readonly routed?: Routed } =>
+  routed === null ? {} : { routed };
 
 /**
  * Makes the next model call due after a message or a resume, but not before the time that the provider asked for.

@@ -1,6 +1,5 @@
 /** Records a reply of a model, whole or cut, and its cost. */
 import type { Agent } from "../../ports/agent.ts";
-import type { Model } from "../../ports/model.ts";
 import type { CutMark } from "../../core/event.ts";
 import type { ReplyPart } from "../../core/event.ts";
 import type { TokenCounts } from "../../core/policy/price.ts";
@@ -9,12 +8,11 @@ import type { RequestDigests } from "../../core/request-digests.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { needsCompaction } from "../../features/compaction/trigger.ts";
 import { debitReply } from "./model-request.ts";
-import { routeOf } from "./provider-outage.ts";
+import { type Routing, routeOf } from "./provider-outage.ts";
 import { withMemoryDigest } from "../../features/memory/recalled.ts";
 import { requestDigests } from "./request-digests.ts";
 
-interface Replied {
-  readonly model: Model;
+interface Replied extends Pick<Routing, "model" | "routed"> {
   readonly parts: readonly ReplyPart[];
   readonly finish: string;
   readonly cut?: CutMark;
@@ -43,7 +41,7 @@ export function recordReply(run: ActiveRun, agent: Agent, replied: Replied): voi
     tookMs,
     request,
     ...(isBeat && needsCompaction(agent, tokensIn) ? { nearLimit: true } : {}),
-    ...routeOf(run),
+    ...routeOf(replied),
   });
   debitReply(run, agent, { ...spent, model, isBeat });
 }

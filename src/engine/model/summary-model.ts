@@ -3,17 +3,14 @@
  * its own: they do not count as an outage of the working model. After quick retries, or at once if a retry would fail
  * in the same way, the working model writes the summary instead.
  */
-import type { Agent } from "../../ports/agent.ts";
 import type { Model } from "../../ports/model.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import type { LoadedAgent } from "../context/runner.ts";
-import { type FailedCall, routeModel, routeToNamed } from "./provider-outage.ts";
+import { type FailedCall, type Routing, routeModel, routeToNamed } from "./provider-outage.ts";
 
 /** The model to ask for a summary, and the agent with its price. */
-export interface Summariser {
-  readonly agent: Agent;
-  readonly model: Model;
+export interface Summariser extends Routing {
   /** It is the agent's own model for summaries, so another one can take its place. */
   readonly isOwn: boolean;
 }
@@ -23,7 +20,7 @@ export function routeSummary(run: ActiveRun, met: LoadedAgent, role: string | un
   const name = met.agent.summaries?.model;
   const why = "context.model names it for summaries";
   const isLeft = run.state.failedSummaries?.isLeft === true;
-  const own = name === undefined || isLeft ? null : routeToNamed(run, met, { name, why });
+  const own = name === undefined || isLeft ? null : routeToNamed(met, { name, why });
   return own === null ? { ...routeModel(run, met, role), isOwn: false } : { ...own, isOwn: true };
 }
 

@@ -6,14 +6,13 @@
  */
 import { createHash } from "node:crypto";
 import type { Agent } from "../../ports/agent.ts";
-import type { Model } from "../../ports/model.ts";
 import { canonical, sha256 } from "../../codec/canonical.ts";
 import { prefixMemo } from "../../codec/prefix-memo.ts";
 import { type Message, text, wordsOf } from "../../core/message.ts";
 import type { ActiveRun } from "../../engine/context/active-run.ts";
 import { type Heard, requestModel, debitReply } from "../../engine/model/model-request.ts";
 import { hasBudget } from "../../engine/context/budget-gate.ts";
-import { type FailedCall, recordModelFailure, routeOf } from "../../engine/model/provider-outage.ts";
+import { type FailedCall, type Routing, recordModelFailure, routeOf } from "../../engine/model/provider-outage.ts";
 import { type Summariser, recordFailedSummary } from "../../engine/model/summary-model.ts";
 import { withoutFormat } from "../../engine/model/response-format.ts";
 import { type CompactionRange, compactionRangeOf } from "./range.ts";
@@ -69,7 +68,7 @@ const AFTER = "Call no tool, and write nothing but the summary.";
 /** Records the summary. If it is missing or useless, records what follows instead. */
 function absorbSummary(
   run: ActiveRun,
-  { agent, model, isOwn }: Summariser,
+  { agent, model, routed, isOwn }: Summariser,
   { stretch, heard }: { readonly stretch: CompactionRange; readonly heard: Exclude<Heard, Silent> },
 ): Next {
   const replaced = (failed: FailedCall): Next => {
@@ -88,7 +87,7 @@ function absorbSummary(
   const { tokensOut } = heard;
   const words = wordsOf(heard.parts.filter((part) => part.kind === "text")).trim();
   const wrong = wrongWith(words, stretch);
-  if (wrong === null) recordSummary(run, { model, words, stretch, tokens: tokensOut });
+  if (wrong === null) recordSummary(run, { model, routed, words, stretch, tokens: tokensOut });
   // The summary plans nothing, so it does not count as a beat.
   debitReply(run, agent, { ...heard, model, isBeat: false });
   if (wrong === null) return "continue";
@@ -108,8 +107,12 @@ function recordSummary(
     words,
     stretch,
     tokens,
-    model,
-  }: { readonly model: Model; readonly words: string; readonly stretch: CompactionRange; readonly tokens: number },
+    ...by
+  }: Pick<Routing, "model" | "routed"> & {
+    readonly words: string;
+    readonly stretch: CompactionRange;
+    readonly tokens: number;
+  },
 ): void {
   const { from, stays, shows } = stretch;
   const { messages } = run.state;
@@ -119,7 +122,7 @@ function recordSummary(
   const summary = `A summary of what came before (${stood.length} messages, ${first} to ${last}):\n${words}`;
   const window = { from, lead: [`m${messages.length + 1}`, ...stays] };
   const why = `${shows} characters were shown, ${stretch.replaces} of them in its place`;
-  const asked = { model: model.name, ...routeOf(run) };
+  const asked = { model: by.model.name, ...routeOf(by) };
   run.record({ kind: "Compacted", at: run.now, ...asked, summary, tokens, window, replaced, why });
 }
 

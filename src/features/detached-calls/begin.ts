@@ -3,12 +3,11 @@
  * state then says that the job may exist, so a process that dies from here on loses no track of it.
  */
 import type { Agent } from "../../ports/agent.ts";
-import type { Model } from "../../ports/model.ts";
 import { visibleMessages } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../../engine/context/active-run.ts";
 import { type Next, goesOn } from "../../engine/context/next.ts";
 import { estimatedCost } from "../../engine/context/unaccounted-model-calls.ts";
-import { routeOf } from "../../engine/model/provider-outage.ts";
+import { type Routing, routeOf } from "../../engine/model/provider-outage.ts";
 import { withMemoryDigest } from "../memory/recalled.ts";
 import { requestDigests } from "../../engine/model/request-digests.ts";
 
@@ -19,7 +18,11 @@ export const REQUEST_MS = 60_000;
 const KEY_DIGITS = 32;
 
 /** Commits that the job begins. The commit may bring news, such as a cancel, so the caller decides again. */
-export async function beginDetached(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
+export async function beginDetached(
+  run: ActiveRun,
+  agent: Agent,
+  { model, routed }: Pick<Routing, "model" | "routed">,
+): Promise<Next> {
   if (run.leftMs < Math.min(REQUEST_MS, run.world.limits.modelMs) && run.moved) return "release";
   const random = run.world.random.hex().slice(0, KEY_DIGITS);
   run.record({
@@ -30,7 +33,7 @@ export async function beginDetached(run: ActiveRun, agent: Agent, model: Model):
     epoch: run.row.epoch,
     reserved: estimatedCost(run.state, agent.price),
     request: requestDigests(withMemoryDigest(run.state, agent), visibleMessages(run.state)),
-    ...routeOf(run),
+    ...routeOf({ routed }),
   });
   await run.commitPending();
   return goesOn("newJob");

@@ -164,9 +164,9 @@ export async function pollDetached(run: ActiveRun, met: LoadedAgent): Promise<Ne
     endDetached(run, call, { how: "failed", why: polled.failure.message });
     return recordFailure(run, agent, { model, failed: polled });
   }
-  run.noticed.noteRoute(call.routed ?? null);
+  const { routed = null, request } = call;
   const tookMs = Math.max(0, run.now - call.at);
-  return absorbReply(run, agent, { model, heard: polled, tookMs, request: call.request });
+  return absorbReply(run, agent, { model, routed, heard: polled, tookMs, request });
 }
 
 /** Waits for the job until the next look, or gives it up. What the last look said is the only clue to why it is lost. */

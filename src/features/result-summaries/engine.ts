@@ -84,7 +84,7 @@ interface Made {
   readonly heard: Heard;
 }
 
-function absorb(run: ActiveRun, { agent, model, isOwn }: Summariser, { heard, ...of }: Made): Next {
+function absorb(run: ActiveRun, { agent, model, routed, isOwn }: Summariser, { heard, ...of }: Made): Next {
   if (heard.kind === "silent") {
     if (heard.by !== "timeout") return absorbSilence(run, agent, heard);
     recordOwnCallLost(run, heard.why);
@@ -102,7 +102,7 @@ function absorb(run: ActiveRun, { agent, model, isOwn }: Summariser, { heard, ..
     return "continue";
   }
   const words = wordsOf(heard.parts.filter((part) => part.kind === "text")).trim();
-  const asked = { model: model.name, ...routeOf(run), tokens: heard.tokensOut };
+  const asked = { model: model.name, ...routeOf({ routed }), tokens: heard.tokensOut };
   if (words === "") recordNone(run, of, "the summary is empty", asked);
   else record(run, of, { ...asked, summary: `${headOf(of, { agent, by: model.name })}\n${cut(words)}` });
   // The summary plans nothing, so it does not count as a beat.
