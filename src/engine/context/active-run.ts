@@ -12,6 +12,7 @@ import { isModelOut } from "../../core/policy/model-out.ts";
 import type { View } from "../../core/outstanding.ts";
 import type { Row } from "../../protocol/row.ts";
 import type { State } from "../../core/state.ts";
+import type { Agent } from "../../ports/agent.ts";
 import type { Invocation } from "../../ports/tasks.ts";
 import type { World } from "../../ports/world.ts";
 import type { CommitCache } from "../../history/commits.ts";
@@ -24,7 +25,7 @@ import { recordLostCalls } from "./debits.ts";
 import { type Next, NOTHING_SEEN, type SeenSoFar, seenAfter } from "./next.ts";
 import { Noticed } from "./noticed.ts";
 import { type Mark, PendingWork } from "./pending-work.ts";
-import type { RunParts } from "./run-parts.ts";
+import { type AgentTerms, type RunParts, termsWith } from "./run-parts.ts";
 import { undebitedTime } from "./time-at-work.ts";
 import type { InvocationTrace } from "./trace.ts";
 
@@ -38,6 +39,7 @@ export class ActiveRun implements RunParts {
   readonly parsedInputs = new ParsedInputs();
   readonly trace: InvocationTrace | null;
   #seen = NOTHING_SEEN;
+  #terms: AgentTerms | null = null;
 
   constructor(options: {
     world: World;
@@ -87,6 +89,16 @@ export class ActiveRun implements RunParts {
   /** A step has ended. */
   stepEnded(next: Next): void {
     this.#seen = seenAfter(this.#seen, next);
+  }
+
+  /** What the agent that this invocation uses now declares. */
+  get terms(): AgentTerms | null {
+    return this.#terms;
+  }
+
+  /** From now on this agent is used. `summaryCharacters`: as before, where it is left out. */
+  use(agent: Pick<Agent, "price" | "budget" | "checkpoint">, summaryCharacters?: number): void {
+    this.#terms = termsWith(this.#terms, agent, summaryCharacters);
   }
 
   /** Whether events are recorded that no commit holds yet. */

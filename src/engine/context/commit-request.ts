@@ -7,7 +7,7 @@ import { durableAt } from "../../core/policy/durability.ts";
 import type { Commit, StoreOutage } from "../../protocol/row.ts";
 import { briefOf } from "./brief.ts";
 import { beatsIn } from "./next.ts";
-import type { RunParts } from "./run-parts.ts";
+import { type RunParts, beatsMaxOf } from "./run-parts.ts";
 
 /** How the run is committed; the caller decides these. */
 export interface CommitOptions {
@@ -55,7 +55,7 @@ export function commitRequest(
   options: CommitOptions,
   content: Pick<Commit, "snapshot" | "journal" | "level">,
 ): Commit {
-  const { row, state, pending, noticed, world, now } = run;
+  const { row, state, pending, noticed, terms, world, now } = run;
   const { phase } = state;
   const isAhead = !options.release && mayCallAgain(run);
   const asks = (pending.modelCalls.own === "left" ? 1 : 0) + (isAhead ? 1 : 0);
@@ -85,7 +85,7 @@ export function commitRequest(
     lastCheckpointAt: options.storeOutage !== undefined && pending.events.length === 0 ? row.lastCheckpointAt : now,
     durable: durableAt(state, { modelCalls: asks, isHandedOn: isHandedOn(options), release: options.release }),
     raiseEffectsSettleAt: noticed.outlived === "tool",
-    brief: briefOf(state, { budget: noticed.budget, before: row.brief }),
+    brief: briefOf(state, { budget: terms?.budget ?? null, before: row.brief }),
   };
 }
 
@@ -94,7 +94,8 @@ export function commitRequest(
  * or after the released tool calls if it has beats left. Then this commit has to make the mark for that call (schedule
  * 67).
  */
-function mayCallAgain({ state, noticed, seen, world }: RunParts): boolean {
-  const isAnotherBeat = Math.max(1, beatsIn(seen)) < noticed.beatsMax(world.limits.beatsPerInvocation);
+function mayCallAgain(run: RunParts): boolean {
+  const { state, seen } = run;
+  const isAnotherBeat = Math.max(1, beatsIn(seen)) < beatsMaxOf(run);
   return callsModelNext(state) || (isAnotherBeat && state.ending === null && !isTerminal(state.phase));
 }

@@ -11,7 +11,7 @@ import { estimatedCost } from "./unaccounted-model-calls.ts";
  * events that the time was spent on: a poll that finds nothing to do is not work.
  */
 export function debitTime(run: RunParts): void {
-  if (!run.noticed.countsTime && run.state.spent.wallMs === undefined) return;
+  if (run.terms?.countsTime !== true && run.state.spent.wallMs === undefined) return;
   const { now } = run;
   const wallMs = run.pending.takeTime(now);
   if (wallMs > 0) run.pending.record({ kind: "BudgetDebited", at: now, debit: { wallMs }, for: "time at work" });
@@ -45,7 +45,7 @@ function recordLost(run: RunParts, lost: { readonly calls: number; readonly why:
   const at = run.now;
   recordLostCalls(run, lost);
   // If the agent is not loaded, the price in the state applies.
-  const price = run.noticed.price ?? run.state.price ?? NO_PRICE;
-  const debit = estimatedCost(run.state, price, lost.calls, run.noticed.summaryCharacters);
+  const price = run.terms?.price ?? run.state.price ?? NO_PRICE;
+  const debit = estimatedCost(run.state, price, lost.calls, run.terms?.summaryCharacters);
   run.pending.record({ kind: "BudgetDebited", at, debit, for: "lost model calls, estimated" });
 }

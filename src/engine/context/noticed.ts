@@ -2,21 +2,13 @@
  * What one invocation notices about its run while it works. None of it is stored, and the next invocation starts with
  * an empty one. This class owns the fields; the steps of the loop report to it through its methods.
  */
-import type { Agent, CheckpointEvery } from "../../ports/agent.ts";
-import type { BudgetLimits } from "../../core/policy/budget.ts";
-import type { Price } from "../../core/policy/price.ts";
 
 /** The counters and flags of one invocation. */
 export class Noticed {
   #isHeldOn = false;
   #outlived: "no" | "code" | "tool" = "no";
   #hasResumed = false;
-  #checkpoint: CheckpointEvery | null = null;
-  #countsTime = false;
   #reportsWhileWaiting = 0;
-  #price: Price | null = null;
-  #budget: BudgetLimits | null = null;
-  #summaryCharacters = 0;
   #hasModelShare = false;
   readonly #unanswered = new Set<string>();
   readonly #repeated = new Set<string>();
@@ -43,49 +35,6 @@ export class Noticed {
     const has = this.#hasResumed;
     this.#hasResumed = false;
     return has;
-  }
-
-  /** How many beats this invocation may make before it releases the run; `deployed` where the agent does not say. */
-  beatsMax(deployed: number): number {
-    if (this.#checkpoint === null) return deployed;
-    return this.#checkpoint === "unit" ? Number.MAX_SAFE_INTEGER : this.#checkpoint;
-  }
-
-  /** Whether this invocation releases the run when a stage, step or round is complete. */
-  get releasesAtUnit(): boolean {
-    return this.#checkpoint === "unit";
-  }
-
-  /** Notes the price, the budget and the checkpoints of the agent that this invocation uses now. */
-  noteAgent({ price, budget, checkpoint }: Pick<Agent, "price" | "budget" | "checkpoint">): void {
-    this.#price = price;
-    this.#budget = budget;
-    this.#checkpoint = checkpoint ?? null;
-    this.#countsTime ||= (budget.wallMs ?? null) !== null;
-  }
-
-  /** The price of the current model. Null until this invocation has loaded the agent. */
-  get price(): Price | null {
-    return this.#price;
-  }
-
-  /** The budget of its agent. Null until this invocation has loaded the agent. */
-  get budget(): BudgetLimits | null {
-    return this.#budget;
-  }
-
-  /** Notes how long the request for the next summary of a result is; 0: none is due. */
-  noteSummaryRequest(characters: number): void {
-    this.#summaryCharacters = characters;
-  }
-
-  get summaryCharacters(): number {
-    return this.#summaryCharacters;
-  }
-
-  /** Whether an agent of this run limits its time at work. From then on the time is debited. */
-  get countsTime(): boolean {
-    return this.#countsTime;
   }
 
   /** Whether this invocation has a share of its model's rate limit that no call has used. */

@@ -21,6 +21,7 @@ import { whyReturned } from "../../features/children/expected-answer.ts";
 import { learn } from "../../features/memory/engine.ts";
 import { commitEnd } from "./terminal-commit.ts";
 import { type Next, goesOn } from "../context/next.ts";
+import { releasesAtUnit } from "../context/run-parts.ts";
 
 /**
  * Lets the topology judge the last reply. If the run is done then, runs the checks of the agent, and commits the end of
@@ -68,7 +69,7 @@ async function answerOf(run: ActiveRun, agent: Agent): Promise<Done> {
   if (followed.kind === "finished") return { kind: "done", message: followed.message };
   if (followed.kind === "late") return { kind: "not", next: "release" };
   ensure(followed.kind !== "none", "a topology decides about each reply");
-  return { kind: "not", next: followed.kind === "section" && run.noticed.releasesAtUnit ? "release" : "continue" };
+  return { kind: "not", next: followed.kind === "section" && releasesAtUnit(run) ? "release" : "continue" };
 }
 
 /** The model is told what is missing, or the topology goes back for it. */

@@ -36,6 +36,7 @@ import { withSecrets } from "../context/agent-secrets.ts";
 import { recordLeftOut } from "../context/left-out.ts";
 import { type ListInTime, withReleasedTools, withSources } from "../context/agent-sources.ts";
 import { type Next, beatsIn, goesOn } from "../context/next.ts";
+import { beatsMaxOf, releasesAtUnit } from "../context/run-parts.ts";
 import { heldBack } from "../model/model-rate.ts";
 import { callModel } from "../model/call-model.ts";
 import { dropDetached, pollDetached, submitDetached } from "../../features/detached-calls/engine.ts";
@@ -148,7 +149,7 @@ async function stepOfAgent(run: ActiveRun, command: Step, runner: Runner, row: A
   // Schedule 236: it begins nothing more. Code that it asked now would get no time, and silence counts as an answer.
   if (run.noticed.isHeldOn && command.kind !== "perform") return "release";
   if (command.kind === "askModel") {
-    if (beatsIn(run.seen) >= run.noticed.beatsMax(run.world.limits.beatsPerInvocation)) return "release";
+    if (beatsIn(run.seen) >= beatsMaxOf(run)) return "release";
     // The commit may bring news, such as a cancel, so the next command is decided again.
     if (run.pending.mustCommitFirst || holdsReply(run)) {
       await run.commitPending();
@@ -172,7 +173,7 @@ async function stepOfAgent(run: ActiveRun, command: Step, runner: Runner, row: A
   if (met === null) return goesOn("deployment");
   const routing = routeModel(run, met);
   const { agent } = routing;
-  run.noticed.noteAgent(agent);
+  run.use(agent);
   if (Object.hasOwn(agent.tools, NEXT_MESSAGE)) {
     // Schedule 278: the user stops an answer while the reply with its calls is committed. The calls are released by then.
     if (command.kind === "perform" && run.row.wakeCount !== run.pending.wakeCountRead && !run.row.pause) {
@@ -222,7 +223,7 @@ async function askInRole(run: ActiveRun, met: LoadedAgent, command: StepOf<"askM
   if (command.kind === "askModel") {
     const { kind } = await beforeModelCall(run, met.agent);
     if (kind === "late") return "release";
-    if (kind === "section" && run.noticed.releasesAtUnit && run.moved) return "release";
+    if (kind === "section" && releasesAtUnit(run) && run.moved) return "release";
     if (kind !== "none") return "continue";
     recordLeftOut(run, met.agent);
     const chose = await chooseRequest(run, met.agent);
@@ -233,12 +234,12 @@ async function askInRole(run: ActiveRun, met: LoadedAgent, command: StepOf<"askM
   const compacts = command.kind === "compact";
   const routed: Routing | Summariser = compacts ? routeSummary(run, met, role) : routeModel(run, met, role, chosen);
   const agent = agentInRole(run.state, routed.agent);
-  run.noticed.noteAgent(agent);
+  run.use(agent);
   const held = await heldBack(run, routed.model);
   if (held !== null) return held;
   if (compacts) return compactContext(run, { isOwn: false, ...routed, agent });
   const large = resultToSummarise(run.state, agent);
-  run.noticed.noteSummaryRequest(large === null ? 0 : charactersToRead(large, agent));
+  run.use(agent, large === null ? 0 : charactersToRead(large, agent));
   const summarise = async (result: LargeResult): Promise<Next> => {
     const by = routeSummary(run, met, role);
     return summariseResult(run, { ...by, agent: agentInRole(run.state, by.agent) }, result);

@@ -158,7 +158,7 @@ export function debitReply(
   const { tokensIn, tokensOut, isUncounted = false, model, isBeat } = used;
   const counted = { tokensIn, tokensOut, microUsd: microUsdOf(agent.price, used) };
   const isEstimated = isUncounted && needsEstimate(agent.price, limitsOf(run.state, agent).tokens);
-  const cost = isEstimated ? estimatedCost(run.state, agent.price, 1, run.noticed.summaryCharacters) : counted;
+  const cost = isEstimated ? estimatedCost(run.state, agent.price, 1, run.terms?.summaryCharacters) : counted;
   const debit = { ...cost, ...(isBeat ? { beats: 1 } : {}) };
   const what = isEstimated ? `${model.name}, estimated` : model.name;
   run.record({ kind: "BudgetDebited", at: run.now, debit, for: what });

@@ -293,7 +293,7 @@ function asynchronousModel(run: ActiveRun, met: LoadedAgent, { model: name }: De
   if (found?.detached === undefined || of === undefined) return null;
   const { price, priceFrom } = of;
   const routed = agentInRole(run.state, { ...agent, model: of.model, price, priceFrom });
-  run.noticed.noteAgent(routed);
+  run.use(routed);
   return { agent: routed, model: found, detached: found.detached };
 }
 

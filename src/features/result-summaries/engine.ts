@@ -46,7 +46,7 @@ export async function summariseResult(run: ActiveRun, by: Summariser, result: La
   const held = await heldBack(run, model);
   if (held !== null) return held;
   if (await commitMarkIfNeeded(run)) return "continue";
-  run.noticed.noteAgent(agent);
+  run.use(agent);
   const json = await run.json(result.value);
   const whole = typeof json === "string" ? json : canonical(json);
   const begun = whole.slice(0, charactersToRead(result, agent)).toWellFormed();
