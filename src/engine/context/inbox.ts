@@ -195,7 +195,8 @@ function stopAnswer(run: ActiveRun, by: string): void {
 /** The call did nothing outside: it waits for a human or a time, or its attempt is not made. */
 function isUnbegun(run: ActiveRun, open: OpenCall): boolean {
   const { call, tool, status, attempts, undoes, timesUnknown, releasedBy } = open;
-  if (tool === NEXT_MESSAGE || undoes !== undefined || timesUnknown > 0 || run.noticed.isUnanswered(call)) return false;
+  if (tool === NEXT_MESSAGE || undoes !== undefined || timesUnknown > 0 || run.noticed.knows("unanswered", call))
+    return false;
   if (waitIn(open) !== undefined) return true;
   if (isHeld(open)) return false;
   // Schedule 277: an earlier invocation that released the call may have begun it.

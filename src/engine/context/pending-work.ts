@@ -29,6 +29,7 @@ export class PendingWork {
   #events: readonly Event[] = [];
   #time: UndebitedTime;
   #modelCalls: UnaccountedCalls;
+  #hasModelShare = false;
   #isConditional = false;
   #mustCommitFirst = false;
   #wakeCountRead: number;
@@ -55,6 +56,19 @@ export class PendingWork {
   /** Model calls that no debit contains yet. */
   get modelCalls(): UnaccountedCalls {
     return this.#modelCalls;
+  }
+
+  /** Whether this invocation has a share of its model's rate limit that no call has used. */
+  get hasModelShare(): boolean {
+    return this.#hasModelShare;
+  }
+
+  modelShareTaken(): void {
+    this.#hasModelShare = true;
+  }
+
+  modelShareUsed(): void {
+    this.#hasModelShare = false;
   }
 
   /** Whether the pending events are conditional: they hold only if no message has come since the inbox was read. */
@@ -154,6 +168,7 @@ export class PendingWork {
   modelCallLeaves(): void {
     ensure(this.#modelCalls.own === "marked", "a model call leaves under a mark");
     this.#modelCalls = { ...this.#modelCalls, own: "left" };
+    this.modelShareUsed();
   }
 
   /** The recorded events debit the model call of this invocation, or the call cost nothing. */

@@ -251,7 +251,7 @@ async function drive(
 /** What this invocation postponed is for another one. */
 function withoutPostponed({ noticed }: ActiveRun, command: Command): readonly Command[] {
   if (command.kind !== "intend") return [command];
-  const calls = command.calls.filter((call) => !noticed.hasPostponed(call));
+  const calls = command.calls.filter((call) => !noticed.knows("postponed", call));
   return calls.length === 0 ? [] : [{ ...command, calls }];
 }
 

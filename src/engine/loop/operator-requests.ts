@@ -14,7 +14,8 @@ export function cancel(run: ActiveRun): Next {
   const { epoch } = run.row;
   for (const open of run.state.open) {
     const { call, attempts, undoes } = open;
-    if (undoes !== undefined || !isReleasedBy(open, epoch) || attempts > 0 || run.noticed.isUnanswered(call)) continue;
+    if (undoes !== undefined || !isReleasedBy(open, epoch) || attempts > 0 || run.noticed.knows("unanswered", call))
+      continue;
     const value = inline("NotStarted: the run was cancelled before it began; it did not happen");
     recordResult(run, call, { outcome: "failed", value, evidence: "it was never started" });
   }

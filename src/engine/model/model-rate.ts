@@ -38,14 +38,14 @@ const PAUSE_MS_MAX = 1_280;
 export async function heldBack(run: ActiveRun, model: Model): Promise<Next | null> {
   const capped = await heldByCap(run);
   if (capped !== null) return capped;
-  if (model.rate === undefined || run.noticed.hasModelShare) return null;
+  if (model.rate === undefined || run.pending.hasModelShare) return null;
   const share = await takeShare(run, { ...model, rate: model.rate });
   const { clock, random } = run.world;
   if (share.kind === "later") {
     return { next: "release", saw: [], until: share.at + Math.ceil(SPREAD_MS * unitFrom(random.hex())) };
   }
   if (!(await waitUnlessDrained(run, Math.max(0, share.at - clock.now())))) return "release";
-  run.noticed.noteModelShare();
+  run.pending.modelShareTaken();
   return null;
 }
 

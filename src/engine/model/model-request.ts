@@ -71,7 +71,6 @@ async function listen(run: ActiveRun, agent: Agent, options: Asked): Promise<Hea
   const files = await filesToShow(run, messages);
   const stream = options.isForReaders === true ? await openDeltaStream(run.world, run.row) : null;
   run.pending.modelCallLeaves();
-  run.noticed.noteModelCallLeaves();
   const format = responseFormatOf(agent);
   const { replyTokensMax } = run.state;
   const settings = { ...agent.modelOptions, ...(replyTokensMax !== undefined && { maxOutputTokens: replyTokensMax }) };

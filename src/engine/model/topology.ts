@@ -226,7 +226,7 @@ function contextOf(run: ActiveRun, agent: Agent): Context {
   return {
     now: run.now,
     beats: { used: state.spent.beats, max: limits.beats ?? agent.budget.beats },
-    resumed: run.noticed.takeResumed(),
+    resumed: run.noticed.takeTakeover(),
     get sectionBeats() {
       return section.filter(({ role }) => role === "assistant").length;
     },

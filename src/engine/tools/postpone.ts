@@ -69,7 +69,7 @@ export function postponeMissed(
  */
 export function postponeUnbegun(run: ActiveRun, why: string): void {
   for (const open of run.state.open) {
-    if (!isReleasedBy(open, run.row.epoch) || run.noticed.hasBegun(open.call)) continue;
+    if (!isReleasedBy(open, run.row.epoch) || run.noticed.knows("begun", open.call)) continue;
     const after = afterRelease(run, open);
     if (after !== "retry") postpone(run, open, { after, why });
   }
@@ -78,8 +78,8 @@ export function postponeUnbegun(run: ActiveRun, why: string): void {
 /** How this invocation knows that a call that it released did not begin. */
 export function afterRelease({ noticed }: ActiveRun, open: OpenCall): Exclude<PostponedAfter, "intent"> {
   const { hasProbe, overlapsEarlierTries } = EFFECTS[effectOf(open)];
-  if (overlapsEarlierTries && noticed.isUnanswered(open.call)) return "retry";
-  return hasProbe && noticed.isRepeated(open.call) ? "probe" : "release";
+  if (overlapsEarlierTries && noticed.knows("unanswered", open.call)) return "retry";
+  return hasProbe && noticed.knows("repeated", open.call) ? "probe" : "release";
 }
 
 export function postpone(
@@ -87,7 +87,7 @@ export function postpone(
   { call }: OpenCall,
   { after, why, missed }: { readonly after: PostponedAfter; readonly why: string; readonly missed?: true },
 ): void {
-  run.noticed.notePostponed(call);
+  run.noticed.note("postponed", call);
   const action = { kind: "postpone", call, after, ...(missed && { missed }) } as const;
   run.record({ kind: "RecoveryDecided", at: run.now, rule: RULE, why, action });
 }

@@ -36,8 +36,8 @@ export async function probeCalls(run: ActiveRun, agent: Agent, calls: readonly s
     }
     if (tool.probe === null) {
       // No earlier request can land any more, but one may have landed, so an error of the next attempt settles nothing.
-      run.noticed.noteUnanswered(call);
-      run.noticed.noteRepeated(call);
+      run.noticed.note("unanswered", call);
+      run.noticed.note("repeated", call);
       run.record({ kind: "ToolInvoked", at: run.now, call, epoch: run.row.epoch });
       continue;
     }
@@ -47,7 +47,7 @@ export async function probeCalls(run: ActiveRun, agent: Agent, calls: readonly s
     const truth = await ask(run, agent, { tool, question: tool.probe, call });
     const at = run.now;
     if (truth.kind === "absent") {
-      run.noticed.noteRepeated(call);
+      run.noticed.note("repeated", call);
       const takesMs = timeoutOf(run, tool);
       // Schedule 210: the probe has used up the beat. The next one releases the call, and needs no probe for it.
       if (takesMs > run.leftMs) postponeForRoom(run, { open, tool, after: "probe", takesMs, hasWorked });

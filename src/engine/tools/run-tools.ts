@@ -121,7 +121,7 @@ export async function undoneBy(run: ActiveRun, { undoes }: OpenCall): Promise<Ru
  * `recordEnd` records the outcome.
  */
 async function tryOnce(run: ActiveRun, agent: Agent, each: Runnable, cancelled: AbortSignal | null): Promise<Try> {
-  run.noticed.noteBegun(each.open.call);
+  run.noticed.note("begun", each.open.call);
   let call: Parameters<typeof attemptTool>[0];
   try {
     const { clock, limits } = run.world;
@@ -155,7 +155,8 @@ function contextOf(
   const input = read.make();
   const secrets = secretsFor(run.world, agent);
   // An invocation that died, or an operator who let the call run again, counts as one earlier attempt.
-  const isRepeated = open.timesUnknown > 0 || open.postponed?.begunBefore === true || run.noticed.isRepeated(open.call);
+  const isRepeated =
+    open.timesUnknown > 0 || open.postponed?.begunBefore === true || run.noticed.knows("repeated", open.call);
   const attempt = Math.max(open.attempts, isRepeated ? 1 : 0) + 1;
   const files = filesFor(run);
   const callback = callbackFor(run);
@@ -182,7 +183,7 @@ async function recordEnd(
       return recordEvidence(run, { call: open.call, tool, result, by: "external service", evidence: ended.why });
     }
     if (open.undoes !== undefined) return recordSilence(run, open, { tool, why: ended.why });
-    if (run.noticed.isUnanswered(open.call) && !isAnswer(open, ended.error)) {
+    if (run.noticed.knows("unanswered", open.call) && !isAnswer(open, ended.error)) {
       const why = bounded(
         `${ended.why}; an earlier attempt gave no answer, so this error does not say whether the call happened`,
       );
@@ -219,9 +220,9 @@ const isAnswer = ({ intent }: OpenCall, error: unknown): boolean =>
  */
 function recordUnstarted(run: ActiveRun, open: OpenCall, attempt: { readonly tool: Tool; readonly why: string }): void {
   const why = bounded(`NotStarted: its arguments could not be read again: ${attempt.why}`);
-  const isUnsure = run.noticed.isUnanswered(open.call) && EFFECTS[effectOf(open)].overlapsEarlierTries;
+  const isUnsure = run.noticed.knows("unanswered", open.call) && EFFECTS[effectOf(open)].overlapsEarlierTries;
   if (open.undoes !== undefined || isUnsure) return recordSilence(run, open, { tool: attempt.tool, why });
-  const isFirst = open.attempts === 0 && !run.noticed.isUnanswered(open.call);
+  const isFirst = open.attempts === 0 && !run.noticed.knows("unanswered", open.call);
   const evidence = isFirst ? "it was never started" : "no further try of it was started";
   recordResult(run, open.call, { outcome: "failed", value: inline(`${why}; it did not happen`), evidence });
 }
@@ -262,7 +263,7 @@ function recordSilence(run: ActiveRun, open: OpenCall, { why, tool }: { tool: To
   const { call } = open;
   const decision = recoveryAfterTimeout(open);
   if (decision === "again") {
-    run.noticed.noteUnanswered(call);
+    run.noticed.note("unanswered", call);
     const action = { kind: "again", call } as const;
     run.record({ kind: "RecoveryDecided", at, rule: "call ended without an answer", why, action });
     return;
@@ -304,8 +305,8 @@ export async function recoverCalls(run: ActiveRun, agent: Agent, calls: readonly
     if (mark !== null && (await takeLostResult(run, { call, mark }))) continue;
     const decision = recoveryAfterCrash(open, fits);
     if (decision === "again") {
-      run.noticed.noteUnanswered(call);
-      run.noticed.noteRepeated(call);
+      run.noticed.note("unanswered", call);
+      run.noticed.note("repeated", call);
       run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
       continue;
     }

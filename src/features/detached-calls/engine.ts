@@ -91,8 +91,8 @@ async function sendStart(
   const request = await requestOf(run, agent);
   if (run.invocation.drain.aborted) return "drained";
   // What may fail without a request is done: from here on the job counts as sent.
-  run.noticed.noteBegun(key);
-  run.noticed.noteModelCallLeaves();
+  run.noticed.note("begun", key);
+  run.pending.modelShareUsed();
   return within(run, (signal) => detached.submit({ ...request, files, signal }, key));
 }
 

@@ -8,7 +8,7 @@ import type { RunParts } from "../../engine/context/run-parts.ts";
 
 /** Only the invocation that began the job may send its request, and it knows whether it did. */
 export const isUnsent = ({ row, noticed }: RunParts, { key, epoch, reference }: DetachedCall): boolean =>
-  reference === undefined && epoch === row.epoch && !noticed.hasBegun(key);
+  reference === undefined && epoch === row.epoch && !noticed.knows("begun", key);
 
 /** The run is released before the request of its job left, for example because its process was asked to end. */
 export function endUnsent(run: RunParts): void {
