@@ -130,3 +130,22 @@ export function routeAfter({ how, nextChain, now, until, canBeWoken, openParkMs 
   if (until - now >= openParkMs) return { kind: "end", seconds: 1 };
   return { kind: "park", seconds: Math.min(seconds, TIMES.parkSecondsMax) };
 }
+
+/**
+ * When a run that was released in an outage of a store is tried again. The wait grows with the length of the outage. It has
+ * jitter (`chance`, from 0 to below 1), because many runs wait for the same store.
+ */
+export function tryAfterOutage(outage: {
+  readonly now: number;
+  /** Since when a store does not answer. */
+  readonly since: number;
+  readonly chance: number;
+  readonly limits: Pick<Limits, "backoffMsMax">;
+}): number {
+  const { now, since, chance, limits } = outage;
+  const most = Math.min(limits.backoffMsMax, Math.max(OUTAGE_MS_MIN, (now - since) / 2));
+  return now + Math.ceil((most * (1 + chance)) / 2);
+}
+
+/** The shortest wait in an outage, in milliseconds, before its jitter. */
+const OUTAGE_MS_MIN = 2_000;

@@ -19,6 +19,7 @@ import { COMMIT } from "../../protocol/row-commit.ts";
 import { type StoreUnreachable, type World } from "../../ports/world.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { Fenced } from "../context/fenced.ts";
+import { tryAfterOutage } from "./next-look.ts";
 import { postponeUnbegun } from "../tools/postpone.ts";
 import { endUnsent } from "../../features/detached-calls/unsent.ts";
 import { alarm } from "../../history/alarm.ts";
@@ -129,17 +130,11 @@ async function giveBack(
   return outcome.row;
 }
 
-/**
- * The wait of a released run. It grows with the length of the outage. It has jitter, because many runs wait for the
- * same store.
- */
+/** The wait of a released run, of which operators are notified. */
 function waitingFor({ clock, random, limits, ...world }: World, row: Row, error: StoreUnreachable): Waiting {
   const now = clock.now();
   const storeOutage = { store: error.store, since: row.storeOutage?.since ?? now };
   alarm({ ...world, clock }, row.run, { what: "StoreUnavailable", why: error.message });
-  const most = Math.min(limits.backoffMsMax, Math.max(WAIT_MS_MIN, (now - storeOutage.since) / 2));
-  return { storeOutage, wakeAt: now + Math.ceil((most * (1 + unitFrom(random.hex()))) / 2) };
+  const chance = unitFrom(random.hex());
+  return { storeOutage, wakeAt: tryAfterOutage({ now, since: storeOutage.since, chance, limits }) };
 }
-
-/** The shortest wait in an outage, in milliseconds. */
-const WAIT_MS_MIN = 2_000;

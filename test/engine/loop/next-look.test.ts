@@ -1,7 +1,7 @@
 /** When a released run is looked at next, and where its execution goes: a decision without clock and store. */
 import { describe, expect, test } from "vitest";
 import { BOUNDS } from "../../../src/core/limits.ts";
-import { type Released, nextLook, noticeMs, routeAfter } from "../../../src/engine/loop/next-look.ts";
+import { type Released, nextLook, noticeMs, routeAfter, tryAfterOutage } from "../../../src/engine/loop/next-look.ts";
 import { TIMES } from "../../../src/protocol/limits.ts";
 
 const NOW = 1_000_000_000_000;
@@ -106,4 +106,15 @@ describe("the execution", () => {
   ])("%s", (_, change, route) => {
     expect(routeAfter({ ...waiting, ...change })).toEqual(route);
   });
+});
+
+test.each<[string, number, number, number]>([
+  ["soon at first", 0, 0, 1_000],
+  ["later by up to as much again", 0, 0.5, 1_500],
+  ["after a quarter of the outage at least", 60_000, 0, 15_000],
+  ["after half of it at most", 60_000, 0.999_999, 30_000],
+  ["as late as a run backs off, after hours", 10 * HOUR, 0, 150_000],
+])("a run that an outage released is tried again %s", (_, outageMs, chance, waitMs) => {
+  const at = tryAfterOutage({ now: NOW, since: NOW - outageMs, chance, limits: { backoffMsMax: 300_000 } });
+  expect(at - NOW).toBe(waitMs);
 });
