@@ -73,7 +73,7 @@ export async function createChildren(
 }
 
 /** The parent has not ended, and the named epoch holds it. */
-export const parentCheck = (ref: RunRef & { readonly epoch: number }): TransactionPart => ({
+const parentCheck = (ref: RunRef & { readonly epoch: number }): TransactionPart => ({
   kind: "check",
   key: itemKey(ref.run, ROW_ITEM),
   condition: all(is.present(ref), is.epochIs(ref.epoch), is.notTerminal(ref)),
