@@ -32,7 +32,8 @@ export const openApiText = (): string => `${JSON.stringify(openApiDocument(), nu
 function make({ rows, hasChats }: Required<Described>): ReturnType<OpenAPIHono["getOpenAPI31Document"]> {
   const app = new OpenAPIHono();
   const routes = [...routesOf(rows), ...(hasChats ? CHAT_ROUTES : [])];
-  for (const { middleware: _, ...route } of routes.map((each) => ({ middleware: null, ...each }))) {
+  for (const each of routes) {
+    const { middleware: _, ...route } = { middleware: null, ...each };
     app.openAPIRegistry.registerPath(route);
   }
   app.openAPIRegistry.registerComponent("securitySchemes", "token", {

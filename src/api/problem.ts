@@ -331,7 +331,7 @@ export const inputInvalid = (agent: string, errors: readonly Wrong[], outcome: T
 /** Converts the issues of a part of the body; `within` is the pointer to that part. */
 export function wrongIn(issues: readonly (Issue & { readonly keys?: readonly string[] })[], within: string): Wrong[] {
   const told = issues.flatMap(({ path, message, keys }) => {
-    const paths = keys === undefined ? [path] : keys.slice(0, SIZES.issuesMax).map((key) => [...path, key]);
+    const paths = keys === undefined ? [path] : keys.slice(0, SIZES.issuesMax).map((key) => path.concat(key));
     return paths.map((each) => ({ pointer: pointerTo(within, each), detail: bounded(message, WORDS_MAX) }));
   });
   return told.slice(0, SIZES.issuesMax);

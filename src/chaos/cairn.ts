@@ -73,8 +73,8 @@ export async function cairnPass(pass: TrialPass, starting: Starting): Promise<re
       [...runs].map(async ([task, run]): Promise<Outcome> => {
         const killed = killer.killedAt.get(task) ?? null;
         const lines = traceLines(marks, task);
-        const [end, handedOutAgain] = [await endOf(world, run), await handedOutAgainIn(world, run)];
-        return { task, run, lines, killed, ...end, answers: answers.get(task) ?? NO_ANSWERS, handedOutAgain };
+        const [{ end, why }, handedOutAgain] = [await endOf(world, run), await handedOutAgainIn(world, run)];
+        return { task, run, lines, killed, end, why, answers: answers.get(task) ?? NO_ANSWERS, handedOutAgain };
       }),
     );
   } finally {

@@ -154,7 +154,9 @@ async function edgesOfEach(trial: Trial): Promise<ReadonlyMap<Strategy, readonly
 const everyKill = (outcome: Outcome, isJudged: (moment: KillMoment) => boolean): readonly Kill[] =>
   numbered(momentsIn(outcome))
     .filter(isJudged)
-    .map((kill) => (kill.when === "during" ? { ...kill, afterMs: Math.floor(tookMsIn(outcome)(kill) / 2) } : kill));
+    .map((kill) => (kill.when === "during" ? inTheMiddle(kill, tookMsIn(outcome)(kill)) : kill));
+
+const inTheMiddle = (kill: Kill, tookMs: number): Kill => ({ ...kill, afterMs: Math.floor(tookMs / 2) });
 
 /** How long each call of an uninterrupted task took. */
 function tookMsIn({ lines }: Outcome): (kill: Kill) => number {
@@ -269,20 +271,18 @@ function failuresIn(
     const { end = null, why = null } = outcomes.find((outcome) => outcome.task === task) ?? {};
     return failed(task, end === null ? `lost: ${why ?? ""}` : `it ${end.status}: ${JSON.stringify(end.result)}`);
   });
-  const differ = figures.divergent.map((task): TrialFailure => {
+  const differs = (task: number): TrialFailure => {
     const expected = uninterrupted.reference.get(task);
     const seen = outcomes.find((outcome) => outcome.task === task);
     const what = `its result differs from that of the uninterrupted task: ${shown(seen)} instead of ${shown(expected)}`;
     const { dir: store } = uninterrupted;
     return { ...failed(task, what), ...(expected?.run != null && { reference: { run: expected.run, store } }) };
-  });
-  const more = (figures.duplicates ?? []).map(({ tool, of, times, ids }): TrialFailure => {
-    return { ...NO_TASK, what: `duplicate effects of ${tool} for ${of}: ${times} (${ids.join(", ")})` };
-  });
-  const less = figures.missing.map(({ tool, of, times }): TrialFailure => {
-    return { ...NO_TASK, what: `missing effects of ${tool} for ${of}: ${times}` };
-  });
-  return [...lost, ...differ, ...more, ...less];
+  };
+  const more = (figures.duplicates ?? []).map(({ tool, of, times, ids }) =>
+    ofNoTask(`duplicate effects of ${tool} for ${of}: ${times} (${ids.join(", ")})`),
+  );
+  const less = figures.missing.map(({ tool, of, times }) => ofNoTask(`missing effects of ${tool} for ${of}: ${times}`));
+  return [...lost, ...figures.divergent.map(differs), ...more, ...less];
 }
 
 /** The results come from the store, which keeps no secrets. */
@@ -291,4 +291,4 @@ const shown = (outcome: Outcome | undefined): string =>
 
 const RESULT_CHARACTERS_MAX = 300;
 
-const NO_TASK = { task: null, run: null, killed: null } as const;
+const ofNoTask = (what: string): TrialFailure => ({ task: null, run: null, killed: null, what });

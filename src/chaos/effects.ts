@@ -26,20 +26,21 @@ export function effectsIn(lines: readonly Line[], task: number): readonly Outsid
 }
 
 function effectsOf(deed: readonly CallLine[], task: number): readonly OutsideEffect[] {
-  return deed.slice(0, 1).flatMap(({ tool, key, undoes = key, args }) => {
-    const of = `task ${task}: ${canonical(args)}`;
-    const undone = deed.findIndex((line) => line.undoes !== undefined && line.what === "returned");
-    const runs = deed.filter((line) => line.undoes === undefined);
-    const early = runs.filter((line) => deed.indexOf(line) < undone);
-    const late = runs.filter((line) => deed.indexOf(line) > undone);
-    const standing = Math.max(0, timesIn(early) - 1) + timesIn(late);
-    const undos = timesIn(deed.filter((line) => line.undoes !== undefined));
-    return [
-      ...Array.from({ length: standing }, () => ({ tool, id: undoes, of })),
-      // One undo is expected. Only repeated undos count as effects of their own.
-      ...Array.from({ length: undos > 1 ? undos : 0 }, () => ({ tool: `undo of ${tool}`, id: undoes, of })),
-    ];
-  });
+  const [first] = deed;
+  if (first === undefined) return [];
+  const { tool, key, undoes = key, args } = first;
+  const of = `task ${task}: ${canonical(args)}`;
+  const undone = deed.findIndex((line) => line.undoes !== undefined && line.what === "returned");
+  const runs = deed.filter((line) => line.undoes === undefined);
+  const early = runs.filter((line) => deed.indexOf(line) < undone);
+  const late = runs.filter((line) => deed.indexOf(line) > undone);
+  const standing = Math.max(0, timesIn(early) - 1) + timesIn(late);
+  const undos = timesIn(deed.filter((line) => line.undoes !== undefined));
+  return [
+    ...Array.from({ length: standing }, () => ({ tool, id: undoes, of })),
+    // One undo is expected. Only repeated undos count as effects of their own.
+    ...Array.from({ length: undos > 1 ? undos : 0 }, () => ({ tool: `undo of ${tool}`, id: undoes, of })),
+  ];
 }
 
 /** How many effects these calls had: one per key if the service deduplicates. */

@@ -24,7 +24,7 @@ const TITLES: { readonly [S in Strategy]: string } = {
 export function renderChaos(report: Report, page: ChaosStyle): string {
   const { ok, dir, again, paint } = page;
   const columns = [{ title: "" }, ...report.figures.map(({ strategy }) => ({ title: TITLES[strategy] }))];
-  const rows = rowsOf(report).map(([name, ...cells]): Cell[] => [{ text: name, ink: "dim" }, ...cells]);
+  const rows = rowsOf(report).map(([name, ...cells]) => [dimCell(name)].concat(cells));
   const lines = [headline(report), "", ...fittedTable(columns, rows, page), "", paint("dim", countedWords(report))];
   const shown = report.failures.slice(0, FAILURES_SHOWN).map(({ task, killed, what, run, reference }) => {
     const where = task === null ? "" : `task ${task}${killed === null ? "" : `, killed ${killed}`}: `;
@@ -41,6 +41,8 @@ export function renderChaos(report: Report, page: ChaosStyle): string {
   if (!ok) lines.push(`to repeat it: ${paint("bold", again)}`);
   return lines.join("\n");
 }
+
+const dimCell = (text: string): Cell => ({ text, ink: "dim" });
 
 const FAILURES_SHOWN = 10;
 

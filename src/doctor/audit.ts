@@ -53,10 +53,11 @@ export function audit(agent: Agent, limits: Limits, found: readonly Missing[] = 
   const missed = new Set(shapes.flatMap((shape) => moduleOf(shape).misses(shape)));
   const workers = Object.values(agent.tools).some(({ child }) => child !== undefined);
   const kinds = shapes.map(({ kind }) => kind);
-  const cracks = cracksOf(kinds, { workers }).map((row): CrackAudit => {
+  const cracks: CrackAudit[] = [];
+  for (const row of cracksOf(kinds, { workers })) {
     const isSeen = !missed.has(row.crack) && (SEEN[row.crack]?.(agent) ?? true);
-    return { kind: "crack", ...row, alarm: isSeen ? alarmOf(row.metric) : null };
-  });
+    cracks.push({ kind: "crack", ...row, alarm: isSeen ? alarmOf(row.metric) : null });
+  }
   const checkpoint = checkpointAudit(agent, limits);
   const context = contextAudit(agent);
   return { tools, cracks, checkpoint, context, missing: [...missingIn(agent, { tools, cracks, limits }), ...found] };

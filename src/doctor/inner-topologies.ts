@@ -20,6 +20,7 @@ function innerOf(options: object, tools: readonly string[] | null): readonly Inn
   return Object.entries(options).flatMap(([name, option]: [string, unknown]): readonly InnerTopology[] => {
     if (typeof option !== "object" || option === null || name === "functions" || name === "module") return [];
     const isTopology = "kind" in option && topologyNamed(String(option.kind)) !== null;
-    return [...(isTopology ? [{ topology: option as Topology, tools: own }] : []), ...innerOf(option, own)];
+    const found: readonly InnerTopology[] = isTopology ? [{ topology: option as Topology, tools: own }] : [];
+    return found.concat(innerOf(option, own));
   });
 }

@@ -102,9 +102,15 @@ export const POINTS: readonly Point[] = [
 
 /** Judges each point from the verdicts of the checks that it rests on. */
 export const judgePoints = (judged: readonly Judged[]): readonly Judged[] =>
-  POINTS.map((point) => ({ id: point.id, says: point.says, ...judgePoint(point, judged) }));
+  POINTS.map((point) => judgePoint(point, judged));
 
-function judgePoint({ shownBy, restsOn, tried }: Point, judged: readonly Judged[]): CheckVerdict {
+const judgePoint = (point: Point, judged: readonly Judged[]): Judged => ({
+  id: point.id,
+  says: point.says,
+  ...verdictOn(point, judged),
+});
+
+function verdictOn({ shownBy, restsOn, tried }: Point, judged: readonly Judged[]): CheckVerdict {
   const shown = `shown in the repository of cairn by ${shownBy.join(" and ")}`;
   if (tried !== undefined) return unknown(`${shown} for cairn's own agents; it was not tried with your agents`, tried);
   const found = judged.filter(({ id }) => restsOn.includes(id));

@@ -54,7 +54,7 @@ export function* receiptSteps(events: Iterable<Event>): Steps<Receipt> {
   });
   return {
     lines: [...lines]
-      .map(([name, { times, sum }]) => ({ for: name, times, ...amountOf(sum) }))
+      .map(([name, { times, sum }]) => lineOf(name, times, sum))
       .filter(({ usd, tokensIn, tokensOut, toolCalls }) => usd + tokensIn + tokensOut + toolCalls > 0),
     total: amountOf(total),
     takeovers,
@@ -69,5 +69,7 @@ const added = (sum: Sum, other: Partial<Sum>, times = 1): Sum => ({
   tokensOut: sum.tokensOut + times * (other.tokensOut ?? 0),
   toolCalls: sum.toolCalls + times * (other.toolCalls ?? 0),
 });
+
+const lineOf = (name: string, times: number, sum: Sum): ReceiptLine => ({ for: name, times, ...amountOf(sum) });
 
 const amountOf = ({ microUsd, ...others }: Sum): Amount => ({ usd: microUsd / 1e6, ...others });

@@ -36,7 +36,7 @@ function startedInProc(pid: number): readonly number[] {
   const children = threads.flatMap((thread) =>
     readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8").split(" ").filter(Boolean).map(Number),
   );
-  return children.flatMap((each) => [each, ...startedBy(each)]);
+  return children.flatMap((each) => [each].concat(startedBy(each)));
 }
 
 /** All processes of the machine, for macOS and the BSDs: a line `PID PARENT` each. */

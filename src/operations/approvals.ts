@@ -152,11 +152,11 @@ async function waitingOf(
     if (shown === null) return NOTHING;
     const { assigned, gates, waits, unknown } = shown;
     const names = { ...namesOf(listed), assigned };
-    const questions = waits.filter((wait) => wait.for === "answer" && !wait.answered);
+    const withRun = <T extends object>(shownPart: T): typeof names & T => ({ ...names, ...shownPart });
     return {
-      gates: gates.flatMap((gate) => (gate.decided ? [] : [{ ...names, ...gate }])),
-      questions: questions.map((question) => ({ ...names, ...question })),
-      unknown: unknown.flatMap((call) => (call.answered ? [] : [{ ...names, ...call }])),
+      gates: gates.filter(({ decided }) => !decided).map(withRun),
+      questions: waits.filter((wait) => wait.for === "answer" && !wait.answered).map(withRun),
+      unknown: unknown.filter(({ answered }) => !answered).map(withRun),
     };
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;

@@ -26,9 +26,10 @@ function* steps(events: readonly Event[]): Steps<readonly LedgerEntry[]> {
     const { json } = event.value;
     if (typeof json === "string" && !event.evidence.includes(json)) said.set(event.call, json);
   });
-  return calls.map((entry) => {
-    const message = entry.status === "failed" ? said.get(entry.call) : undefined;
-    if (message === undefined) return entry;
-    return { ...entry, evidence: `${entry.evidence}: ${bounded(message, MESSAGE_CHARACTERS_MAX)}` };
-  });
+  return calls.map((entry) => (entry.status === "failed" ? withMessage(entry, said.get(entry.call)) : entry));
 }
+
+const withMessage = (entry: LedgerEntry, message: string | undefined): LedgerEntry =>
+  message === undefined
+    ? entry
+    : { ...entry, evidence: `${entry.evidence}: ${bounded(message, MESSAGE_CHARACTERS_MAX)}` };

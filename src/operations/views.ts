@@ -13,7 +13,7 @@ import { callOf } from "../features/approvals/core-ignored-decisions.ts";
 import { argsOf } from "../core/calls/ledger.ts";
 import type { Message } from "../core/message.ts";
 import { redriveRefusal } from "../features/redrive/core.ts";
-import type { BudgetGate, State, TopologyState } from "../core/state.ts";
+import type { BudgetGate, OpenCall, State, TopologyState } from "../core/state.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { ArchiveTier } from "../core/policy/retention.ts";
 import { type CommittedEvent, EVENTS_PER_TURN } from "../ports/reading.ts";
@@ -232,8 +232,9 @@ async function shownOf(
       ? []
       : (early ?? (await unreadOf(world, row)));
   const isSent = (id: string): boolean => sent.some((message) => message.id === id);
-  const unknown = await Promise.all(
-    asked.map(async ({ call, tool, intent, reconcilableFrom, answer, timesUnknown: question, ...marks }) => ({
+  const shownUnknown = async (open: OpenCall): Promise<UnknownCall> => {
+    const { call, tool, intent, reconcilableFrom, answer, timesUnknown: question, ...marks } = open;
+    return {
       call,
       tool,
       toolGone: marks.toolGone ?? false,
@@ -249,18 +250,19 @@ async function shownOf(
       business: intent?.business === true,
       answered: answer !== null || isSent(reconcileId(call, question)),
       args: await json(argsOf(state, call)),
-    })),
-  );
-  const gates = await Promise.all(
-    gated.map(async ({ call, tool, intent, gate: { by: _, decision, asksAgainMs, ...gate } }): Promise<OpenGate> => {
-      const decided = decision !== null || isSent(decisionId(gate.gate));
-      const args = await json(argsOf(state, call));
-      const made = intent?.parsed === undefined ? null : { ...intent.parsed, json: await json(intent.parsed.json) };
-      const parsed = made && { ...made, dropped: droppedNames(args, made.json) };
-      const asksAgain = asksAgainMs !== undefined;
-      return { ...gate, asksAgain, call, tool, args, parsed, decided };
-    }),
-  );
+    };
+  };
+  const shownGate = async ({ call, tool, intent, gate: frozen }: (typeof gated)[number]): Promise<OpenGate> => {
+    const { by: _, decision, asksAgainMs, ...gate } = frozen;
+    const decided = decision !== null || isSent(decisionId(gate.gate));
+    const args = await json(argsOf(state, call));
+    const made = intent?.parsed === undefined ? null : { ...intent.parsed, json: await json(intent.parsed.json) };
+    const parsed = made && { ...made, dropped: droppedNames(args, made.json) };
+    const asksAgain = asksAgainMs !== undefined;
+    return { ...gate, asksAgain, call, tool, args, parsed, decided };
+  };
+  const unknown = await Promise.all(asked.map(shownUnknown));
+  const gates = await Promise.all(gated.map(shownGate));
   if (asks !== null && !hasEnded(row)) gates.push(budgetGate(state, asks, isSent));
   return {
     ...summaryOf(row, { now, modelMs: world.limits.modelMs }),

@@ -50,7 +50,7 @@ export const actingTools = (family: ActingFamily): readonly ActingTool[] =>
       effect: STRICTEST,
       server: label,
     }));
-    return [...own, ...listed];
+    return own.concat(listed);
   });
 
 /** The stricter class of the calls and of their undo. */

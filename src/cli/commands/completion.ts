@@ -21,8 +21,13 @@ export function printCompletion({ terminal }: Pick<Shell, "terminal">, program: 
 function commandsIn(program: Command): readonly Completed[] {
   return program.commands.flatMap((command): readonly Completed[] => {
     const [words, help] = [command.name(), command.description()];
-    const below = commandsIn(command).map((each) => ({ ...each, words: `${words} ${each.words}` }));
-    return [{ words, help, options: optionsOf(command) }, ...below];
+    const own: Completed = { words, help, options: optionsOf(command) };
+    const below = commandsIn(command).map((each) => ({
+      words: `${words} ${each.words}`,
+      help: each.help,
+      options: each.options,
+    }));
+    return [own].concat(below);
   });
 }
 

@@ -92,11 +92,10 @@ export function supervised(
   const onRead: Parameters<typeof followSchedules>[1]["onRead"] = ({ scheduled, broken }) => {
     schedules = scheduled?.map(toFire) ?? schedules;
     const now = clock.now();
-    if (json)
-      return printLines(
-        shell,
-        [...(scheduled ?? []), ...broken].map((each) => ({ at: now, kind: "schedule", ...each })),
-      );
+    if (json) {
+      for (const each of [...(scheduled ?? []), ...broken]) printLines(shell, [{ at: now, kind: "schedule", ...each }]);
+      return;
+    }
     for (const { agent, every, timezone, next } of scheduled ?? []) {
       terminal.out(`schedule of ${agent}: ${every} ${timezone}, ${firingsInWords({ next, timezone }, now)}`);
       const surprise = surpriseIn({ agent, every });

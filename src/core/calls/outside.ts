@@ -135,8 +135,11 @@ export function ownWork({ run, open, outside }: State): OutsideWork | undefined 
   const known = outside && { ...outside, calls: outside.calls.map((each) => afterUndoLost(each, inUndo)) };
   const mayStand = calls.length > 0 || inUndo.length > 0;
   const all = joinedWork(known, mayStand ? { calls, settlesAt } : undefined);
-  return all && { ...all, calls: all.calls.map((each) => ({ run, ...each })) };
+  return all && { ...all, calls: all.calls.map((each) => callOf(run, each)) };
 }
+
+/** A call that names no run is one of this run. */
+const callOf = (run: string, each: OutsideCall): OutsideCall => ({ run, ...each });
 
 /** Whether the effect stands is not known while its undo is open and may have happened. */
 const afterUndoLost = (each: OutsideCall, inUndo: readonly string[]): OutsideCall =>

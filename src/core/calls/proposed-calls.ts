@@ -16,8 +16,11 @@ export const callIdAfter = (before: number): string => `c${before + 1}`;
 /** The calls that `event` proposes. `before`: how many were proposed before. */
 export function proposedBy(event: Event, before: number): readonly ProposedCall[] {
   if (event.kind !== "ModelCallCompleted") return [];
-  const parts = event.parts.filter((part) => part.kind === "call");
-  return parts.map((part, index) => ({ ...part, call: callIdAfter(before + index) }));
+  const calls: ProposedCall[] = [];
+  for (const part of event.parts) {
+    if (part.kind === "call") calls.push({ ...part, call: callIdAfter(before + calls.length) });
+  }
+  return calls;
 }
 
 /** How many calls are proposed once `event` has happened. */

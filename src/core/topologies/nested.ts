@@ -236,6 +236,6 @@ function nestedProblems<O extends Shape, P extends Json>(on: Pair<O, P>, options
   return innersOf(on, options).flatMap((shape) => {
     const inner = on.lookup(shape.kind);
     if (inner === null) return [`it contains the unknown topology ${shape.kind}`];
-    return [...problemOfWhole(`${shape.kind}: maxBeats`, shape.maxBeats, 1), ...inner.problems(shape)];
+    return problemOfWhole(`${shape.kind}: maxBeats`, shape.maxBeats, 1).concat(inner.problems(shape));
   });
 }

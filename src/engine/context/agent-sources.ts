@@ -92,7 +92,7 @@ export function leftOutOf({ tools, sources = [] }: Agent, lists: Lists): readonl
         ? []
         : [{ tool, source: label, why: `${owner} has a tool of that name: set another prefix` }];
     });
-    return [...(leftOut?.() ?? []).map((each) => ({ ...each, source: label })), ...taken];
+    return [...(leftOut?.() ?? []).map(({ tool, why }) => ({ tool, why, source: label })), ...taken];
   });
 }
 

@@ -82,7 +82,9 @@ export async function prepareCreation(
   const now = world.clock.now();
   const born = bornFrom(world.random.hex());
   await putFiles(world.objects, { run, born }, contents);
-  const files = contents.map(({ ref }) => ({ ...ref, name: redactionIn(world).text(ref.name) }));
+  const files = contents.map(({ ref: { kind, file, mediaType, bytes, name } }) => {
+    return { kind, file, mediaType, bytes, name: redactionIn(world).text(name) };
+  });
   const begun = initialState({
     run,
     born,

@@ -16,5 +16,7 @@ export const withoutOptionalParts = (messages: readonly Message[]): readonly Mes
   messages.map((message) => {
     if (!message.parts.some(isOptional)) return message;
     const parts = message.parts.filter(({ kind }) => kind !== "reasoning");
-    return { ...message, parts: parts.map((part) => (part.kind === "call" ? { ...part, provider: null } : part)) };
+    return { ...message, parts: parts.map(withoutMetadata) };
   });
+
+const withoutMetadata = (part: Part): Part => (part.kind === "call" ? { ...part, provider: null } : part);

@@ -17,14 +17,16 @@ type InputSchema = LanguageModelV4FunctionTool["inputSchema"];
  */
 export function describeTools(tools: Readonly<Record<string, Tool>>): LanguageModelV4FunctionTool[] {
   const shown = Object.entries(tools).filter(([name]) => name !== NEXT_MESSAGE);
-  return shown.map(([name, tool]) => ({
-    type: "function",
-    name,
-    ...(tool.description === "" ? {} : { description: tool.description }),
-    inputSchema: inputSchemaOf(name, tool),
-    ...tool.described,
-  }));
+  return shown.map(([name, tool]) => describeTool(name, tool));
 }
+
+const describeTool = (name: string, tool: Tool): LanguageModelV4FunctionTool => ({
+  type: "function",
+  name,
+  ...(tool.description === "" ? {} : { description: tool.description }),
+  inputSchema: inputSchemaOf(name, tool),
+  ...tool.described,
+});
 
 const known = new WeakMap<Tool, InputSchema>();
 

@@ -21,7 +21,7 @@ function stepOf({ text, calls, proposed }: RunStep, stepNumber: number, about: A
   const toolCalls = calls.map(callOf);
   const toolResults = calls.filter(({ outcome }) => outcome === "succeeded").map(resultOf);
   const failed = calls.filter(({ outcome }) => outcome !== "succeeded");
-  const errors = failed.map((each) => ({ ...callOf(each), type: "tool-error" as const, error: each.result }));
+  const errors = failed.map(errorOf);
   return {
     callId: "",
     stepNumber,
@@ -65,6 +65,8 @@ const callOf = ({ call, tool, args }: SettledCall) => ({
   toolName: tool,
   input: args,
 });
+
+const errorOf = (each: SettledCall) => ({ ...callOf(each), type: "tool-error" as const, error: each.result });
 
 const resultOf = ({ call, tool, args, result }: SettledCall) => ({
   type: "tool-result" as const,

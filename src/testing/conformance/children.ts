@@ -61,7 +61,8 @@ export const childCases: readonly Case<RunTableWorld>[] = [
       must(first !== undefined, "there is a child");
       mustEqual(kindsOf(await make({ children: [first] })), ["created"], "the answer for one");
       const before = await read(0);
-      const again = children.map((child) => ({ ...child, creation: { ...child.creation, born: "cccccccccc" } }));
+      const again: ChildCreation[] = [];
+      for (const child of children) again.push({ ...child, creation: { ...child.creation, born: "cccccccccc" } });
       const outcome = await make({ children: again });
       mustEqual(kindsOf(outcome), ["exists", ...rest.map(() => "created")], "the answers");
       must(outcome.kind === "made", "it is made");
@@ -129,7 +130,7 @@ export const childCases: readonly Case<RunTableWorld>[] = [
     name: "createChildren leaves the wake-up counter and the inbox of the parent as they are",
     run: async (world) => {
       const { mine, held, make, children } = await family(world, 1);
-      const left = children.map((child) => ({ ...child, isLeft: true }));
+      const left = children.map(({ creation, reportId }) => ({ creation, reportId, isLeft: true }));
       mustEqual(kindsOf(await make({ children: left })), ["created"], "the answer");
       mustEqual((await mine.stored())?.wakeCount, held.wakeCount, "the wake-up counter");
       mustEqual(await world.inbox.unread(mine.of), [], "the inbox");

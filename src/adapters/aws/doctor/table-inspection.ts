@@ -6,6 +6,7 @@ import {
   type DescribeTableCommandOutput,
   DescribeTimeToLiveCommand,
   type DynamoDBClient,
+  type GlobalSecondaryIndexDescription,
   type KeySchemaElement,
 } from "@aws-sdk/client-dynamodb";
 import type { Damaged } from "../../../ports/run-table.ts";
@@ -131,13 +132,7 @@ function seenOf({ Table: table }: DescribeTableCommandOutput): TableSeen | null 
     types: Object.fromEntries(
       (table.AttributeDefinitions ?? []).map((each) => [each.AttributeName, each.AttributeType]),
     ),
-    indexes: (table.GlobalSecondaryIndexes ?? []).map((index) => ({
-      ...keysOf(index.KeySchema),
-      name: index.IndexName ?? "",
-      status: index.IndexStatus ?? "unknown",
-      projection: index.Projection?.ProjectionType ?? "none",
-      projected: index.Projection?.NonKeyAttributes ?? [],
-    })),
+    indexes: (table.GlobalSecondaryIndexes ?? []).map(indexSeen),
     stream:
       arn === undefined
         ? null
@@ -147,6 +142,14 @@ function seenOf({ Table: table }: DescribeTableCommandOutput): TableSeen | null 
     isProtected: table.DeletionProtectionEnabled ?? false,
   };
 }
+
+const indexSeen = (index: GlobalSecondaryIndexDescription): IndexSeen => ({
+  ...keysOf(index.KeySchema),
+  name: index.IndexName ?? "",
+  status: index.IndexStatus ?? "unknown",
+  projection: index.Projection?.ProjectionType ?? "none",
+  projected: index.Projection?.NonKeyAttributes ?? [],
+});
 
 const keysOf = (schema: readonly KeySchemaElement[] = []): Keys => {
   const named = (type: string): string => schema.find(({ KeyType }) => KeyType === type)?.AttributeName ?? "";

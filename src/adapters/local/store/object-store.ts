@@ -28,7 +28,7 @@ export function sqliteObjectStore(store: Store, clock: Pick<Clock, "now" | "afte
     },
     keysAfter: async (after, limit) => {
       const found = reaching(store, () => page.all(after, limit)) as unknown as readonly FoundKey[];
-      return found.map((each) => ({ ...each }));
+      return found.map(({ key, putAt }) => ({ key, putAt }));
     },
     removeUnder: async (prefix) => {
       while (removeSome(prefix) === REMOVED_AT_ONCE);

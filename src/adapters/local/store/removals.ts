@@ -67,7 +67,7 @@ export function removalsOf(store: Store): Removals {
     },
     due: (now, limit) => {
       const found = reaching(store, () => dueFirst.all(now, limit)) as unknown as readonly Incarnation[];
-      return found.map((each) => ({ ...each }));
+      return found.map(({ run, born }) => ({ run, born }));
     },
     postpone: ({ run, born }, until) => void reaching(store, () => postpone.run(until, run, born)),
     finish: (removed) => {
