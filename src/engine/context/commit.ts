@@ -2,9 +2,9 @@
  * The checkpoint: the only way to make the decisions of an invocation durable. It writes the payload first and the
  * pointer last. A crash can leave an object that no row names, but never a row that names a missing object.
  *
- * Removes the inbox items of absorbed and committed messages. An item holds the text as its sender wrote it, and the
- * sender may not know every secret. The commit holds the redacted text. So the item is deleted as soon as the commit is
- * durable.
+ * A commit also removes the inbox items of the messages that it absorbed. An item holds the text as its sender wrote it,
+ * and the sender may not know every secret. The commit holds the redacted text. So the item is deleted as soon as the
+ * commit is durable.
  */
 import { Unreadable } from "../../codec/canonical.ts";
 import { checkedCommit } from "../../codec/checksum.ts";

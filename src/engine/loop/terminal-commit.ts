@@ -1,11 +1,10 @@
 /**
  * How a run ends: one terminal commit that cannot pass over a message, then deliveries that can be repeated.
  *
- * Keeps the idempotency key of a run that ends. The tombstone is written before the row's time to live starts. From
- * that start on the row may be removed, and with it everything else that knows the key (schedule 81).
+ * The end keeps the idempotency key of the run. The tombstone is written before the row's time to live starts. From that
+ * start on the row may be removed, and with it everything else that knows the key (schedule 81).
  *
- * A process may die between the two writes. The end is undelivered then, so the retry or the sweeper repeats both
- * writes.
+ * A process may die between these two writes. The end is undelivered then, so the retry or the sweeper repeats both.
  */
 import { failedFrom } from "../../core/policy/infrastructure.ts";
 import { mayHaveActed } from "../../core/calls/held-calls.ts";

@@ -3,7 +3,7 @@
  * another write of the key was under way, and nothing was decided. The SDK sends a checksum with each put, and compares
  * the one that a get returns.
  *
- * The removal of objects, and the walk over keys that finds orphans, in the order of their UTF-8 bytes.
+ * Whole prefixes are removed page by page. The walk over keys that finds orphans has the order of their UTF-8 bytes.
  */
 import {
   GetObjectCommand,
