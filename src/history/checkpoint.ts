@@ -14,7 +14,7 @@ import { snapshotKey } from "./object-keys.ts";
 import type { SegmentCache } from "./load.ts";
 import type { KnownState } from "./state-cache.ts";
 import { putSegments, putSnapshot } from "./write-objects.ts";
-import { nextSeal } from "../features/seals/seal.ts";
+import { nextSeal } from "./seal.ts";
 
 /** A stored snapshot, how far its history is sealed, and what the process knows of it. */
 export interface StoredSnapshot {

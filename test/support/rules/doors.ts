@@ -32,7 +32,6 @@ const KERNEL_DOORS: Readonly<Record<string, readonly string[]>> = {
   "src/engine/tools/acted-before.ts": ["children"],
   "src/engine/tools/prepare-calls.ts": ["approvals", "children", "waits"],
   "src/engine/tools/run-tools.ts": ["files", "memory"],
-  "src/history/checkpoint.ts": ["seals"],
 };
 
 /** Where two features meet without an event or a slot of the kernel between them. */

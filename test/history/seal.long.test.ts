@@ -1,23 +1,23 @@
 /** Sealed events: when they are written and by whom, and that nothing of it can hold a run up or be written twice. */
 import { describe, expect, test } from "vitest";
-import { decodeSnapshot } from "../../../src/codec/snapshot.ts";
-import { SIZES } from "../../../src/codec/limits.ts";
-import type { Payload } from "../../../src/protocol/chain.ts";
-import type { World } from "../../../src/ports/world.ts";
-import { CommitCache } from "../../../src/history/commits.ts";
-import { ledger, timeline } from "../../../src/operations/views.ts";
-import { send } from "../../../src/operations/steer.ts";
-import { verify } from "../../../src/features/seals/verify.ts";
-import { EVENT } from "../../support/states/states-and-events.ts";
-import { attemptBeat, beginRun, drive, killableWorld, runnerOf } from "../../support/harness/drive.ts";
-import { runBeats, longRunAgent, recordObjectCalls } from "../../support/runs/long-runs.ts";
+import { decodeSnapshot } from "../../src/codec/snapshot.ts";
+import { SIZES } from "../../src/codec/limits.ts";
+import type { Payload } from "../../src/protocol/chain.ts";
+import type { World } from "../../src/ports/world.ts";
+import { CommitCache } from "../../src/history/commits.ts";
+import { ledger, timeline } from "../../src/operations/views.ts";
+import { send } from "../../src/operations/steer.ts";
+import { verify } from "../../src/features/seals/verify.ts";
+import { EVENT } from "../support/states/states-and-events.ts";
+import { attemptBeat, beginRun, drive, killableWorld, runnerOf } from "../support/harness/drive.ts";
+import { runBeats, longRunAgent, recordObjectCalls } from "../support/runs/long-runs.ts";
 import {
   type Harness,
   beforeCommit,
   callsThenFinal,
   neverSettles,
   createHarness,
-} from "../../support/harness/harness.ts";
+} from "../support/harness/harness.ts";
 
 const PER_SEAL = SIZES.snapshotsPerSeal;
 const LONG = longRunAgent({ reply: callsThenFinal(1_000) });

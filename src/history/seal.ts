@@ -7,16 +7,16 @@
  * reads 64 snapshots in its last seconds would be killed, and so would each retry. It is also postponed when a snapshot
  * behind the newest one cannot be read. The next 64 snapshots are then sealed together with these.
  */
-import { encodeSealed } from "../../codec/sealed.ts";
-import type { Seal } from "../../codec/snapshot.ts";
-import { SIZES } from "../../codec/limits.ts";
-import type { Row } from "../../protocol/row.ts";
-import type { World } from "../../ports/world.ts";
-import { alarm } from "../../history/alarm.ts";
-import type { CommitCache } from "../../history/commits.ts";
-import { readSnapshot } from "../../history/load.ts";
-import { sealedKey } from "../../history/object-keys.ts";
-import { chainBack } from "../../history/reader.ts";
+import { encodeSealed } from "../codec/sealed.ts";
+import type { Seal } from "../codec/snapshot.ts";
+import { SIZES } from "../codec/limits.ts";
+import type { Row } from "../protocol/row.ts";
+import type { World } from "../ports/world.ts";
+import { alarm } from "./alarm.ts";
+import type { CommitCache } from "./commits.ts";
+import { readSnapshot } from "./load.ts";
+import { sealedKey } from "./object-keys.ts";
+import { chainBack } from "./reader.ts";
 
 /** The result of `nextSeal`. */
 export interface Sealing {
