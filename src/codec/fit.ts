@@ -2,6 +2,12 @@
 import type * as z from "zod";
 import { sentenceOf } from "./value.ts";
 
+/** A schema that is built when a value is first parsed with it: a process parses with few of those that there are. */
+export function builtOnUse<Schema extends z.ZodType>(build: () => Schema): () => Schema {
+  let built: Schema | null = null;
+  return () => (built ??= build());
+}
+
 export type Fit =
   /** `output` is the value as the schema parsed it, with defaults and transforms. */
   | { readonly kind: "fits"; readonly output: unknown }

@@ -222,7 +222,7 @@ function checkedCaller(caller: Caller | null): Caller {
 
 function checkedReaders(readers: ReaderOptions | undefined): ReaderOptions | null {
   if (readers === undefined) return null;
-  const checked = parsedOption(readersSchema, readers);
+  const checked = parsedOption(readersSchema(), readers);
   if (checked.success) return checked.data;
   const why = checked.error.issues.map(({ path, message }) => `readers.${path.join(".")}: ${message}`).join("; ");
   throw Object.assign(new Error(`the option readers is not understood: ${why}`), { code: "ReadersInvalid" });

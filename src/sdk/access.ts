@@ -1,5 +1,6 @@
 /** Who may call the HTTP API: the part `access` of `cairn.config.ts`. */
 import * as z from "zod";
+import { builtOnUse } from "../codec/fit.ts";
 import { isTenant } from "../core/ids.ts";
 import type { RequestLimits } from "../protocol/request-rate.ts";
 
@@ -61,44 +62,57 @@ const isSafeUrl = (text: string): boolean =>
   URL.canParse(text) &&
   (text.startsWith("https://") || /^http:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d+)?(\/|$)/.test(text));
 
-const url = z.string().max(1_000).refine(isSafeUrl, "write a URL that begins with https://");
-const claim = z.string().min(1).max(200);
+const url = builtOnUse(() => z.string().max(1_000).refine(isSafeUrl, "write a URL that begins with https://"));
+const claim = builtOnUse(() => z.string().min(1).max(200));
 
-const jwt = z.strictObject({
-  issuer: url,
-  audience: claim,
-  jwks: url.exactOptional(),
-  algorithms: z.array(z.enum(ALGORITHMS)).min(1).exactOptional(),
-  tenantClaim: claim.exactOptional(),
-  scopesClaim: claim.exactOptional(),
-  clockSkewSeconds: z.number().min(0).max(60).exactOptional(),
-});
+const jwt = builtOnUse(() =>
+  z.strictObject({
+    issuer: url(),
+    audience: claim(),
+    jwks: url().exactOptional(),
+    algorithms: z.array(z.enum(ALGORITHMS)).min(1).exactOptional(),
+    tenantClaim: claim().exactOptional(),
+    scopesClaim: claim().exactOptional(),
+    clockSkewSeconds: z.number().min(0).max(60).exactOptional(),
+  }),
+);
 
-const startLimits = z.strictObject({
-  runs: z.int().nonnegative().exactOptional(),
-  usd: z.number().nonnegative().max(1e9).exactOptional(),
-});
+const startLimits = builtOnUse(() =>
+  z.strictObject({
+    runs: z.int().nonnegative().exactOptional(),
+    usd: z.number().nonnegative().max(1e9).exactOptional(),
+  }),
+);
 
-const tenantLimits = z.strictObject({
-  requestsPerSecond: z.int().positive().exactOptional(),
-  requestsPerMinute: z.int().positive().exactOptional(),
-  day: startLimits.exactOptional(),
-  month: startLimits.exactOptional(),
-});
+const tenantLimits = builtOnUse(() =>
+  z.strictObject({
+    requestsPerSecond: z.int().positive().exactOptional(),
+    requestsPerMinute: z.int().positive().exactOptional(),
+    day: startLimits().exactOptional(),
+    month: startLimits().exactOptional(),
+  }),
+);
 
-const limits = z.record(
-  z.string().refine((name) => name === "*" || isTenant(name), "write a tenant, or *"),
-  tenantLimits,
+const limits = builtOnUse(() =>
+  z.record(
+    z.string().refine((name) => name === "*" || isTenant(name), "write a tenant, or *"),
+    tenantLimits(),
+  ),
 );
 
 /** The limits of a tenant; null: it has none. */
 export const limitsOfTenant = ({ limits: all = {} }: AccessOptions, tenant: string): TenantLimits | null =>
   (Object.hasOwn(all, tenant) ? all[tenant] : all["*"]) ?? null;
 
-export const accessSchema = z
-  .strictObject({
-    auth: z.enum(["token", "jwt", "iam"]).exactOptional(),
-    jwt: jwt.exactOptional(),
-    limits: limits.exactOptional(),
-  })
-  .refine(({ auth, jwt: of }) => (auth === "jwt") === (of !== undefined), 'write jwt: {...} together with auth: "jwt"');
+export const accessSchema = builtOnUse(() =>
+  z
+    .strictObject({
+      auth: z.enum(["token", "jwt", "iam"]).exactOptional(),
+      jwt: jwt().exactOptional(),
+      limits: limits().exactOptional(),
+    })
+    .refine(
+      ({ auth, jwt: of }) => (auth === "jwt") === (of !== undefined),
+      'write jwt: {...} together with auth: "jwt"',
+    ),
+);

@@ -1,5 +1,6 @@
 /** The option that says how long approvals wait for a human, of an agent and of each of its tools. */
 import * as z from "zod";
+import { builtOnUse } from "../codec/fit.ts";
 import type { ApprovalTerms } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { APPROVAL_MS_MAX } from "../protocol/limits.ts";
@@ -19,7 +20,7 @@ export interface ApprovalOptions {
 
 const KNOWN: { readonly [Option in keyof ApprovalOptions]-?: true } = { expires: true, onExpiry: true };
 
-const expires = z.union([z.literal("never"), wallMsSchema]);
+const expires = builtOnUse(() => z.union([z.literal("never"), wallMsSchema()]));
 
 /** The terms. Throws `AgentInvalid`. `whose`: the agent or the tool that has the option. */
 export function approvalsOf(
@@ -37,7 +38,7 @@ export function approvalsOf(
   if (onExpiry !== undefined && onExpiry !== "deny" && onExpiry !== "ask") {
     throw new AgentInvalid(`the approvals of ${whose}: onExpiry is ${String(onExpiry)}: write "deny" or "ask"`);
   }
-  const parsed = expires.optional().safeParse(given.expires);
+  const parsed = expires().optional().safeParse(given.expires);
   const ms = parsed.success && parsed.data !== "never" ? parsed.data : undefined;
   if (!parsed.success || (ms !== undefined && ms > APPROVAL_MS_MAX)) {
     throw new AgentInvalid(

@@ -1,5 +1,6 @@
 /** The budget options of an agent: dollars, tokens, beats, calls and time, in the units that authors write. */
 import * as z from "zod";
+import { builtOnUse } from "../codec/fit.ts";
 import type { Budget } from "../core/policy/budget.ts";
 import { durationMs } from "./duration.ts";
 
@@ -21,31 +22,37 @@ export interface BudgetOptions {
   readonly onExhausted?: "stop" | "ask";
 }
 
-const whole = z.int().positive().optional();
-const span = z.string().transform((text, context) => {
-  const ms = durationMs(text);
-  if (ms !== null) return ms;
-  context.addIssue({ code: "custom" });
-  return z.NEVER;
-});
+const whole = builtOnUse(() => z.int().positive().optional());
+const span = builtOnUse(() =>
+  z.string().transform((text, context) => {
+    const ms = durationMs(text);
+    if (ms !== null) return ms;
+    context.addIssue({ code: "custom" });
+    return z.NEVER;
+  }),
+);
 
 /** A duration: whole milliseconds, or text such as `2h`. Parses to milliseconds. */
-export const wallMsSchema = z.union([z.int().positive(), span], {
-  error: "write milliseconds, or a number with s, m, h or d, such as 2h",
-});
+export const wallMsSchema = builtOnUse(() =>
+  z.union([z.int().positive(), span()], {
+    error: "write milliseconds, or a number with s, m, h or d, such as 2h",
+  }),
+);
 
-export const budgetSchema = z.strictObject({
-  usd: z.number().min(1e-6).max(1e9).optional(),
-  tokens: whole,
-  beats: whole,
-  toolCalls: whole,
-  takeovers: whole,
-  wall: wallMsSchema.optional(),
-  onExhausted: z.enum(["stop", "ask"]).optional(),
-});
+export const budgetSchema = builtOnUse(() =>
+  z.strictObject({
+    usd: z.number().min(1e-6).max(1e9).optional(),
+    tokens: whole(),
+    beats: whole(),
+    toolCalls: whole(),
+    takeovers: whole(),
+    wall: wallMsSchema().optional(),
+    onExhausted: z.enum(["stop", "ask"]).optional(),
+  }),
+);
 
 /** The budget with its defaults filled in. `beatsMax` is the limit of the agent's topology. */
-export function budgetFrom(options: z.output<typeof budgetSchema>, beatsMax: number): Budget {
+export function budgetFrom(options: z.output<ReturnType<typeof budgetSchema>>, beatsMax: number): Budget {
   const { usd, tokens, beats, toolCalls, wall, takeovers, onExhausted } = options;
   return {
     microUsd: usd === undefined ? null : Math.round(usd * 1e6),

@@ -3,6 +3,7 @@ import { DEFINITIONS } from "./definition-forms.ts";
 import { checkDefined } from "./option-forms.ts";
 import { firstIssue, parsedOption } from "./issues.ts";
 import * as z from "zod";
+import { builtOnUse } from "../codec/fit.ts";
 import { CHILD_EFFECT } from "../core/calls/effects.ts";
 import { BOUNDS } from "../core/limits.ts";
 import { isName } from "../core/ids.ts";
@@ -72,15 +73,17 @@ const DEADLINE_MS = 3_600_000;
 const DEADLINE_MS_MAX = 30 * 24 * 3_600_000;
 const TRIES = 2;
 
-const whole = z.int().positive();
+const whole = builtOnUse(() => z.int().positive());
 
-const budgetSchema = z.strictObject({
-  usd: z.number().min(1e-6).max(1e9).optional(),
-  tokens: whole.optional(),
-  beats: whole,
-  toolCalls: whole.optional(),
-  wall: wallMsSchema.optional(),
-});
+const budgetSchema = builtOnUse(() =>
+  z.strictObject({
+    usd: z.number().min(1e-6).max(1e9).optional(),
+    tokens: whole().optional(),
+    beats: whole(),
+    toolCalls: whole().optional(),
+    wall: wallMsSchema().optional(),
+  }),
+);
 
 /**
  * Defines a tool whose calls dispatch child runs of another agent. The parent waits without cost until the child
@@ -119,7 +122,7 @@ export function childTool<Schema extends z.ZodType, Output extends z.ZodType = z
   if (options.onRollBack !== undefined && options.onRollBack !== "keep") {
     throw new AgentInvalid(`a child tool for agent ${String(agent)}: onRollBack is "keep", or absent`);
   }
-  const budget = parsedOption(budgetSchema, options.budget);
+  const budget = parsedOption(budgetSchema(), options.budget);
   if (!budget.success) {
     throw new AgentInvalid(`the budget of a child tool for agent ${String(agent)}: ${firstIssue(budget.error)}`);
   }
@@ -151,7 +154,7 @@ export function childTool<Schema extends z.ZodType, Output extends z.ZodType = z
   };
 }
 
-function grantOf({ usd, tokens, beats, toolCalls, wall }: z.output<typeof budgetSchema>): Grant {
+function grantOf({ usd, tokens, beats, toolCalls, wall }: z.output<ReturnType<typeof budgetSchema>>): Grant {
   return {
     beats,
     ...(usd === undefined ? {} : { microUsd: Math.round(usd * 1e6) }),

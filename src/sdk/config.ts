@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as z from "zod";
+import { builtOnUse } from "../codec/fit.ts";
 import { isTenant } from "../core/ids.ts";
 import type { TenantShares } from "../protocol/fair-share.ts";
 import { type Limits, TIMES } from "../protocol/limits.ts";
@@ -12,7 +13,7 @@ import type { ModelRates } from "../protocol/model-rate.ts";
 import { type AccessOptions, accessSchema } from "./access.ts";
 import { importFile } from "./import-file.ts";
 import { parsedOption } from "./issues.ts";
-import { PRICE, type Prices } from "./prices.ts";
+import { priceFields, type Prices } from "./prices.ts";
 import { type ReaderOptions, readersSchema } from "./readers.ts";
 import type { Webhook } from "../ports/webhooks.ts";
 import { webhooksSchema } from "./webhooks.ts";
@@ -169,101 +170,103 @@ export class ConfigInvalid extends Error {
 const FILES = ["ts", "mts", "cts", "js", "mjs", "cjs"].map((ending) => `cairn.config.${ending}`);
 const DAY_MS = 24 * 3_600_000;
 
-const tenant = z.string().refine(isTenant, "write a tenant: 1 to 24 lower-case letters and digits");
+const tenant = builtOnUse(() => z.string().refine(isTenant, "write a tenant: 1 to 24 lower-case letters and digits"));
 
-const path = z.string().min(1);
+const path = builtOnUse(() => z.string().min(1));
 
-const schema: z.ZodType<Config> = z.strictObject({
-  agents: z.array(path),
-  world: z.string().min(1).exactOptional(),
-  store: path.exactOptional(),
-  beatSeconds: z.number().min(0.5).max(900).exactOptional(),
-  beatsPerInvocation: z.int().min(1).max(1_000).exactOptional(),
-  keyDays: z
-    .number()
-    .min(TIMES.keyMsMin / DAY_MS)
-    .max(TIMES.keyMsMax / DAY_MS)
-    .exactOptional(),
-  auditDays: z
-    .number()
-    .min(TIMES.auditMsMin / DAY_MS)
-    .max(TIMES.auditMsMax / DAY_MS)
-    .exactOptional(),
-  workers: z.int().min(1).max(1_000).exactOptional(),
-  beatsPerWorker: z.int().min(1).max(1_000).exactOptional(),
-  concurrency: z.record(z.string().min(1), z.int().min(1).max(1_000)).exactOptional(),
-  tenants: z
-    .record(
-      tenant,
-      z.strictObject({
-        weight: z.number().min(0.01).max(100).exactOptional(),
-        concurrency: z.int().min(1).max(1_000).exactOptional(),
-      }),
-    )
-    .exactOptional(),
-  modelRates: z
-    .record(
-      z.string().min(1),
-      z.strictObject({
-        requestsPerMinute: z.number().positive().exactOptional(),
-        tokensPerMinute: z.number().positive().exactOptional(),
-      }),
-    )
-    .exactOptional(),
-  prices: z
-    .record(
-      z.string().min(1),
-      z.strictObject({
-        ...PRICE,
-        source: z.string().min(1).exactOptional(),
-        lookedAt: z.iso.date().exactOptional(),
-      }),
-    )
-    .exactOptional(),
-  access: accessSchema.exactOptional(),
-  readers: readersSchema.exactOptional(),
-  webhooks: webhooksSchema.exactOptional(),
-  spend: z.strictObject({ perDayUsd: z.number().min(0.01).max(1e6) }).exactOptional(),
-  deploy: z
-    .strictObject({
-      memoryMb: z.int().min(256).max(10_240).exactOptional(),
-      logRetention: z.enum(LOG_RETENTIONS).exactOptional(),
-      sweepMinutes: z.int().min(1).max(60).exactOptional(),
-      isolation: z.enum(["agent", "none"]).exactOptional(),
-      concurrencyMax: z.int().min(1).max(1_000).exactOptional(),
-      concurrencyReserved: z
-        .strictObject({
-          sweep: z.int().min(1).max(1_000).exactOptional(),
-          park: z.int().min(1).max(1_000).exactOptional(),
-          api: z.int().min(1).max(1_000).exactOptional(),
-          events: z.int().min(1).max(1_000).exactOptional(),
-        })
-        .exactOptional(),
-      statusShards: z.literal([1, 2, 4, 8, 16]).exactOptional(),
-      eventStreams: z.boolean().exactOptional(),
-      console: z.boolean().exactOptional(),
-      apiRate: z.int().min(1).max(10_000).exactOptional(),
-      spendPerDayUsd: z.number().positive().max(1e6).exactOptional(),
-      tableName: z
-        .string()
-        .regex(/^[\w.-]{3,255}$/)
-        .exactOptional(),
-      alarmEmail: z.email().exactOptional(),
-      tracing: z.literal("xray").exactOptional(),
-      // Lambda reserves the prefixes AWS_ and LAMBDA_; cairn reserves CAIRN_.
-      env: z
-        .record(z.string().regex(/^(?!AWS_|CAIRN_|LAMBDA_)[A-Z][A-Z0-9_]*$/), z.string().max(1_024))
-        .exactOptional(),
-      rollout: z.enum(["at-once", "by-hand"]).exactOptional(),
-      seal: z
-        .strictObject({
-          kmsKey: z.string().regex(/^arn:aws[\w-]*:kms:[\w-]+:\d{12}:key\/[\w-]+$/),
-          required: z.boolean().exactOptional(),
-        })
-        .exactOptional(),
-    })
-    .exactOptional(),
-});
+const schema = builtOnUse((): z.ZodType<Config> =>
+  z.strictObject({
+    agents: z.array(path()),
+    world: z.string().min(1).exactOptional(),
+    store: path().exactOptional(),
+    beatSeconds: z.number().min(0.5).max(900).exactOptional(),
+    beatsPerInvocation: z.int().min(1).max(1_000).exactOptional(),
+    keyDays: z
+      .number()
+      .min(TIMES.keyMsMin / DAY_MS)
+      .max(TIMES.keyMsMax / DAY_MS)
+      .exactOptional(),
+    auditDays: z
+      .number()
+      .min(TIMES.auditMsMin / DAY_MS)
+      .max(TIMES.auditMsMax / DAY_MS)
+      .exactOptional(),
+    workers: z.int().min(1).max(1_000).exactOptional(),
+    beatsPerWorker: z.int().min(1).max(1_000).exactOptional(),
+    concurrency: z.record(z.string().min(1), z.int().min(1).max(1_000)).exactOptional(),
+    tenants: z
+      .record(
+        tenant(),
+        z.strictObject({
+          weight: z.number().min(0.01).max(100).exactOptional(),
+          concurrency: z.int().min(1).max(1_000).exactOptional(),
+        }),
+      )
+      .exactOptional(),
+    modelRates: z
+      .record(
+        z.string().min(1),
+        z.strictObject({
+          requestsPerMinute: z.number().positive().exactOptional(),
+          tokensPerMinute: z.number().positive().exactOptional(),
+        }),
+      )
+      .exactOptional(),
+    prices: z
+      .record(
+        z.string().min(1),
+        z.strictObject({
+          ...priceFields(),
+          source: z.string().min(1).exactOptional(),
+          lookedAt: z.iso.date().exactOptional(),
+        }),
+      )
+      .exactOptional(),
+    access: accessSchema().exactOptional(),
+    readers: readersSchema().exactOptional(),
+    webhooks: webhooksSchema().exactOptional(),
+    spend: z.strictObject({ perDayUsd: z.number().min(0.01).max(1e6) }).exactOptional(),
+    deploy: z
+      .strictObject({
+        memoryMb: z.int().min(256).max(10_240).exactOptional(),
+        logRetention: z.enum(LOG_RETENTIONS).exactOptional(),
+        sweepMinutes: z.int().min(1).max(60).exactOptional(),
+        isolation: z.enum(["agent", "none"]).exactOptional(),
+        concurrencyMax: z.int().min(1).max(1_000).exactOptional(),
+        concurrencyReserved: z
+          .strictObject({
+            sweep: z.int().min(1).max(1_000).exactOptional(),
+            park: z.int().min(1).max(1_000).exactOptional(),
+            api: z.int().min(1).max(1_000).exactOptional(),
+            events: z.int().min(1).max(1_000).exactOptional(),
+          })
+          .exactOptional(),
+        statusShards: z.literal([1, 2, 4, 8, 16]).exactOptional(),
+        eventStreams: z.boolean().exactOptional(),
+        console: z.boolean().exactOptional(),
+        apiRate: z.int().min(1).max(10_000).exactOptional(),
+        spendPerDayUsd: z.number().positive().max(1e6).exactOptional(),
+        tableName: z
+          .string()
+          .regex(/^[\w.-]{3,255}$/)
+          .exactOptional(),
+        alarmEmail: z.email().exactOptional(),
+        tracing: z.literal("xray").exactOptional(),
+        // Lambda reserves the prefixes AWS_ and LAMBDA_; cairn reserves CAIRN_.
+        env: z
+          .record(z.string().regex(/^(?!AWS_|CAIRN_|LAMBDA_)[A-Z][A-Z0-9_]*$/), z.string().max(1_024))
+          .exactOptional(),
+        rollout: z.enum(["at-once", "by-hand"]).exactOptional(),
+        seal: z
+          .strictObject({
+            kmsKey: z.string().regex(/^arn:aws[\w-]*:kms:[\w-]+:\d{12}:key\/[\w-]+$/),
+            required: z.boolean().exactOptional(),
+          })
+          .exactOptional(),
+      })
+      .exactOptional(),
+  }),
+);
 
 /** The agents that get a function of their own; none where all share one. */
 export const isolatedOf = <Agent>(
@@ -299,7 +302,7 @@ export async function loadConfig(dir: string): Promise<Config | null> {
   if (!("config" in imported.exported)) {
     throw new ConfigInvalid(`${file} exports no config: write export const config = { agents: ["./agent.ts"] };`);
   }
-  const checked = parsedOption(schema, imported.exported["config"]);
+  const checked = parsedOption(schema(), imported.exported["config"]);
   if (!checked.success) throw new ConfigInvalid(`${file}:\n${checked.error.issues.map(lineOf).join("\n")}`);
   const { agents, store, ...rest } = checked.data;
   return {

@@ -1,6 +1,7 @@
 /** The context options of an agent: how much of its transcript its model may be shown, and what writes summaries of it. */
 import { firstIssue, parsedOption } from "./issues.ts";
 import * as z from "zod";
+import { builtOnUse } from "../codec/fit.ts";
 import type { Agent, Fallback, ModelChoice } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { type ModelWithPrice, roleModels } from "./topology.ts";
@@ -31,11 +32,13 @@ const isModel = (given: unknown): boolean =>
     ? given !== ""
     : typeof given === "object" && given !== null && ("doGenerate" in given || "model" in given);
 
-const contextSchema = z.strictObject({
-  tokensMax: z.int().positive().optional(),
-  model: z.custom<ModelChoice | ModelWithPrice>(isModel, "write a name of its models, or a model").optional(),
-  instructions: z.string().trim().min(1).max(CHARACTERS_MAX).optional(),
-});
+const contextSchema = builtOnUse(() =>
+  z.strictObject({
+    tokensMax: z.int().positive().optional(),
+    model: z.custom<ModelChoice | ModelWithPrice>(isModel, "write a name of its models, or a model").optional(),
+    instructions: z.string().trim().min(1).max(CHARACTERS_MAX).optional(),
+  }),
+);
 
 /** What the options say, and the models of the agent with the one for summaries. Throws `AgentInvalid`. */
 export function contextOptionsOf(
@@ -43,7 +46,8 @@ export function contextOptionsOf(
   options: ContextOptions | undefined,
   models: Readonly<Record<string, Fallback>>,
 ): Required<Pick<Agent, "contextTokensMax" | "models">> & Pick<Agent, "summaries"> {
-  const parsed = parsedOption(contextSchema, options ?? {});
+  if (options === undefined) return { contextTokensMax: null, models };
+  const parsed = parsedOption(contextSchema(), options);
   if (!parsed.success) {
     throw new AgentInvalid(`the context of agent ${name}: ${firstIssue(parsed.error)}`);
   }

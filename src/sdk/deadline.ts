@@ -1,6 +1,7 @@
 /** The deadline option of an agent: when each of its runs must be over, and what happens to the effects of a late run. */
 import { firstIssue, parsedOption } from "./issues.ts";
 import * as z from "zod";
+import { builtOnUse } from "../codec/fit.ts";
 import type { Agent } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { wallMsSchema } from "./budget.ts";
@@ -17,16 +18,18 @@ export interface DeadlineOptions {
 
 const WITHIN_MS = 5 * 60_000;
 
-const schema = z.strictObject({
-  after: wallMsSchema,
-  onExpiry: z.enum(["undo", "leave"]).default("leave"),
-  within: wallMsSchema.default(WITHIN_MS),
-});
+const schema = builtOnUse(() =>
+  z.strictObject({
+    after: wallMsSchema(),
+    onExpiry: z.enum(["undo", "leave"]).default("leave"),
+    within: wallMsSchema().default(WITHIN_MS),
+  }),
+);
 
 /** The deadline with its defaults. Throws `AgentInvalid`. */
 export function deadlineOf(agent: string, deadline: DeadlineOptions | undefined): Pick<Agent, "deadline"> {
   if (deadline === undefined) return {};
-  const parsed = parsedOption(schema, deadline);
+  const parsed = parsedOption(schema(), deadline);
   if (!parsed.success) {
     throw new AgentInvalid(`the deadline of agent ${agent}: ${firstIssue(parsed.error)}`);
   }

@@ -220,10 +220,10 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
   refuse(typeof options.version !== "string" || options.version === "", `agent ${name} has no version`);
   validateTools(name, options.tools);
   const { tools, topology } = chatOf<AnyTool>(options);
-  const budget = parsedOption(budgetSchema, options.budget ?? {});
-  refuse(!budget.success, `the budget of agent ${name}: ${firstIssue(budget.error)}`);
-  const secrets = secretNames.safeParse(options.secrets ?? []);
-  refuse(!secrets.success, `the secrets of agent ${name}: ${firstIssue(secrets.error)}`);
+  const budget = options.budget === undefined ? undefined : parsedOption(budgetSchema(), options.budget);
+  refuse(budget?.success === false, `the budget of agent ${name}: ${firstIssue(budget?.error)}`);
+  const secrets = options.secrets === undefined ? undefined : secretNames().safeParse(options.secrets);
+  refuse(secrets?.success === false, `the secrets of agent ${name}: ${firstIssue(secrets?.error)}`);
   const { models, ...context } = contextOptionsOf(name, options.context, roleModels(name, options.models));
   checkTopology(name, { topology, models, tools: tools as Agent["tools"], sources: options.mcp ?? [] });
   const { fixed, modelOptions, chooser } = varyingOf(options);
@@ -247,7 +247,7 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
     hardIdleMs !== null && !(Number.isSafeInteger(hardIdleMs) && hardIdleMs > 0),
     `agent ${name} has hardIdleMs ${hardIdleMs}: write a positive whole number of milliseconds`,
   );
-  const limits = budgetFrom(budget.data ?? {}, topology.maxBeats);
+  const limits = budgetFrom(budget?.data ?? {}, topology.maxBeats);
   validateChildTools(name, tools, limits);
   const saga = sagaOf(options.saga);
   if (typeof saga === "string") throw new AgentInvalid(`the saga of agent ${name}: ${saga}`);
@@ -283,7 +283,7 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
     saga,
     ...deadlineOf(name, options.deadline),
     ...approvalsOf(`agent ${name}`, options.approvals),
-    secrets: secrets.data ?? [],
+    secrets: secrets?.data ?? [],
     ...resultsOf(name, options),
   };
 }

@@ -1,6 +1,7 @@
 /** The memory options of an agent: what its runs recall when they begin, and what they leave when they are done. */
 import { firstIssue, parsedOption } from "./issues.ts";
 import * as z from "zod";
+import { builtOnUse } from "../codec/fit.ts";
 import { isName } from "../core/ids.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import type { MemoryPolicy } from "../ports/agent.ts";
@@ -34,19 +35,24 @@ const LIMIT_MAX = 20;
 
 const isFunction = (given: unknown): boolean => typeof given === "function";
 
-const schema = z.strictObject({
-  scope: z.string().refine(isName, "write 1 to 64 letters, digits, - and _, of which the first is a letter").optional(),
-  recall: z.custom(isFunction, "write a function of the task that returns a text").optional(),
-  limit: z.int().min(1).max(LIMIT_MAX).default(LIMIT),
-  learn: z.custom(isFunction, "write a function of the run's view that returns entries").optional(),
-});
+const schema = builtOnUse(() =>
+  z.strictObject({
+    scope: z
+      .string()
+      .refine(isName, "write 1 to 64 letters, digits, - and _, of which the first is a letter")
+      .optional(),
+    recall: z.custom(isFunction, "write a function of the task that returns a text").optional(),
+    limit: z.int().min(1).max(LIMIT_MAX).default(LIMIT),
+    learn: z.custom(isFunction, "write a function of the run's view that returns entries").optional(),
+  }),
+);
 
 export function memoryPolicyOf<Task>(
   name: string,
   options: MemoryOptions<Task> | undefined,
 ): { readonly memory?: MemoryPolicy } {
   if (options === undefined) return {};
-  const parsed = parsedOption(schema, options);
+  const parsed = parsedOption(schema(), options);
   if (!parsed.success) {
     throw new AgentInvalid(`the memory of agent ${name}: ${firstIssue(parsed.error)}`);
   }

@@ -1,41 +1,43 @@
 /** What an agent may set of its model requests, and the result in a declared form. */
 import { firstIssue, parsedOption } from "./issues.ts";
 import * as z from "zod";
-import { fit } from "../codec/fit.ts";
+import { builtOnUse, fit } from "../codec/fit.ts";
 import { objectIn } from "../core/topologies/json-in.ts";
 import { describeResult } from "../engine/model/response-format.ts";
 import type { Agent, Check, RunView } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import type { ModelOptions } from "../ports/model-options.ts";
 
-const number = z.number().exactOptional();
+const number = builtOnUse(() => z.number().exactOptional());
 
-const SCHEMA: z.ZodType<ModelOptions> = z.strictObject({
-  temperature: z.number().nonnegative().exactOptional(),
-  maxOutputTokens: z.int().positive().exactOptional(),
-  topP: number,
-  topK: number,
-  presencePenalty: number,
-  frequencyPenalty: number,
-  stopSequences: z.array(z.string()).exactOptional(),
-  seed: z.int().exactOptional(),
-  toolChoice: z
-    .union([
-      z.enum(["auto", "none", "required"]),
-      z.strictObject({ type: z.literal("tool"), toolName: z.string().min(1) }),
-    ])
-    .exactOptional(),
-  reasoning: z.enum(["provider-default", "none", "minimal", "low", "medium", "high", "xhigh"]).exactOptional(),
-  headers: z
-    .record(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/), z.string().regex(/^[^\r\n\0]*$/))
-    .exactOptional(),
-  providerOptions: z.record(z.string(), z.record(z.string(), z.json())).exactOptional(),
-});
+const schema = builtOnUse((): z.ZodType<ModelOptions> =>
+  z.strictObject({
+    temperature: z.number().nonnegative().exactOptional(),
+    maxOutputTokens: z.int().positive().exactOptional(),
+    topP: number(),
+    topK: number(),
+    presencePenalty: number(),
+    frequencyPenalty: number(),
+    stopSequences: z.array(z.string()).exactOptional(),
+    seed: z.int().exactOptional(),
+    toolChoice: z
+      .union([
+        z.enum(["auto", "none", "required"]),
+        z.strictObject({ type: z.literal("tool"), toolName: z.string().min(1) }),
+      ])
+      .exactOptional(),
+    reasoning: z.enum(["provider-default", "none", "minimal", "low", "medium", "high", "xhigh"]).exactOptional(),
+    headers: z
+      .record(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/), z.string().regex(/^[^\r\n\0]*$/))
+      .exactOptional(),
+    providerOptions: z.record(z.string(), z.record(z.string(), z.json())).exactOptional(),
+  }),
+);
 
 /** Throws `AgentInvalid` for options that the AI SDK does not know. */
 export function modelOptionsOf(name: string, options: ModelOptions | undefined): Pick<Agent, "modelOptions"> {
   if (options === undefined) return {};
-  const parsed = parsedOption(SCHEMA, options);
+  const parsed = parsedOption(schema(), options);
   if (parsed.success) return { modelOptions: parsed.data };
   throw new AgentInvalid(`the modelOptions of agent ${name}: ${firstIssue(parsed.error)}`);
 }

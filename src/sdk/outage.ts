@@ -4,12 +4,13 @@
  */
 import { firstIssue, parsedOption } from "./issues.ts";
 import * as z from "zod";
+import { builtOnUse } from "../codec/fit.ts";
 import { TIMES } from "../protocol/limits.ts";
 import { wallMsSchema } from "./budget.ts";
 import type { ModelChoice, OutagePolicy, Fallback } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import type { Price } from "../core/policy/price.ts";
-import { PRICE, listPriceOf } from "./prices.ts";
+import { priceFields, listPriceOf } from "./prices.ts";
 
 /** What a run does while its model's provider is unavailable. */
 export interface OutageOptions {
@@ -32,24 +33,27 @@ interface FallbackOptions {
 const OUTAGE_MS = 24 * 3_600_000;
 
 /** An outage may last at most as long as a run can be parked. */
-const schema = z.strictObject({
-  outageMax: wallMsSchema
-    .refine((ms) => ms <= TIMES.parkSecondsMax * 1_000, "a run waits for 30 days at most")
-    .default(OUTAGE_MS),
-  fallbacks: z
-    .array(
-      z.strictObject({
-        model: z.custom<ModelChoice>((model) => model != null),
-        price: z.strictObject(PRICE).optional(),
-      }),
-    )
-    .max(8)
-    .default([]),
-});
+const schema = builtOnUse(() =>
+  z.strictObject({
+    outageMax: wallMsSchema()
+      .refine((ms) => ms <= TIMES.parkSecondsMax * 1_000, "a run waits for 30 days at most")
+      .default(OUTAGE_MS),
+    fallbacks: z
+      .array(
+        z.strictObject({
+          model: z.custom<ModelChoice>((model) => model != null),
+          price: z.strictObject(priceFields()).optional(),
+        }),
+      )
+      .max(8)
+      .default([]),
+  }),
+);
 
 /** The outage policy with its defaults. Throws `AgentInvalid`. */
 export function outagePolicyOf(agent: string, { outageMax, fallbacks }: OutageOptions): OutagePolicy {
-  const parsed = parsedOption(schema, { outageMax, fallbacks });
+  if (outageMax === undefined && fallbacks === undefined) return { outageMaxMs: OUTAGE_MS, fallbacks: [] };
+  const parsed = parsedOption(schema(), { outageMax, fallbacks });
   if (!parsed.success) {
     throw new AgentInvalid(`agent ${agent} has ${firstIssue(parsed.error)}`);
   }
@@ -61,4 +65,4 @@ const fallbackOf = ({ model, price }: FallbackParsed): Fallback => ({
   ...(price === undefined ? listPriceOf(model) : { price, priceFrom: { kind: "agent" } }),
 });
 
-type FallbackParsed = z.output<typeof schema>["fallbacks"][number];
+type FallbackParsed = z.output<ReturnType<typeof schema>>["fallbacks"][number];

@@ -36,7 +36,7 @@ export function planExecute(options: {
   const { planner, precondition, onFailedStep = "replan", replans = 2, stepsMax = 20, effectsLast = [] } = options;
   const { maxBeats: cap, topology: given, ...role } = options.step ?? {};
   const topology = given ?? (cap === undefined ? undefined : reactTopology({ maxBeats: cap }));
-  const ttl = wallMsSchema.safeParse(options.planTtl ?? "1h");
+  const ttl = wallMsSchema().safeParse(options.planTtl ?? "1h");
   if (!ttl.success) throw new AgentInvalid(`planTtl ${String(options.planTtl)}: ${ttl.error.issues[0]?.message ?? ""}`);
   return {
     kind: "plan-execute",

@@ -12,14 +12,16 @@ import type { Agent, Priced } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { firstIssue, parsedOption } from "./issues.ts";
 
-const usd = z.number().nonnegative();
-
-export const PRICE = {
-  inUsd: usd,
-  outUsd: usd,
-  cacheReadUsd: usd.exactOptional(),
-  cacheWriteUsd: usd.exactOptional(),
-  reasoningUsd: usd.exactOptional(),
+/** The fields of the schema of a price. */
+export const priceFields = () => {
+  const usd = z.number().nonnegative();
+  return {
+    inUsd: usd,
+    outUsd: usd,
+    cacheReadUsd: usd.exactOptional(),
+    cacheWriteUsd: usd.exactOptional(),
+    reasoningUsd: usd.exactOptional(),
+  };
 };
 
 /** A price in `cairn.config.ts`, with its source and the day on which it was read. */
@@ -61,7 +63,7 @@ export function priceOf(agent: {
 }): Priced {
   const { name, price, model } = agent;
   if (price === undefined) return listPriceOf(model);
-  const parsed = parsedOption(z.strictObject(PRICE), price);
+  const parsed = parsedOption(z.strictObject(priceFields()), price);
   if (!parsed.success) throw new AgentInvalid(`the price of agent ${name}: ${firstIssue(parsed.error)}`);
   return { price, priceFrom: { kind: "agent" } };
 }

@@ -1,5 +1,6 @@
 /** How many readers one server follows runs for: the part `readers` of `cairn.config.ts`. */
 import * as z from "zod";
+import { builtOnUse } from "../codec/fit.ts";
 
 export interface ReaderOptions {
   /** Readers at the same time in all, 1 to 10,000; default 256. Each more gets 503 `TooManyStreams`. */
@@ -12,14 +13,16 @@ export interface ReaderOptions {
   readonly unreadSeconds?: number;
 }
 
-const count = z.int().min(1).max(10_000);
+const count = builtOnUse(() => z.int().min(1).max(10_000));
 
-export const readersSchema = z.strictObject({
-  max: count.exactOptional(),
-  perRunMax: count.exactOptional(),
-  perTokenMax: count.exactOptional(),
-  unreadSeconds: z.number().min(1).max(3_600).exactOptional(),
-});
+export const readersSchema = builtOnUse(() =>
+  z.strictObject({
+    max: count().exactOptional(),
+    perRunMax: count().exactOptional(),
+    perTokenMax: count().exactOptional(),
+    unreadSeconds: z.number().min(1).max(3_600).exactOptional(),
+  }),
+);
 
 export const READERS = {
   max: 256,

@@ -1,5 +1,6 @@
 /** The options of an agent for results that are too long to show. */
 import * as z from "zod";
+import { builtOnUse } from "../codec/fit.ts";
 import { SIZES } from "../codec/limits.ts";
 import { READ_RESULT } from "../core/calls/stored-values.ts";
 import type { Agent } from "../ports/agent.ts";
@@ -18,12 +19,14 @@ export interface ResultsOptions {
   };
 }
 
-const schema = z.strictObject({
-  read: z.boolean().optional(),
-  summary: z
-    .union([z.boolean(), z.array(z.string().min(1).max(SIZES.toolCharactersMax)).min(1).max(SIZES.toolsMax)])
-    .optional(),
-});
+const schema = builtOnUse(() =>
+  z.strictObject({
+    read: z.boolean().optional(),
+    summary: z
+      .union([z.boolean(), z.array(z.string().min(1).max(SIZES.toolCharactersMax)).min(1).max(SIZES.toolsMax)])
+      .optional(),
+  }),
+);
 
 /** What the options say. Throws `AgentInvalid`, also for a tool with the name of the one that reads. */
 export function resultsOf(
@@ -37,7 +40,8 @@ export function resultsOf(
   if (Object.hasOwn(tools, READ_RESULT)) {
     throw new AgentInvalid(`agent ${name} has a tool ${READ_RESULT}, which is a name of cairn: give it another name`);
   }
-  const parsed = schema.safeParse(results ?? {});
+  if (results === undefined) return {};
+  const parsed = schema().safeParse(results);
   if (!parsed.success) {
     throw new AgentInvalid(
       `the results of agent ${name}: write read: true or false, and summary: true, false or a list of tools`,

@@ -4,6 +4,7 @@
 import { issuesIn, parsedOption } from "./issues.ts";
 import type { Saga } from "../ports/agent.ts";
 import * as z from "zod";
+import { builtOnUse } from "../codec/fit.ts";
 
 /** What cairn does when a run fails and has left effects. */
 export interface SagaOptions {
@@ -22,16 +23,21 @@ export interface SagaOptions {
 
 const RESTARTS_MAX = 10;
 
-const schema = z.strictObject({
-  onFailure: z.enum(["undo", "leave"]).default("undo"),
-  onOutage: z.enum(["undo", "leave"]).default("leave"),
-  restarts: z.int().min(0).max(RESTARTS_MAX).default(0),
-  leaving: z.enum(["nothing", "effects"]).default("nothing"),
-});
+const WITHOUT_OPTIONS: Saga = { onFailure: "undo", onOutage: "leave", restarts: 0, leaving: "nothing" };
+
+const schema = builtOnUse(() =>
+  z.strictObject({
+    onFailure: z.enum(["undo", "leave"]).default(WITHOUT_OPTIONS.onFailure),
+    onOutage: z.enum(["undo", "leave"]).default(WITHOUT_OPTIONS.onOutage),
+    restarts: z.int().min(0).max(RESTARTS_MAX).default(WITHOUT_OPTIONS.restarts),
+    leaving: z.enum(["nothing", "effects"]).default(WITHOUT_OPTIONS.leaving),
+  }),
+);
 
 /** The saga with its defaults, or a text that says what is wrong with the options. */
-export function sagaOf(options: SagaOptions = {}): Saga | string {
-  const parsed = parsedOption(schema, options);
+export function sagaOf(options?: SagaOptions): Saga | string {
+  if (options === undefined) return WITHOUT_OPTIONS;
+  const parsed = parsedOption(schema(), options);
   if (parsed.success) return parsed.data;
   return issuesIn(parsed.error).join("; ");
 }

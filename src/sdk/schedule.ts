@@ -2,6 +2,7 @@
  * The schedule options of an agent. The expressions are those of EventBridge Scheduler, so that one definition means
  * the same in both worlds.
  */
+import { builtOnUse } from "../codec/fit.ts";
 import { asJson } from "../codec/value.ts";
 import { type RunLabels, wrongWithLabels } from "../core/ids.ts";
 import { parseTimes } from "../features/schedules/firing-times.ts";
@@ -25,18 +26,20 @@ export interface ScheduleOptions<Input = unknown> {
   readonly labels?: RunLabels;
 }
 
-const optionsSchema = z.strictObject({
-  every: z.string(),
-  timezone: z.string().optional(),
-  input: z.unknown().optional(),
-  overlap: z.enum(["skip", "allow"]).optional(),
-  missed: z.enum(["latest", "skip"]).optional(),
-  labels: z.record(z.string(), z.string()).optional(),
-});
+const optionsSchema = builtOnUse(() =>
+  z.strictObject({
+    every: z.string(),
+    timezone: z.string().optional(),
+    input: z.unknown().optional(),
+    overlap: z.enum(["skip", "allow"]).optional(),
+    missed: z.enum(["latest", "skip"]).optional(),
+    labels: z.record(z.string(), z.string()).optional(),
+  }),
+);
 
 /** Parses the schedule options of an agent with this task schema. A returned text says what is wrong with them. */
 export function parseSchedule(options: ScheduleOptions, task: z.ZodType): Schedule | string {
-  const checked = parsedOption(optionsSchema, options);
+  const checked = parsedOption(optionsSchema(), options);
   if (!checked.success) return issuesIn(checked.error).join("; ");
   const { every, timezone = "UTC", overlap = "skip", missed = "latest", labels } = checked.data;
   const times = parseTimes({ every, timezone });

@@ -11,7 +11,7 @@ import type { TopologyModule } from "../core/topologies/topology.ts";
 import type { Price } from "../core/policy/price.ts";
 import type { Agent, CheckpointEvery, Fallback, ModelChoice, Topology } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
-import { PRICE, listPriceOf } from "./prices.ts";
+import { priceFields, listPriceOf } from "./prices.ts";
 
 /** A model with what it charges in dollars per million tokens. Default: from `cairn.config.ts`, then `prices.ts`. */
 export interface ModelWithPrice {
@@ -88,7 +88,7 @@ export function roleModels(name: string, models: TopologyOptions["models"] = {})
       throw new AgentInvalid(`agent ${name} has models.${role} ${shown(model ?? choice)}: write ${MODEL.says}`);
     }
     if (price === undefined) return [role, { model, ...listPriceOf(model) }];
-    const parsed = z.strictObject(PRICE).safeParse(price);
+    const parsed = z.strictObject(priceFields()).safeParse(price);
     if (!parsed.success) throw new AgentInvalid(`the price of model ${role} of agent ${name}: ${parsed.error.message}`);
     return [role, { model, price, priceFrom: { kind: "agent" } }];
   });

@@ -1,6 +1,7 @@
 /** Who hears of the runs: the part `webhooks` of `cairn.config.ts`. */
 import { hostname as nameOfThisMachine, networkInterfaces } from "node:os";
 import * as z from "zod";
+import { builtOnUse } from "../codec/fit.ts";
 import { NOTIFICATION_KINDS } from "../core/notifications.ts";
 import type { Webhook } from "../ports/webhooks.ts";
 import { secretNames } from "./secrets.ts";
@@ -29,19 +30,23 @@ function isSafeUrl(text: string): boolean {
 /** True if only this machine can be reached so: no deployment has such an endpoint. */
 export const isOfThisMachine = ({ url }: Pick<Webhook, "url">): boolean => isHere(new URL(url).hostname);
 
-const webhook: z.ZodType<Webhook> = z.strictObject({
-  url: z.string().max(URL_CHARACTERS_MAX).refine(isSafeUrl, `${WRITE}; without a password`),
-  events: z.array(z.enum(NOTIFICATION_KINDS)).min(1),
-  agents: z.array(z.string().min(1)).min(1).max(100).exactOptional(),
-  secret: secretNames.element,
-  link: z
-    .string()
-    .max(URL_CHARACTERS_MAX)
-    .refine((text) => isSafeUrl(text.replaceAll("{run}", "run")), WRITE)
-    .exactOptional(),
-});
+const webhook = builtOnUse((): z.ZodType<Webhook> =>
+  z.strictObject({
+    url: z.string().max(URL_CHARACTERS_MAX).refine(isSafeUrl, `${WRITE}; without a password`),
+    events: z.array(z.enum(NOTIFICATION_KINDS)).min(1),
+    agents: z.array(z.string().min(1)).min(1).max(100).exactOptional(),
+    secret: secretNames().element,
+    link: z
+      .string()
+      .max(URL_CHARACTERS_MAX)
+      .refine((text) => isSafeUrl(text.replaceAll("{run}", "run")), WRITE)
+      .exactOptional(),
+  }),
+);
 
-export const webhooksSchema = z
-  .array(webhook)
-  .max(WEBHOOKS_MAX)
-  .refine((all) => new Set(all.map(({ url }) => url)).size === all.length, "a URL is listed twice");
+export const webhooksSchema = builtOnUse(() =>
+  z
+    .array(webhook())
+    .max(WEBHOOKS_MAX)
+    .refine((all) => new Set(all.map(({ url }) => url)).size === all.length, "a URL is listed twice"),
+);

@@ -129,7 +129,7 @@ describe("the keys of the issuer", () => {
 
 test("the configuration takes HTTPS, or this machine, and no symmetric algorithm", () => {
   const isValid = (jwt: object): boolean =>
-    accessSchema.safeParse({ auth: "jwt", jwt: { ...OPTIONS, ...jwt } }).success;
+    accessSchema().safeParse({ auth: "jwt", jwt: { ...OPTIONS, ...jwt } }).success;
   expect(isValid({})).toBe(true);
   expect(isValid({ jwks: "http://127.0.0.1:8080/keys" })).toBe(true);
   for (const wrong of [
@@ -141,6 +141,6 @@ test("the configuration takes HTTPS, or this machine, and no symmetric algorithm
     { audience: "" },
   ])
     expect({ wrong, isValid: isValid(wrong) }).toEqual({ wrong, isValid: false });
-  expect(accessSchema.safeParse({ auth: "jwt" }).success).toBe(false);
-  expect(accessSchema.safeParse({ auth: "token", jwt: OPTIONS }).success).toBe(false);
+  expect(accessSchema().safeParse({ auth: "jwt" }).success).toBe(false);
+  expect(accessSchema().safeParse({ auth: "token", jwt: OPTIONS }).success).toBe(false);
 });

@@ -7,6 +7,7 @@ import { scriptedModel } from "../../src/sdk/scripted.ts";
 import { NOTHING_SPENT } from "../../src/core/policy/budget.ts";
 import { REACT, reactTopology } from "../../src/core/topologies/react.ts";
 import type { TopologyModule } from "../../src/core/topologies/topology.ts";
+import { builtOnUse } from "../../src/codec/fit.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import type { Topology } from "../../src/ports/agent.ts";
 import { pipeline } from "../../src/sdk/pipeline.ts";
@@ -34,6 +35,23 @@ describe("an agent", () => {
       budget: { microUsd: null, tokens: null, beats: 40, takeovers: 10 },
       price: { inUsd: 0, outUsd: 0 },
     });
+  });
+
+  test("is the same with empty options as without them", () => {
+    const empty = { budget: {}, secrets: [], context: {}, results: {}, saga: {}, fallbacks: [] };
+    const { result: _, ...bare } = defineAgent(valid);
+    expect(defineAgent({ ...valid, ...empty })).toMatchObject(bare);
+  });
+
+  test("has its options checked by schemas that are built once, when the first one is", () => {
+    let builds = 0;
+    const schema = builtOnUse(() => {
+      builds += 1;
+      return z.string();
+    });
+    expect(builds).toBe(0);
+    expect(schema()).toBe(schema());
+    expect(builds).toBe(1);
   });
 
   test("keeps its budget in micro-dollars, with at most the beats of its topology", () => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { isOfThisMachine, webhooksSchema } from "../../src/sdk/webhooks.ts";
 
 const HOOK = { url: "https://hooks.example/a", events: ["run.failed"], secret: "HOOK_KEY" };
-const isFit = (change: object): boolean => webhooksSchema.safeParse([{ ...HOOK, ...change }]).success;
+const isFit = (change: object): boolean => webhooksSchema().safeParse([{ ...HOOK, ...change }]).success;
 
 test("takes HTTPS, and HTTP to this machine", () => {
   expect(
@@ -23,7 +23,7 @@ test("takes HTTP to each name of this machine, and says so of another", () => {
       (url) => !isFit({ url }),
     ),
   ).toEqual([]);
-  const refused = webhooksSchema.safeParse([{ ...HOOK, url: "http://hooks.example/" }]).error?.issues[0]?.message;
+  const refused = webhooksSchema().safeParse([{ ...HOOK, url: "http://hooks.example/" }]).error?.issues[0]?.message;
   expect(refused).toContain("http:// for a program on this machine");
 });
 
@@ -38,7 +38,7 @@ describe("refuses", () => {
     expect(
       [{ events: ["run.started"] }, { events: [] }, { secret: "whsec_abc" }, { link: "javascript:x{run}" }].map(isFit),
     ).toEqual([false, false, false, false]);
-    expect(webhooksSchema.safeParse([HOOK, HOOK]).success).toBe(false);
+    expect(webhooksSchema().safeParse([HOOK, HOOK]).success).toBe(false);
   });
 });
 

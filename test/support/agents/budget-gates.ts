@@ -8,7 +8,7 @@ import { show } from "../../../src/operations/views.ts";
 
 export const withBudget = (agent: Agent, budget: BudgetOptions): Agent => ({
   ...agent,
-  budget: budgetFrom(budgetSchema.parse(budget), 40),
+  budget: budgetFrom(budgetSchema().parse(budget), 40),
 });
 
 /** The gate that asks for more budget, as an operator sees it. */
