@@ -7,6 +7,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { LIMITS } from "../support/gate/limits.ts";
+import { waitUntil } from "../support/gate/safety.ts";
 import {
   askCairnJson,
   type CliFolder,
@@ -121,7 +123,8 @@ describe("a container whose process IDs are used up", () => {
     // Opening it for writing lets every reader go on.
     writeFileSync(join(at.dir, "go"), "");
     for (const run of runs) {
-      await expect.poll(async () => (await askCairnJson(at, ["show", run]))["status"]).toBe("completed");
+      const ended = async () => expect((await askCairnJson(at, ["show", run]))["status"]).toBe("completed");
+      await waitUntil(ended, LIMITS.eventMs);
       expect(await askCairnJson(at, ["show", run])).toMatchObject({ takeovers: 0 });
     }
   });

@@ -2,7 +2,10 @@
 import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { LIMITS } from "../support/gate/limits.ts";
+import { waitUntil } from "../support/gate/safety.ts";
 import {
+  askCairnJson,
   type CliFolder,
   createCliFolder,
   freePort,
@@ -53,7 +56,10 @@ function inShell(at: CliFolder, words: readonly string[], script: string) {
 }
 
 const statusOf = async (at: CliFolder, run: string): Promise<unknown> =>
-  (await runCairnJson(at, ["show", run]))["status"];
+  (await askCairnJson(at, ["show", run]))["status"];
+
+const untilCompleted = (at: CliFolder, run: string): Promise<void> =>
+  waitUntil(async () => expect(await statusOf(at, run)).toBe("completed"), LIMITS.eventMs);
 
 const checkOfOutput = async (at: CliFolder): Promise<unknown> => {
   const { checks } = (await runCairnJson(at, ["doctor"])) as { readonly checks: readonly { readonly id: string }[] };
@@ -114,9 +120,9 @@ describe("a reader that has gone", () => {
     const port = command === "serve" ? ["--port", String(await freePort())] : [];
     const { said, kill } = piped(at, [command, ...port], "head -2");
     await expect.poll(() => said.out.split("\n").length).toBe(3);
-    await expect.poll(() => statusOf(at, run)).toBe("completed");
+    await untilCompleted(at, run);
     const later = await startQueuedRun(at, "note", "note");
-    await expect.poll(() => statusOf(at, later)).toBe("completed");
+    await untilCompleted(at, later);
     expect(said.err).not.toContain("exit");
     kill("SIGTERM");
   });
@@ -127,13 +133,10 @@ test.each(["work", "serve"])("a full disk under its log ends no %s, and is seen 
   const port = String(await freePort());
   const { child, ended } = onFullDisk(at, [command, ...(command === "serve" ? ["--port", port] : [])], true);
   const run = await startQueuedRun(at, "note", "mail");
-  await expect.poll(() => statusOf(at, run)).toBe("completed");
-  await expect
-    .poll(() => checkOfOutput(at))
-    .toMatchObject({
-      status: "warn",
-      why: expect.stringMatching(/^process \d+ could not write \d+ lines since its start: the disk is full \(ENOSPC\)/),
-    });
+  await untilCompleted(at, run);
+  const lost = /^process \d+ could not write \d+ lines since its start: the disk is full \(ENOSPC\)/;
+  const warns = { status: "warn", why: expect.stringMatching(lost) };
+  await waitUntil(async () => expect(await checkOfOutput(at)).toMatchObject(warns), LIMITS.eventMs);
   if (command === "serve") {
     const health: unknown = await (await fetch(`http://127.0.0.1:${port}/healthz`)).json();
     const lines: unknown = expect.any(Number);
@@ -152,7 +155,7 @@ test("a reader that reads nothing stops neither the runs nor the end of the supe
   const run = await startQueuedRun(at, "note");
   const script = `{ head -c ${PIPE_BYTES} /dev/zero; "$@" & echo "pid $!" >&2; wait $!; echo "exit $?" >&2; } | sleep 100000`;
   const { said } = inShell(at, ["work"], script);
-  await expect.poll(() => statusOf(at, run)).toBe("completed");
+  await untilCompleted(at, run);
   process.kill(Number(/pid (\d+)/.exec(said.err)?.[1]), "SIGTERM");
   await expect.poll(() => said.err).toContain("exit 0");
 });
