@@ -10,7 +10,9 @@ import type { Agent } from "../../src/ports/agent.ts";
 import { namedModel } from "../../src/ports/named-models.ts";
 import { openWire } from "../../src/providers/named-model.ts";
 import { readReply } from "../../src/providers/streamed-reply.ts";
+import type { CrashPoint } from "../support/faults/crash-at-call.ts";
 import { assertSafety } from "../support/gate/safety.ts";
+import { sampled } from "../support/gate/stride.ts";
 import { anthropic } from "../support/providers/anthropic.ts";
 import { bedrock } from "../support/providers/bedrock.ts";
 import { google } from "../support/providers/google.ts";
@@ -160,9 +162,9 @@ beforeEach(() => void vi.stubEnv("AWS_REGION", "eu-central-1"));
 describe.each(KINDS.flatMap((kind) => FORMS.map((form) => ({ kind, form, name: kind.name }))))(
   "$name, $form",
   ({ kind, form }) => {
-    test.each(Object.entries(SCRIPTS))("%s", async (_, script) => {
+    test.each(Object.entries(SCRIPTS))("%s", async (name, script) => {
       const { model, refused } = await modelOver(kind, form, script);
-      for (const crash of [undefined, ...KILLS]) {
+      for (const crash of [undefined, ...killsOf(Object.keys(SCRIPTS).indexOf(name))]) {
         // By key: a repeated call with its key is the same effect for its service.
         const effects = new Map<string, string>();
         const payTool = tool({
@@ -190,11 +192,18 @@ describe.each(KINDS.flatMap((kind) => FORMS.map((form) => ({ kind, form, name: k
 );
 
 /** Where processes die: spread over the calls of the store of a run of some beats. */
-const KILLS = [
+const KILLS: readonly CrashPoint[] = [
   { at: 4, when: "after" },
   { at: 9, when: "before" },
   { at: 13, when: "after" },
-] as const;
+];
+
+/** In the gate one of them for each script, in turn, so that each provider meets all of them. */
+const killsOf = (script: number): readonly CrashPoint[] =>
+  sampled(
+    KILLS.filter((_, index) => index === script % KILLS.length),
+    KILLS,
+  );
 
 test("the rules refuse what they are there for", () => {
   const use = { role: "assistant", content: [{ type: "tool_use", id: "a", name: "pay", input: {} }] };

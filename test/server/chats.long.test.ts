@@ -1,5 +1,5 @@
 /**
- * 200 chats of people who do not wait their turn: a script types, decides, edits, asks for another answer, stops and loads
+ * 200 chats (40 in the gate) of people who do not wait their turn: a script types, decides, edits, asks for another answer, stops and loads
  * the page again, at random, while workers die. In the end the page shows what the run's events say, no effect happened
  * twice, and nothing waits unseen.
  */
@@ -12,9 +12,10 @@ import { seededRandom } from "../../src/adapters/memory/clock.ts";
 import { ledger } from "../../src/operations/views.ts";
 import type { EventPage } from "../../src/operations/event-page.ts";
 import { waitUntil } from "../support/gate/safety.ts";
+import { sampled } from "../support/gate/stride.ts";
 import { CHAT_API, CHAT_HOST, type ChatServer, loadChatPage, openChatServer } from "../support/harness/chat-page.ts";
 
-const CHATS = 200;
+const CHATS = sampled(40, 200);
 const STEPS = 7;
 
 type Page = Chat<UIMessage>;

@@ -12,7 +12,7 @@ import {
 import type { Agent, Topology } from "../../../../src/ports/agent.ts";
 import { diagnose } from "../../../../src/operations/diagnose.ts";
 import { show, timeline } from "../../../../src/operations/views.ts";
-import { forEachCrashPoint } from "../../../support/faults/crash-at-call.ts";
+import { forEachCrashPoint, forSampledCrashPoints } from "../../../support/faults/crash-at-call.ts";
 import { createChainHarness, neverSettles, flushPromises } from "../../../support/harness/harness.ts";
 import { type Household, household } from "../../../support/runs/parent-steps.ts";
 import { playRun } from "../../../support/runs/topology-run.ts";
@@ -126,7 +126,7 @@ describe("a boss whose every hand-off is refused", () => {
 
 test("whoever dies while hand-offs are refused, the rounds are counted once each", async () => {
   const strict = { ...researcher(), task: z.object({ question: z.string().min(90) }) } as Agent;
-  const crashes = await forEachCrashPoint(async (crash) => {
+  const crashes = await forSampledCrashPoints(async (crash) => {
     const { agent } = bossOf(orchestrator({ workers: ["ask"], ...ROLES, rounds: 2 }), { hands: () => asking("one") });
     const played = await playRun(agent, { crash, others: [strict] });
     expect(played.shown).toMatchObject({ status: "failed", failure: { code: "NothingHandedOut" } });
