@@ -21,7 +21,6 @@ import {
   runCairnJson,
   spawnCairn,
 } from "../../support/processes/cli-process.ts";
-import { SOURCE_MAIN } from "../../support/processes/program.ts";
 
 const TEAMS = join(import.meta.dirname, "../../process/fixtures/paying-teams.ts");
 
@@ -101,13 +100,12 @@ test(
   { timeout: LIMITS.sceneMs },
   async () => {
     const service = await payments();
-    const made = createCliFolder({
+    const folder = createCliFolder({
       SERVICE: service.url,
       CAIRN_BEAT_SECONDS: String(LIMITS.shortBeatMs / 1_000),
       CAIRN_LIMITS: JSON.stringify({ settleMs: 500, skewMs: 100 }),
       DEADLINE_MS: String(2 * LIMITS.shortBeatMs),
     });
-    const folder = { ...made, main: SOURCE_MAIN };
     writeFileSync(
       join(folder.dir, "cairn.config.ts"),
       `export const config = { agents: [${JSON.stringify(TEAMS)}] };\n`,

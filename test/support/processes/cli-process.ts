@@ -8,7 +8,7 @@ import { expect, onTestFinished } from "vitest";
 import { LIMITS } from "../gate/limits.ts";
 import { waitUntil } from "../gate/safety.ts";
 import { fitPrinted } from "./printed-json.ts";
-import { MAIN, mainFor } from "./program.ts";
+import { MAIN, PROGRAM_ENV } from "./program.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 
@@ -17,7 +17,7 @@ export interface CliFolder {
   readonly dir: string;
   readonly store: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The command line (`program.ts`); `SOURCE_MAIN` where the config of the folder names files of the checkout. */
+  /** The command line (`program.ts`); `SOURCE_MAIN` where the sources are the subject. */
   readonly main: string;
   /** The started processes that may still run. */
   readonly running: Set<CliProcess>;
@@ -118,7 +118,13 @@ export function createCliFolder(
   writeFileSync(join(dir, "clerk.ts"), CLERK);
   writeFileSync(join(dir, "cairn.config.ts"), 'export const config = { agents: ["./clerk.ts"] };\n');
   const own = { NO_COLOR: "1", FORCE_COLOR: undefined, CAIRN_STORE: undefined };
-  return { dir, store: join(dir, "store"), env: { ...process.env, ...own, ...env }, main: MAIN, running };
+  return {
+    dir,
+    store: join(dir, "store"),
+    env: { ...process.env, ...PROGRAM_ENV, ...own, ...env },
+    main: MAIN,
+    running,
+  };
 }
 
 interface Circumstances {
@@ -138,7 +144,7 @@ export function spawnCairn(of: CliFolder, words: readonly string[], options: Cir
   const { stdin = "", limits = "", bare = false, npx = false, ...who } = options;
   const all = bare ? words : [...words, "--store", of.store];
   const inShell = ["sh", "-c", `${limits}; exec "$0" "$@"`];
-  const typed = npx ? ["npx", "cairn"] : [process.execPath, of.main === MAIN ? mainFor(words) : of.main];
+  const typed = npx ? ["npx", "cairn"] : [process.execPath, of.main];
   const [command = "", ...args] = [...(limits === "" ? [] : inShell), ...typed, ...all];
   const child = spawn(command, args, { cwd: npx ? ROOT : of.dir, env: of.env, ...who });
   const said = { out: "", err: "" };

@@ -5,10 +5,11 @@
  * `npx vitest run FILE`.
  *
  * An agent must import the same cairn as the command line. One in a folder of its own gets it from the command line. In the
- * checkout `cairn-run` is the sources, so the examples are copied beside the package, and a command that names a file of
- * `test` starts the sources.
+ * checkout Node takes `cairn-run` for the sources, so the examples are copied beside the package, and `PROGRAM_ENV` gives
+ * agents of the checkout the package.
  */
-import { join, sep } from "node:path";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 
@@ -17,10 +18,10 @@ export const BUILT_VARIABLE = "CAIRN_TEST_BUILT";
 
 const built = process.env[BUILT_VARIABLE] || null;
 
-/** The command line for agents of the checkout. */
+/** The sources, for a test whose subject they are. */
 export const SOURCE_MAIN = join(ROOT, "src", "cli", "main.ts");
 
-/** The command line for all other agents. */
+/** The command line. */
 export const MAIN = built === null ? SOURCE_MAIN : join(built, "cairn-run", "dist", "cli", "main.js");
 
 /** The examples that import the same cairn as `MAIN`. */
@@ -29,6 +30,6 @@ export const EXAMPLES = join(built ?? ROOT, "agents");
 /** The templates, as `EXAMPLES`. */
 export const TEMPLATES = join(built === null ? ROOT : join(built, "cairn-run"), "templates");
 
-/** The command line for these words. */
-export const mainFor = (words: readonly string[]): string =>
-  words.some((word) => word.startsWith(join(ROOT, "test") + sep)) ? SOURCE_MAIN : MAIN;
+/** Environment variables for each process of `MAIN`. */
+export const PROGRAM_ENV: Readonly<Record<string, string>> =
+  built === null ? {} : { NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, "built-cairn.ts")).href}` };

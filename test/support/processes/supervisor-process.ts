@@ -16,7 +16,7 @@ import { limitsFor } from "../../../src/protocol/limits.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { LIMITS } from "../gate/limits.ts";
 import { MissingEvent } from "../gate/safety.ts";
-import { SOURCE_MAIN } from "./program.ts";
+import { MAIN, PROGRAM_ENV } from "./program.ts";
 
 /** Registers a callback for the end of the test. */
 type AtEnd = (end: () => void | Promise<void>) => void;
@@ -69,8 +69,8 @@ export function startSupervisorProcess(
 ): SupervisorProcess {
   const { env = {}, workers = 2, beatsPerWorker = 16 } = options;
   const sizes = ["--workers", String(workers), "--beats-per-worker", String(beatsPerWorker)];
-  const child = spawn(process.execPath, [SOURCE_MAIN, "work", "--store", of.dir, "--json", ...sizes], {
-    env: { ...process.env, ...of.env, ...env },
+  const child = spawn(process.execPath, [MAIN, "work", "--store", of.dir, "--json", ...sizes], {
+    env: { ...process.env, ...PROGRAM_ENV, ...of.env, ...env },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const events: SupervisorLine[] = [];
