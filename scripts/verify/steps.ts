@@ -65,7 +65,8 @@ const PROCESSES = tests(
 /** Crashes are enumerated in one process: each plays on one virtual clock, and has nothing to wait for. */
 const CRASHES = tests("crash enumeration", VITEST, "--project", "long", "test/slow/crash/", "--maxWorkers", "1");
 
-const SEEDS_OF_GATE = 1_000;
+/** The mutant that takes longest is found within 400. */
+const SEEDS_OF_GATE = 600;
 const SEEDS_OF_NIGHT = 10_000;
 
 /** The longest files on LocalStack. They deploy stacks of their own. */

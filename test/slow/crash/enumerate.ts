@@ -49,6 +49,8 @@ interface Options extends Pick<
   readonly stride?: number;
   /** Of the points at which a zombie freezes, one in so many, and the first of each kind of call. Default: each. */
   readonly points?: number;
+  /** The point at which an enumeration of zombies begins. Those before it come last. */
+  readonly from?: number;
 }
 
 /** With a fault or two a run is at its end within this time: it never waits for a month for a token that is dead. */
@@ -190,10 +192,11 @@ export async function pairsOfFaults(stride: number): Promise<Enumerated> {
 
 /** Each invocation frozen at each of its points, until others have passed any number of theirs. */
 export async function everyZombie(options: Options = {}): Promise<Enumerated> {
-  const { stride = 1, points = 1 } = options;
+  const { stride = 1, points = 1, from = 0 } = options;
   const sum = await Sum.of(options);
   const met = new Set<string>();
-  for (const [at, { byProcess, name }] of (await playScene(options)).points.entries()) {
+  const all = [...(await playScene(options)).points.entries()];
+  for (const [at, { byProcess, name }] of [...all.slice(from), ...all.slice(0, from)]) {
     if (at % points !== 0 && met.has(name)) continue;
     if (byProcess) met.add(name);
     // Neighbours begin at different numbers, so that a stride leaves out no moment for all of them.

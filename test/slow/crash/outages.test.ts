@@ -13,7 +13,7 @@ import { sampled } from "../../support/gate/stride.ts";
 import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 
 /** Each kind of outage from one in so many points. */
-const STRIDE = sampled(18, 9);
+const STRIDE = sampled(36, 9);
 
 test.each([
   ["the scene of every effect", {}],

@@ -22,16 +22,25 @@ test(
   },
 );
 
+// `from`: where the violation was found last. A change of the scene may move it.
 test.each([
-  { rule: "a commit names its epoch", bend: bends.commitWithoutEpoch, violation: /^(ends|oneEnd|versionsRise|late)/ },
+  {
+    rule: "a commit names its epoch",
+    bend: bends.commitWithoutEpoch,
+    ...{ violation: /^(ends|oneEnd|versionsRise|late)/, from: 47 },
+  },
   {
     rule: "a claim raises effectsSettleAt",
     bend: bends.claimWithoutEffectsSettled,
-    violation: /^(keyedOnce|unsafeOnce)/,
+    ...{ violation: /^(keyedOnce|unsafeOnce)/, from: 12 },
   },
-  { rule: "park is fenced by its retry", bend: bends.parkWithoutFence, violation: /^(ends|late|nothingFalls)/ },
-])("without its rule it finds a violation: $rule", ENUMERATION_TIMEOUT, async ({ bend, violation }) => {
-  const { found } = await everyZombie({ bend, stopAtFirst: true, stride: ZOMBIE_STRIDE });
+  {
+    rule: "park is fenced by its retry",
+    bend: bends.parkWithoutFence,
+    ...{ violation: /^(ends|late|nothingFalls)/, from: 23 },
+  },
+])("without its rule it finds a violation: $rule", ENUMERATION_TIMEOUT, async ({ bend, violation, from }) => {
+  const { found } = await everyZombie({ bend, stopAtFirst: true, stride: ZOMBIE_STRIDE, from });
   expect(found[0]?.again).toMatch(/^npm run crash -- --zombie "\d+ \d+"$/);
   expect(found[0]?.violations.some((each) => violation.test(each))).toBe(true);
 });

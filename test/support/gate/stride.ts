@@ -14,7 +14,7 @@ import { type TestContext, test } from "vitest";
 export const STRIDE = strideIn(process.env["CAIRN_STRIDE"]);
 
 /** Of the points at which a process may freeze, one in so many, beside the first at each kind of call. */
-export const FROZEN_POINTS = STRIDE === 1 ? 1 : 4;
+export const FROZEN_POINTS = STRIDE === 1 ? 1 : 8;
 
 /** A number of kills or runs, or a list of cases: `sample` in the gate, `all` wherever everything is played. */
 export const sampled = <T>(sample: T, all: T): T => (STRIDE === 1 ? all : sample);
