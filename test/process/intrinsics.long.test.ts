@@ -68,7 +68,7 @@ const ALL = [...Object.entries(BREAKS), FOR_GOOD].map(([name = "", breaks = ""],
 
 /**
  * In the gate: methods that are called at once, by each promise and after a pause, and what cannot be taken back.
- * `test/sdk/watched-intrinsics.test.ts` shows of each function that a change of it is found.
+ * `test/sdk/watched-intrinsics.test.ts` shows that each function that codec, protocol and engine call is watched.
  */
 const GATE = new Set(["Array.prototype.map", "Promise.prototype.then", "Map.prototype.get", FOR_GOOD[0]]);
 const CASES = sampled(

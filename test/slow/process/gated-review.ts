@@ -9,7 +9,8 @@ import { literatureReview } from "../../../agents/literature-review/agent.ts";
 import { requestsIn } from "../../../agents/literature-review/library.ts";
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
 
-const LOOK_MS = 10;
+/** A look opens the file of the library. */
+const LOOK_MS = 50;
 
 /** The fetches that the library has seen, by section and answer. */
 export const fetchesOf = (dir: string) => requestsIn(dir).filter(({ what }) => what === "fetch");

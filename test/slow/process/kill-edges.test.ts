@@ -98,7 +98,7 @@ test(
       killPausedProcesses(harness.dir, killed);
       return openRuns(harness);
     };
-    await expect.poll(killAndCount, { timeout: LIMITS.sceneMs, interval: 15 }).toBe(0);
+    await waitUntil(async () => expect(await killAndCount()).toBe(0), LIMITS.sceneMs);
     expect(killed.size).toBe(edges.length);
 
     const requests = requestsByKey(harness);
@@ -179,7 +179,7 @@ test(
       setTimeout(() => kill(next), (next * 37) % 100);
       return false;
     };
-    await expect.poll(isOver, { timeout: LIMITS.sceneMs, interval: 20 }).toBe(true);
+    await waitUntil(async () => expect(await isOver()).toBe(true), LIMITS.sceneMs);
     const ofKind = (kind: string) => events.filter((event) => event.kind === kind);
     const byKill = () => ofKind("workerGone").filter(({ how }) => how === "SIGKILL").length;
     await waitForCount("the end of a worker by SIGKILL", KILLS, byKill);

@@ -9,7 +9,7 @@ import { identityOf } from "../../../src/adapters/local/process-identity.ts";
 import { hasEnded } from "../../../src/protocol/row.ts";
 import { ledger } from "../../../src/operations/views.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
-import { MissingEvent, assertSafety } from "../../support/gate/safety.ts";
+import { MissingEvent, assertSafety, waitUntil } from "../../support/gate/safety.ts";
 import { externalServiceOf, startEffectsRun } from "../../support/processes/effects-runs.ts";
 import type { EffectsTask } from "../../support/processes/effects-agent.ts";
 import {
@@ -42,7 +42,8 @@ test.each([
     const late = await start(harness, { of: "late", steps: ["bookLate", "look"] });
     const blocked = await start(harness, { of: "blocked", steps: ["mailLate", "look"] });
     const statusOf = async (run: string) => (await ledger(harness.world, run))?.[0]?.status;
-    await expect.poll(() => Promise.all([late, blocked].map(statusOf)), { interval: 20 }).toEqual(GIVEN_UP);
+    const statuses = () => Promise.all([late, blocked].map(statusOf));
+    await waitUntil(async () => expect(await statuses()).toEqual(GIVEN_UP), LIMITS.eventMs);
 
     // It really ran: three tries of the keyed one, one of the unsafe one. The processes of all of them end.
     const tries = side.requests().map(({ tool, pid }) => ({ tool, pid }));
@@ -62,7 +63,7 @@ test.each([
     for (const label of LATER_RUNS) runs.push(await start(harness, { of: label, steps: LOOKS }));
     const areOver = async (): Promise<boolean> =>
       (await Promise.all(runs.map(rowOf))).every((row) => row !== null && hasEnded(row));
-    await expect.poll(areOver, { interval: 50, timeout: LIMITS.runMs }).toBe(true);
+    await waitUntil(async () => expect(await areOver()).toBe(true), LIMITS.runMs);
 
     expect((await ledger(harness.world, late))?.[0]).toMatchObject({
       tool: "bookLate",

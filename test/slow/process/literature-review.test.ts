@@ -118,7 +118,7 @@ test(
       const row = await harness.world.table.read(run, Date.now());
       return row === null || hasEnded(row);
     };
-    await expect.poll(look, { timeout: LIMITS.sceneMs, interval: 25 }).toBe(true);
+    await waitUntil(async () => expect(await look()).toBe(true), LIMITS.sceneMs);
     const supervisors = Math.floor(KILLS / SUPERVISOR_EVERY);
     expect(killed).toEqual({ workers: KILLS - supervisors, supervisors, drains: 1 });
 

@@ -24,7 +24,7 @@ import { agentWithFaultPoints, worldWithFaultPoints } from "../../../src/testing
 import { assistant, chaos as handOffChaos, editor } from "../../process/fixtures/lost-hand-off.ts";
 import { chaos as tripChaos, shortTrip } from "../../process/fixtures/short-trip.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
-import { assertSafety } from "../../support/gate/safety.ts";
+import { assertSafety, waitUntil } from "../../support/gate/safety.ts";
 import { sampled } from "../../support/gate/stride.ts";
 import { beginRun, createLocalHarness, drive, runnerOf } from "../../support/harness/drive.ts";
 import {
@@ -209,7 +209,7 @@ test.each(Object.keys(RECOVERIES))(
       const shown = await Promise.all([...pointOf.keys()].map((run) => show(harness.world, run)));
       return shown.filter((each) => each !== null && !each.inProgress).length;
     };
-    await expect.poll(killAndCount, { timeout: LIMITS.sceneMs, interval: 15 }).toBe(KILLS);
+    await waitUntil(async () => expect(await killAndCount()).toBe(KILLS), LIMITS.sceneMs);
     expect(killed.size).toBe(KILLS);
 
     for (const [run, point] of pointOf) {

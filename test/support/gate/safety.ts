@@ -41,7 +41,7 @@ export function assertSafety<T>(claim: string, assertions: () => T): T {
 }
 
 const POLL_MS = 10;
-const POLL_MS_MAX = 250;
+const POLL_MS_MAX = 1_000;
 /** A question over HTTP keeps two processes busy. So a wait sleeps for several times as long as it asks. */
 const REST = 8;
 
