@@ -138,7 +138,7 @@ const inOneLane = (steps: readonly Step[]): Stage => [steps];
  * What most changes touch is played in a few minutes. A rename may touch most mutants, and without a base all are meant;
  * then the rest is the night's. Without a base their order differs for each commit.
  */
-const MUTANT_MINUTES = "5";
+const MUTANT_MINUTES = "3";
 
 const ALL_MUTANTS = script("all mutants", "test/mutation/run.ts");
 
