@@ -6,8 +6,8 @@ import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_pr
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync } from "node:fs";
 import { renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { homedir, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { vi } from "vitest";
 import { builtPackages } from "../../../scripts/built.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
@@ -17,6 +17,30 @@ const ROOT = join(import.meta.dirname, "..", "..", "..");
 
 /** The last commit that reads and writes the formats from before the first release. */
 const OLD_COMMIT = "778400921337048347077ff8317f6d8ec190c1a0";
+
+/**
+ * Where its package is kept for the next test run and the next checkout, outside of them: its sources never change, and
+ * what builds it is in the lock file.
+ */
+const KEPT = join(
+  process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"),
+  ...[
+    "cairn",
+    `cairn-run-${OLD_COMMIT.slice(0, 10)}-${digestOf(readFileSync(join(ROOT, "package-lock.json"))).slice(0, 16)}`,
+  ],
+);
+
+/** Whole or not at all: another process may look for it meanwhile. A cache that cannot be written is no failure. */
+function keep(folder: string): void {
+  try {
+    mkdirSync(dirname(KEPT), { recursive: true });
+    const part = mkdtempSync(`${KEPT}-`);
+    cpSync(folder, part, { recursive: true });
+    renameSync(part, KEPT);
+  } catch (error) {
+    console.log(`the old package is not kept: ${(error as Error).message}`);
+  }
+}
 
 /** `next`: the package of `new` under the next version number. */
 export type Version = "old" | "new" | "next";
@@ -62,6 +86,10 @@ export const boss = defineAgent({
 });
 `;
 
+function digestOf(bytes: Buffer): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
 interface Printed {
   readonly exit: number | null;
   readonly out: string;
@@ -79,21 +107,28 @@ export class UpgradeProject {
   #version: Version | null = null;
 
   constructor() {
-    const [modules, sources, archive] = ["node_modules", "sources", "sources.tar"].map((name) => join(this.#dir, name));
-    if (modules === undefined || sources === undefined || archive === undefined) throw new Error("a path is missing");
-    for (const folder of [modules, sources]) mkdirSync(folder);
+    const modules = join(this.#dir, "node_modules");
+    mkdirSync(modules);
     for (const each of ["zod", "@ai-sdk", "@aws-sdk"])
       symlinkSync(join(ROOT, "node_modules", each), join(modules, each));
     writeFileSync(join(this.#dir, "package.json"), JSON.stringify({ private: true, type: "module" }));
     writeFileSync(join(this.#dir, "cairn.config.ts"), 'export const config = { agents: ["./agents.ts"] };\n');
     writeFileSync(join(this.#dir, "agents.ts"), AGENTS);
+    if (existsSync(KEPT)) cpSync(KEPT, this.#unpacked("old"), { recursive: true });
+    else this.#buildOld();
+    this.#pack("new", builtPackages());
+    this.#renumber("next");
+  }
+
+  #buildOld(): void {
+    const [sources, archive] = [join(this.#dir, "sources"), join(this.#dir, "sources.tar")];
+    mkdirSync(sources);
     execFileSync("git", ["archive", "--output", archive, OLD_COMMIT], { cwd: ROOT });
     execFileSync("tar", ["-xf", archive, "-C", sources]);
     symlinkSync(join(ROOT, "node_modules"), join(sources, "node_modules"));
     execFileSync(process.execPath, ["scripts/package.ts", join(sources, "build")], { cwd: sources });
     this.#pack("old", join(sources, "build"));
-    this.#pack("new", builtPackages());
-    this.#renumber("next");
+    keep(this.#unpacked("old"));
   }
 
   /** Copies the package of `new`, with the next version number. */
@@ -199,9 +234,7 @@ export class UpgradeProject {
     const stored = read.filter(
       ([name, bytes]) => !name.endsWith("-shm") && !(name.endsWith("-wal") && bytes.length === 0),
     );
-    return Object.fromEntries(
-      stored.map(([name, bytes]) => [name, createHash("sha256").update(bytes).digest("hex")] as const),
-    );
+    return Object.fromEntries(stored.map(([name, bytes]) => [name, digestOf(bytes)] as const));
   }
 
   close(): void {
