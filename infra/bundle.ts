@@ -81,10 +81,12 @@ export async function bundleFunctions(of: {
   readonly console?: boolean;
   /** Other source files to use in place of functions, as absolute paths; for tests. */
   readonly instead?: Instead;
+  /** The functions besides those of isolated agents; default: all. For tests. */
+  readonly functions?: readonly FunctionName[];
   /** The project of the agents; default: this checkout. */
   readonly project?: Project;
 }): Promise<readonly Bundle[]> {
-  const { isolated = [], eventStreams = false, project = CHECKOUT } = of;
+  const { isolated = [], eventStreams = false, functions = FUNCTIONS, project = CHECKOUT } = of;
   const { prices = {}, modelRates = {}, tenantLimits = {}, tenantPlaces = {} } = of;
   const settings = { prices, modelRates, tenantLimits, tenantPlaces };
   requireClients([project.root, OWN]);
@@ -98,18 +100,19 @@ export async function bundleFunctions(of: {
   const none = agentsModule([], { prices: {}, modelRates: {}, tenantLimits, tenantPlaces: {} });
   const shown = await consoleModule(of.console ?? false);
   const agentsIn = Map.groupBy(agents.keys(), (name) => agents.get(name)?.file ?? "");
-  return Promise.all(
-    [
-      ...FUNCTIONS.map((name) => ({ name, entry: entryOf(name), agents: all })),
-      ...(eventStreams ? [{ name: EVENTS, entry: ownModule(EVENTS), agents: none } as const] : []),
-      ...isolated.map((agent) => ({
-        ...{ name: agentFunction(agent), entry: entryOf("beat") },
-        agents: agentsModule(linesFor(agent, agents), { ...settings, tenantLimits: {} }),
-      })),
-    ].map(({ name, ...wanted }) =>
-      bundle(name, { ...wanted, project, console: shown, agentsIn, folder: join(of.folder, name) }),
-    ),
-  );
+  const wanted = [
+    ...functions.map((name) => ({ name, entry: entryOf(name), agents: all })),
+    ...(eventStreams ? [{ name: EVENTS, entry: ownModule(EVENTS), agents: none } as const] : []),
+    ...isolated.map((agent) => ({
+      ...{ name: agentFunction(agent), entry: entryOf("beat") },
+      agents: agentsModule(linesFor(agent, agents), { ...settings, tenantLimits: {} }),
+    })),
+  ];
+  const bundled = ({ name, ...made }: (typeof wanted)[number]): Promise<Bundle> =>
+    bundle(name, { ...made, project, console: shown, agentsIn, folder: join(of.folder, name) });
+  // The function of beats has all agents: if it is refused, nothing else was bundled in vain.
+  const first = await Promise.all(wanted.slice(0, 1).map(bundled));
+  return [...first, ...(await Promise.all(wanted.slice(1).map(bundled)))];
 }
 
 export type Instead = { readonly [F in FunctionName]?: string };
@@ -294,12 +297,12 @@ const SOURCES = join(OWN, "src", "/");
  * Marks our source files as free of side effects, so that esbuild drops unused ones with all that they import. It loads
  * files at the same time, and the import that comes first decides about a file: all of them have to say the same, or
  * two bundles of the same files differ (`are those that it uses, wherever the import of one is`, in
- * test/infra/pure-sources.test.ts).
+ * test/infra/pure-sources.test.ts). Our imports end in `.ts`, and those of installed packages need not be asked about.
  */
 export const pureSources: Plugin = {
   name: "pure-sources",
   setup: (esbuild) => {
-    esbuild.onResolve({ filter: /^\.\.?\// }, async ({ path, importer, kind, resolveDir, pluginData }) => {
+    esbuild.onResolve({ filter: /^\.\.?\/.*\.ts$/ }, async ({ path, importer, kind, resolveDir, pluginData }) => {
       if (pluginData === "resolving" || importer.includes("/node_modules/")) return null;
       const found = await esbuild.resolve(path, { importer, kind, resolveDir, pluginData: "resolving" });
       return found.path.startsWith(SOURCES) ? { ...found, sideEffects: false } : found;

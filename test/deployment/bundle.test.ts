@@ -264,7 +264,8 @@ describe("a bundled agent", () => {
     const speaksGerman = ({ folder: own, files }: Bundle): boolean =>
       files.some((each) => readFileSync(join(own, each), "utf8").includes("ltige Eingabe"));
     const agentFiles = [file("german", agent("german", "z.config(z.locales.de());"))];
-    const [beat] = await bundleFunctions({ folder: join(folder, "german"), agentFiles });
+    const functions = ["beat"] as const;
+    const [beat] = await bundleFunctions({ folder: join(folder, "german"), agentFiles, functions });
     expect(beat && speaksGerman(beat)).toBe(true);
     expect(speaksGerman(of("beat"))).toBe(false);
   });

@@ -44,8 +44,8 @@ describe("a deployed function", () => {
 
   beforeAll(async () => {
     const asker = write("asker.ts", ASKER);
-    const made = await bundleFunctions({ folder: join(folder, "functions"), agentFiles: [], instead: { beat: asker } });
-    beat = made.find(({ name }) => name === "beat") as Bundle;
+    const only = { functions: ["beat"], agentFiles: [], instead: { beat: asker } } as const;
+    [beat] = (await bundleFunctions({ folder: join(folder, "functions"), ...only })) as readonly [Bundle];
   });
 
   test.each([anthropic, openai, google, bedrock])("reaches $model with nothing beside it", async (wire) => {

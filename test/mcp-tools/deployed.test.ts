@@ -15,7 +15,7 @@ const AGENT = `
   });`;
 
 test("is refused before anything is bundled", async () => {
-  const dir = mkdtempSync(join(import.meta.dirname, ".deployed-"));
+  const dir = mkdtempSync(join(import.meta.dirname, ".cairn-deployed-"));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const file = join(dir, "clerk.ts");
   writeFileSync(file, AGENT);
