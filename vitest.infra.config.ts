@@ -14,5 +14,7 @@ export default defineConfig({
     testTimeout: LIMITS.sceneMs,
     hookTimeout: LIMITS.sceneMs,
     maxWorkers: 2,
+    // What they load of the functions, of SST and of AWS is loaded once in each process.
+    isolate: false,
   },
 });
