@@ -10,7 +10,7 @@ import { build as esbuild } from "esbuild";
 import { build as viteBuild } from "vite";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { builtPackages } from "../../../scripts/built.ts";
-import { sampled } from "../../support/gate/stride.ts";
+import { nightTest, sampled } from "../../support/gate/stride.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 /** What the programs need beside cairn, as it is installed in the repository. Others are installed for this test. */
@@ -93,7 +93,8 @@ beforeAll(() => {
     symlinkSync(join(ROOT, "node_modules", name), join(packages, name));
   }
   cpSync(join(builtPackages(), "cairn-run"), join(packages, "cairn-run"), { recursive: true });
-  const words = ["install", "--prefix", join(dir, "others"), "fastify", "next", "react", "react-dom"];
+  const others = sampled(["fastify"], ["fastify", "next", "react", "react-dom"]);
+  const words = ["install", "--prefix", join(dir, "others"), ...others];
   execFileSync("npm", [...words, "--no-audit", "--no-fund"], { cwd: dir, stdio: "pipe" });
   symlinkSync(join(dir, "others", "node_modules", "fastify"), join(packages, "fastify"));
   write("agents.mjs", AGENTS);
@@ -210,7 +211,8 @@ await driveStore({ agents, entry, store: process.env.MY_STORE, workers: 1 });
 console.log(JSON.stringify({ port: 0 }));
 `;
 
-test("built by Next.js, a route handler serves a run that another process drives", async () => {
+// At night: its packages have 350 MB, and it takes as long to install and to build as all other bundlers together.
+nightTest("built by Next.js, a route handler serves a run that another process drives", async () => {
   const site = join(dir, "others");
   const route = join(site, "app", "cairn", "[[...path]]");
   mkdirSync(route, { recursive: true });
