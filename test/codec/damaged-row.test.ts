@@ -11,28 +11,27 @@ import { send } from "../../src/operations/steer.ts";
 import { verify } from "../../src/features/seals/verify.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 import { recordChildren, createIdleRun } from "../support/runs/parent-and-children.ts";
-import { HOUR, lastFullHour, createScheduleHarness, scheduledAgent } from "../support/harness/schedule-harness.ts";
+import { lastFullHour, createScheduleHarness, scheduledAgent } from "../support/harness/schedule-harness.ts";
 import { LEVEL } from "../../src/core/levels.ts";
 import { endedRun } from "../support/runs/leftover-objects.ts";
 import {
-  type SupervisedHarness,
-  changeRow,
-  invocation,
-  executionNameOf,
+  scriptedAgent,
+  beatReply,
+  MS,
+  type Harness,
   createSupervisedHarness,
-  sweep,
-} from "../support/harness/supervised-harness.ts";
-import { scriptedAgent, beatReply } from "../support/harness/harness.ts";
+  executionNameOf,
+} from "../support/harness/harness.ts";
 
 /** The row lacks a field. */
-function damage(harness: SupervisedHarness, run: string): Partial<Row> {
+function damage(harness: Harness, run: string): Partial<Row> {
   const { commitId: _, ...rest } = harness.row(run);
   harness.world.store.rows.set(run, rest as Row);
   return rest;
 }
 
-const perform = (harness: SupervisedHarness, task: Task) =>
-  runTask(runnerOf(harness.world, scriptedAgent({})))(task, invocation(harness));
+const perform = (harness: Harness, task: Task) =>
+  runTask(runnerOf(harness.world, scriptedAgent({})))(task, harness.invocation());
 
 const why = expect.stringContaining("its field commitId is missing") as string;
 
@@ -90,7 +89,7 @@ describe("a parent and children with one damaged row", () => {
     expect(await drive(runnerOf(harness.world, scriptedAgent({})), child)).toMatchObject({ route: "done" });
     expect(harness.row(child.run)).toMatchObject({ status: "completed", endNotified: false });
     harness.world.store.rows.set(parent.run, sound);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.row(child.run)).toMatchObject({ endNotified: true });
   });
 
@@ -148,27 +147,27 @@ describe("a schedule whose last run has a damaged row", () => {
 
   test("starts the next run, because no invocation can continue the damaged one", async () => {
     const at = createScheduleHarness(scheduledAgent());
-    const first = lastFullHour(at) + HOUR;
+    const first = lastFullHour(at) + MS.hour;
     at.harness.clock.moveTo(first);
     expect(await at.fire(first)).toMatchObject({ kind: "started" });
     damageIn(at, at.runOf(first));
-    at.harness.clock.moveTo(first + HOUR);
-    expect(await at.fire(first + HOUR)).toMatchObject({ kind: "started", run: at.runOf(first + HOUR) });
+    at.harness.clock.moveTo(first + MS.hour);
+    expect(await at.fire(first + MS.hour)).toMatchObject({ kind: "started", run: at.runOf(first + MS.hour) });
   });
 
   test("starts no run beside one that a newer version of cairn continues", async () => {
     const at = createScheduleHarness(scheduledAgent());
-    const first = lastFullHour(at) + HOUR;
+    const first = lastFullHour(at) + MS.hour;
     at.harness.clock.moveTo(first);
     await at.fire(first);
-    changeRow(at.harness, { run: at.runOf(first) }, { level: LEVEL + 1, phase: "Voting" as Row["phase"] });
-    at.harness.clock.moveTo(first + HOUR);
-    expect(await at.fire(first + HOUR)).toMatchObject({ kind: "skipped" });
+    at.harness.changeRow({ run: at.runOf(first) }, { level: LEVEL + 1, phase: "Voting" as Row["phase"] });
+    at.harness.clock.moveTo(first + MS.hour);
+    expect(await at.fire(first + MS.hour)).toMatchObject({ kind: "skipped" });
   });
 
   test("does not wait for an unconfirmed firing whose run is damaged", async () => {
     const at = createScheduleHarness(scheduledAgent());
-    const first = lastFullHour(at) + HOUR;
+    const first = lastFullHour(at) + MS.hour;
     at.harness.clock.moveTo(first);
     // It dies after its run was created and before its execution was started.
     const start = () => Promise.reject(new Error("the process died"));
@@ -178,8 +177,8 @@ describe("a schedule whose last run has a damaged row", () => {
     at.lapse();
     damageIn(at, at.runOf(first));
     expect(await at.fire(first)).toMatchObject({ kind: "exists" });
-    at.harness.clock.moveTo(first + HOUR);
-    expect(await at.fire(first + HOUR)).toMatchObject({ kind: "started" });
+    at.harness.clock.moveTo(first + MS.hour);
+    expect(await at.fire(first + MS.hour)).toMatchObject({ kind: "started" });
   });
 });
 
@@ -211,7 +210,7 @@ describe("an operator of a run with a damaged row", () => {
   test("learns from verify what is wrong with the row, even if it is damaged meanwhile", async () => {
     const harness = createSupervisedHarness();
     const { run } = await beginRun(harness.world, scriptedAgent({}), {});
-    changeRow(harness, { run }, { snapshot: { ...harness.row(run).snapshot, digest: "0" } });
+    harness.changeRow({ run }, { snapshot: { ...harness.row(run).snapshot, digest: "0" } });
     const verified = { run, agent: null, readable: false, findings: [{ where: "the row", what: expect.any(String) }] };
     const get: typeof harness.world.objects.get = (key) => {
       damage(harness, run);

@@ -8,18 +8,19 @@ import { sendRequest } from "../../src/engine/loop/request.ts";
 import { send } from "../../src/operations/steer.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 import {
-  type SupervisedHarness,
-  changeRow,
-  isEndNotified,
+  scriptedAgent,
+  beforeCommit,
+  dieInTool,
+  beatReply,
+  type Harness,
   createSupervisedHarness,
-  driveUntil,
-} from "../support/harness/supervised-harness.ts";
-import { SKEW_MS, scriptedAgent, beforeCommit, dieInTool, beatReply } from "../support/harness/harness.ts";
+  MS,
+} from "../support/harness/harness.ts";
 
 type Kind = "paused" | "blocked";
 
 /** A run that waits for an operator, driven by the chain; `payload` is that of its next beat. */
-async function waiting(harness: SupervisedHarness, kind: Kind, more: Pick<Agent, "onIdle"> = {}) {
+async function waiting(harness: Harness, kind: Kind, more: Pick<Agent, "onIdle"> = {}) {
   const agent = { ...scriptedAgent({ effect: "unsafe" }), ...more };
   const payload = await beginRun(harness.world, agent, {});
   const { run } = payload;
@@ -32,16 +33,16 @@ async function waiting(harness: SupervisedHarness, kind: Kind, more: Pick<Agent,
 }
 
 /** The same run, once it has warned of its end. `payload` is that of its last beat. */
-async function warned(harness: SupervisedHarness, kind: Kind) {
+async function warned(harness: Harness, kind: Kind) {
   const of = await waiting(harness, kind);
   harness.clock.moveTo(harness.row(of.run).wakeAt ?? 0);
   return { ...of, payload: await beatReply(attemptBeat(of.runner, of.payload)) };
 }
 
-const failureOf = async (harness: SupervisedHarness, run: string) => (await show(harness.world, run))?.failure?.code;
+const failureOf = async (harness: Harness, run: string) => (await show(harness.world, run))?.failure?.code;
 const words = (run: string, id = "w1") => ({ run, text: "take the train", by: "ann", id });
 
-const warningsOf = async (harness: SupervisedHarness, run: string) =>
+const warningsOf = async (harness: Harness, run: string) =>
   ((await timeline(harness.world, { run, after: 0 })) ?? []).flatMap((event) =>
     event.kind === "RecoveryDecided" && event.action.kind === "warn" ? [event.action.expiresAt] : [],
   );
@@ -107,7 +108,7 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     // It is looked at when a tenth of the time is left.
     expect(payload.seconds).toBe((harness.world.limits.idleRunMs * 9) / 10_000);
     // The chain's clock may be ahead by the maximum skew.
-    harness.clock.moveTo(deadline - SKEW_MS - 1);
+    harness.clock.moveTo(deadline - MS.skew - 1);
     const early = await beatReply(attemptBeat(runner, payload));
     expect(early.route).toBe("park");
     expect(harness.row(run)).toMatchObject({ status: kind, deadline, wakeAt: deadline });
@@ -137,12 +138,12 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
       harness.world.chain.end(name, harness.world.chain.begin(name).attempt, null);
     }
     const begun = harness.clock.now();
-    const parked = await driveUntil(harness, {
+    const parked = await harness.driveUntil({
       ...{ agent, run, world: slow },
       until: ({ park, wakeAt, deadline }) => park !== null && wakeAt === deadline,
     });
     expect(parked.status).toBe(kind);
-    const ended = await driveUntil(harness, { agent, run, world: slow, until: isEndNotified });
+    const ended = await harness.driveUntil({ agent, run, world: slow, until: ({ endNotified }) => endNotified });
     expect(ended.status).toBe("failed");
     expect(await failureOf(harness, run)).toBe("Expired");
     expect(harness.clock.now() - parked.deadline).toBeLessThan(10_000);
@@ -174,7 +175,7 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     const { run, runner, payload } = await warned(harness, kind);
     harness.clock.moveTo(harness.row(run).deadline);
     const effectsSettleAt = harness.clock.now() + 5_000;
-    changeRow(harness, { run }, { effectsSettleAt });
+    harness.changeRow({ run }, { effectsSettleAt });
     const reply = await beatReply(attemptBeat(runner, payload));
     expect(reply).toMatchObject({ route: "wait", seconds: 5 });
     harness.clock.moveTo(effectsSettleAt);

@@ -10,35 +10,29 @@ import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
 import { crashAtCall, forEachCrashPoint } from "../support/faults/crash-at-call.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 import {
-  type SupervisedHarness,
-  changeRow,
-  endExecution,
-  invocation,
-  isEndNotified,
-  executionNameOf,
+  FINAL_REPLY,
+  beatReply,
+  callsThenFinal,
+  neverSettles,
+  scriptedAgent,
+  type Harness,
   createSupervisedHarness,
-  driveUntil,
-  sweep,
-  passTime,
-} from "../support/harness/supervised-harness.ts";
-import { FINAL_REPLY, beatReply, callsThenFinal, neverSettles, scriptedAgent } from "../support/harness/harness.ts";
+  executionNameOf,
+} from "../support/harness/harness.ts";
 
 /** A run whose first beat moves it to the next execution, with further calls after that. */
-async function renewing(
-  harness: SupervisedHarness,
-  part: Parameters<typeof scriptedAgent>[0] = { reply: callsThenFinal(2) },
-) {
+async function renewing(harness: Harness, part: Parameters<typeof scriptedAgent>[0] = { reply: callsThenFinal(2) }) {
   const agent = scriptedAgent(part);
   const payload = await beginRun(harness.world, agent, {});
   return { agent, payload, run: payload.run, runner: runnerOf(harness.world, agent) };
 }
 
-const once = (change = {}): SupervisedHarness => createSupervisedHarness({ chainClaimsMax: 1, ...change });
+const once = (change = {}): Harness => createSupervisedHarness({ chainClaimsMax: 1, ...change });
 
-const renew = (harness: SupervisedHarness, payload: Payload, world: World = harness.world): Promise<TaskResult> =>
-  runTask(runnerOf(world, scriptedAgent({})))({ kind: "renew", payload }, invocation(harness));
+const renew = (harness: Harness, payload: Payload, world: World = harness.world): Promise<TaskResult> =>
+  runTask(runnerOf(world, scriptedAgent({})))({ kind: "renew", payload }, harness.invocation());
 
-const executions = (harness: SupervisedHarness): readonly string[] => [...harness.world.chain.executions.keys()];
+const executions = (harness: Harness): readonly string[] => [...harness.world.chain.executions.keys()];
 
 describe("after as many claims as an execution may have", () => {
   test("the commit of the last beat names the next one and the next epoch, and the run continues there", async () => {
@@ -56,7 +50,7 @@ describe("after as many claims as an execution may have", () => {
       version: 6,
     });
     const moved: number[] = [];
-    const last = await driveUntil(harness, {
+    const last = await harness.driveUntil({
       agent,
       run,
       until: (row) => {
@@ -162,13 +156,13 @@ describe("the commit that moves a run to the next execution", () => {
         const name = executionNameOf(payload);
         for (let step = 0; step < 2; step += 1) {
           const { task, attempt } = harness.world.chain.begin(name);
-          const answer = await perform(task, invocation(harness));
+          const answer = await perform(task, harness.invocation());
           harness.world.chain.end(name, attempt, answer.kind === "exit" ? null : answer);
         }
       });
       const { attempt: out, stage } = harness.world.chain.executions.get(executionNameOf(payload)) ?? {};
       if (stage === "trying") harness.world.chain.end(executionNameOf(payload), out ?? 0, null);
-      const ended = await driveUntil(harness, { agent, run, until: isEndNotified });
+      const ended = await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified });
       expect(ended).toMatchObject({ status: "completed" });
       expect(await ledger(harness.world, run)).toHaveLength(1);
       // No other execution was ever started, and none is left.
@@ -183,10 +177,10 @@ describe("the commit that moves a run to the next execution", () => {
 });
 
 describe("starting the next execution", () => {
-  async function moved(harness: SupervisedHarness) {
+  async function moved(harness: Harness) {
     const { agent, payload, run, runner } = await renewing(harness);
     const reply = await beatReply(attemptBeat(runner, payload));
-    endExecution(harness, payload);
+    harness.stopExecution(payload);
     return { agent, payload, run, reply };
   }
 
@@ -201,10 +195,10 @@ describe("starting the next execution", () => {
   });
 
   test("late starts nothing when the run has moved on, has ended or is another incarnation", async () => {
-    const later: readonly ((harness: SupervisedHarness, run: string) => void)[] = [
-      (harness, run) => changeRow(harness, { run }, { chain: 3 }),
-      (harness, run) => changeRow(harness, { run }, { status: "completed", phase: "Completed" }),
-      (harness, run) => changeRow(harness, { run }, { born: "zzzzzzzzzz" }),
+    const later: readonly ((harness: Harness, run: string) => void)[] = [
+      (harness, run) => harness.changeRow({ run }, { chain: 3 }),
+      (harness, run) => harness.changeRow({ run }, { status: "completed", phase: "Completed" }),
+      (harness, run) => harness.changeRow({ run }, { born: "zzzzzzzzzz" }),
       (harness, run) => void harness.world.store.rows.delete(run),
     ];
     for (const happens of later) {
@@ -220,22 +214,26 @@ describe("starting the next execution", () => {
     const harness = once();
     const { run, reply, agent } = await moved(harness);
     await renew(harness, reply);
-    endExecution(harness, harness.row(run));
+    harness.stopExecution(harness.row(run));
     await renew(harness, reply);
     expect(harness.row(run)).toMatchObject({ chain: 3, takeovers: 0 });
-    expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({ status: "completed" });
+    expect(await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified })).toMatchObject({
+      status: "completed",
+    });
   });
 
   test("is done by the sweeper when the process died before it", async () => {
     const harness = once();
     const { agent, run } = await moved(harness);
-    await sweep(harness);
+    await harness.sweep();
     // The process may be about to start it.
     expect(executions(harness)).toHaveLength(1);
-    passTime(harness);
-    await sweep(harness);
+    harness.passTime();
+    await harness.sweep();
     expect(harness.row(run)).toMatchObject({ chain: 2, takeovers: 0 });
-    expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({ status: "completed" });
+    expect(await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified })).toMatchObject({
+      status: "completed",
+    });
   });
 });
 
@@ -267,17 +265,17 @@ describe("a last beat that would", () => {
     const harness = createSupervisedHarness({ chainClaimsMax: 2 });
     const { agent, run, payload } = await renewing(harness, { reply: callsThenFinal(1) });
     await attemptBeat(runnerOf(harness.world, agent), payload);
-    endExecution(harness, payload);
+    harness.stopExecution(payload);
     await sendRequest(harness.world, { run, want: "pause" });
     const { epoch } = harness.row(run);
     const reply = await beatReply(attemptBeat(runnerOf(harness.world, agent), { ...payload, epoch }));
     expect(reply).toMatchObject({ route: "renew", chain: 2 });
     expect(await show(harness.world, run)).toMatchObject({ status: "paused" });
     await renew(harness, reply);
-    const parked = await driveUntil(harness, { agent, run, until: ({ park }) => park !== null });
+    const parked = await harness.driveUntil({ agent, run, until: ({ park }) => park !== null });
     expect(parked).toMatchObject({ chain: 2, status: "paused", chainClaims: 1 });
     await sendRequest(harness.world, { run, want: "resume" });
-    expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({
+    expect(await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified })).toMatchObject({
       status: "completed",
       chain: 2,
     });

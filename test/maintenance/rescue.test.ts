@@ -11,32 +11,29 @@ import { type CrashPoint, crashAtCall, forEachCrashPoint } from "../support/faul
 import { runDeadInTool } from "../support/runs/abandoned-runs.ts";
 import { runnerOf } from "../support/harness/drive.ts";
 import {
-  type SupervisedHarness,
-  changeRow,
-  invocation,
-  isEndNotified,
-  executionNameOf,
+  scriptedAgent,
+  neverSettles,
+  type Harness,
   createSupervisedHarness,
-  driveUntil,
-} from "../support/harness/supervised-harness.ts";
-import { scriptedAgent, neverSettles } from "../support/harness/harness.ts";
+  executionNameOf,
+} from "../support/harness/harness.ts";
 
 /** A rescue by a chain that knows that the process of the entry's first attempt died. */
 const rescue = (
-  harness: SupervisedHarness,
+  harness: Harness,
   payload: Payload,
   world: World = harness.world,
   cause?: string,
 ): Promise<TaskResult> => {
   const dead = { execution: executionNameOf(payload), epoch: payload.epoch, retry: 0 };
   const known = cause === undefined ? {} : { cause };
-  return runTask(runnerOf(world, scriptedAgent({})))({ kind: "rescue", payload, dead, ...known }, invocation(harness));
+  return runTask(runnerOf(world, scriptedAgent({})))({ kind: "rescue", payload, dead, ...known }, harness.invocation());
 };
 
-const failureOf = async (harness: SupervisedHarness, run: string) => (await show(harness.world, run))?.failure?.code;
+const failureOf = async (harness: Harness, run: string) => (await show(harness.world, run))?.failure?.code;
 
 /** A run whose beat died in a tool call and whose lease has expired. */
-async function lapsed(harness: SupervisedHarness, effect: "keyed" | "unsafe" = "keyed") {
+async function lapsed(harness: Harness, effect: "keyed" | "unsafe" = "keyed") {
   const found = await runDeadInTool(harness, effect);
   harness.clock.moveTo(found.row.leaseUntil ?? 0);
   return found;
@@ -59,7 +56,7 @@ describe("a rescue", () => {
     expect(harness.world.chain.executions.get(executionNameOf(harness.row(run)))).toMatchObject({
       payload: { chain: 2, epoch: 2 },
     });
-    expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({
+    expect(await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified })).toMatchObject({
       status: "completed",
       chain: 2,
     });
@@ -68,7 +65,7 @@ describe("a rescue", () => {
   test("of an ended run delivers its end and does not hand it over", async () => {
     const harness = createSupervisedHarness();
     const { run, row, payload } = await lapsed(harness);
-    changeRow(harness, row, { status: "failed", phase: "Failed", owner: null, leaseUntil: null });
+    harness.changeRow(row, { status: "failed", phase: "Failed", owner: null, leaseUntil: null });
     expect(await rescue(harness, payload)).toEqual({ kind: "rescue", until: null });
     expect(harness.row(run)).toMatchObject({ chain: 1, endNotified: true });
     expect(harness.world.chain.executions.size).toBe(1);
@@ -77,7 +74,7 @@ describe("a rescue", () => {
   test("of a removed run or another incarnation does nothing", async () => {
     const harness = createSupervisedHarness();
     const { row, run, payload } = await lapsed(harness);
-    changeRow(harness, row, { born: "zzzzzzzzzz" });
+    harness.changeRow(row, { born: "zzzzzzzzzz" });
     const before = harness.row(run);
     expect(await rescue(harness, payload)).toEqual({ kind: "rescue", until: null });
     expect(harness.row(run)).toEqual(before);
@@ -87,7 +84,7 @@ describe("a rescue", () => {
   test("of a run that is two chains ahead starts the execution that its row names, and leaves the row unchanged", async () => {
     const harness = createSupervisedHarness();
     const { row, run, payload } = await lapsed(harness);
-    changeRow(harness, row, { chain: 3, epoch: row.epoch + 2 });
+    harness.changeRow(row, { chain: 3, epoch: row.epoch + 2 });
     const before = harness.row(run);
     for (const again of [1, 2]) {
       expect(await rescue(harness, payload)).toEqual({ kind: "rescue", until: null });
@@ -100,7 +97,7 @@ describe("a rescue", () => {
   test("past the bound ends the run itself, because every beat of the run might die first", async () => {
     const harness = createSupervisedHarness();
     const { row, run, payload } = await lapsed(harness, "unsafe");
-    changeRow(harness, row, { deaths: 10, effectsSettleAt: 0 });
+    harness.changeRow(row, { deaths: 10, effectsSettleAt: 0 });
     expect(await rescue(harness, payload, harness.world, "SIGKILL")).toEqual({ kind: "rescue", until: null });
     expect(harness.row(run)).toMatchObject({ status: "failed", deaths: 11, endNotified: true, owner: null });
     const { failure } = (await show(harness.world, run)) ?? {};
@@ -117,7 +114,7 @@ describe("a rescue", () => {
     const harness = createSupervisedHarness();
     const { row, run, payload } = await lapsed(harness);
     const effectsSettleAt = harness.clock.now() + 5_000;
-    changeRow(harness, row, { deaths: 10, effectsSettleAt });
+    harness.changeRow(row, { deaths: 10, effectsSettleAt });
     const called: string[] = [];
     const agent = scriptedAgent({
       run: () => called.push("tool"),
@@ -125,7 +122,7 @@ describe("a rescue", () => {
     });
     await rescue(harness, payload);
     expect(harness.row(run)).toMatchObject({ status: "running", chain: 2, deaths: 11 });
-    const ended = await driveUntil(harness, { agent, run, until: isEndNotified });
+    const ended = await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified });
     expect(harness.clock.now()).toBeGreaterThanOrEqual(effectsSettleAt);
     expect({ status: ended.status, failure: await failureOf(harness, run), called }).toEqual({
       status: "failed",
@@ -137,16 +134,18 @@ describe("a rescue", () => {
   test("hands a run over and counts no death when its processes die before they claim it", async () => {
     const harness = createSupervisedHarness();
     const { run, payload, agent } = await lapsed(harness);
-    changeRow(harness, { run }, { status: "queued", owner: null, leaseUntil: null });
+    harness.changeRow({ run }, { status: "queued", owner: null, leaseUntil: null });
     for (let chain = 1; chain < 30; chain += 1) await rescue(harness, { ...payload, chain });
     expect(harness.row(run)).toMatchObject({ status: "queued", deaths: 0, takeovers: 0, chain: 30 });
-    expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({ status: "completed" });
+    expect(await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified })).toMatchObject({
+      status: "completed",
+    });
   });
 
   test("of an unreadable run raises an alarm and starts the successor, which raises it too", async () => {
     const harness = createSupervisedHarness();
     const { run, row, payload } = await lapsed(harness);
-    changeRow(harness, row, { snapshot: { ...row.snapshot, key: "gone" } });
+    harness.changeRow(row, { snapshot: { ...row.snapshot, key: "gone" } });
     await rescue(harness, payload);
     expect(harness.alarms).toMatchObject([{ what: "Unreadable", run }]);
     expect(harness.row(run)).toMatchObject({ chain: 2, status: "running", version: row.version });
@@ -154,7 +153,7 @@ describe("a rescue", () => {
 });
 
 describe("a rescue that dies at any of its calls is tried again", () => {
-  async function twice(harness: SupervisedHarness, payload: Payload, crash: CrashPoint): Promise<boolean> {
+  async function twice(harness: Harness, payload: Payload, crash: CrashPoint): Promise<boolean> {
     const isAlive = await crashAtCall(harness.world, crash).survives((world) => rescue(harness, payload, world));
     await rescue(harness, payload);
     return isAlive;
@@ -169,7 +168,9 @@ describe("a rescue that dies at any of its calls is tried again", () => {
       expect([...harness.world.chain.executions.keys()]).toEqual(
         [1, 2].map((chain) => executionNameOf({ ...payload, chain })),
       );
-      expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({ status: "completed" });
+      expect(await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified })).toMatchObject({
+        status: "completed",
+      });
       return isAlive;
     });
     expect(crashes).toBeGreaterThanOrEqual(6);
@@ -180,9 +181,10 @@ describe("a rescue that dies at any of its calls is tried again", () => {
     await forEachCrashPoint(async (crash) => {
       const harness = createSupervisedHarness();
       const { run, row, payload, agent } = await lapsed(harness, "unsafe");
-      changeRow(harness, row, { deaths: 10, effectsSettleAt: 0 });
+      harness.changeRow(row, { deaths: 10, effectsSettleAt: 0 });
       const isAlive = await twice(harness, payload, crash);
-      if (!harness.row(run).endNotified) await driveUntil(harness, { agent, run, until: isEndNotified });
+      if (!harness.row(run).endNotified)
+        await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified });
       expect(harness.row(run)).toMatchObject({ status: "failed", endNotified: true });
       codes.add((await failureOf(harness, run)) ?? "");
       const ends = ((await timeline(harness.world, { run, after: 0 })) ?? []).filter(({ kind }) => kind === "RunEnded");
@@ -203,10 +205,12 @@ test("a rescue starts the successor when a slow attempt committed a continue-as-
   };
   const world = { ...harness.world, table: withCalls(harness.world.table, { commit }) };
   const entry = { execution: executionNameOf(payload), epoch: 0, retry: 4 };
-  void runTask(runnerOf(world, agent))({ kind: "beat", payload, attempt: entry }, invocation(harness));
+  void runTask(runnerOf(world, agent))({ kind: "beat", payload, attempt: entry }, harness.invocation());
   await expect.poll(() => harness.row(run).chain).toBe(2);
   await sendRequest(harness.world, { run, want: "resume" });
   await rescue(harness, payload);
   expect(harness.row(run)).toMatchObject({ chain: 2, takeovers: 1 });
-  expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({ status: "completed" });
+  expect(await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified })).toMatchObject({
+    status: "completed",
+  });
 });

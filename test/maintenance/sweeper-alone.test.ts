@@ -5,24 +5,20 @@ import { FORMAT, type Row } from "../../src/protocol/row.ts";
 import type { World } from "../../src/ports/world.ts";
 import { attemptBeat, beginRun, runnerOf } from "../support/harness/drive.ts";
 import {
-  OVERDUE_MS,
-  type SupervisedHarness,
-  UNPARKED_MS,
-  changeRow,
-  endExecution,
-  executionNameOf,
+  scriptedAgent,
+  dieInTool,
+  reachTool,
+  MS,
+  type Harness,
   createSupervisedHarness,
-  driveUntil,
-  sweep,
-  passTime,
-} from "../support/harness/supervised-harness.ts";
-import { scriptedAgent, dieInTool, reachTool } from "../support/harness/harness.ts";
+  executionNameOf,
+} from "../support/harness/harness.ts";
 import { nameOfCall } from "../support/harness/ports.ts";
 import { approvalAgent } from "../support/agents/approval-agent.ts";
 import { EVENT } from "../support/states/states-and-events.ts";
 
 /** All writes of a sweep except those to its own mutex lease. */
-async function sweeperActions(harness: SupervisedHarness): Promise<readonly string[]> {
+async function sweeperActions(harness: Harness): Promise<readonly string[]> {
   const done: string[] = [];
   const { table, inbox, leases, chain } = harness.world;
   const noted = <T extends object>(port: T): T =>
@@ -42,7 +38,7 @@ async function sweeperActions(harness: SupervisedHarness): Promise<readonly stri
     leases: noted(leases),
     chain: noted(chain),
   };
-  await sweep(harness, world);
+  await harness.sweep(world);
   return done;
 }
 
@@ -54,7 +50,7 @@ describe("the sweeper does nothing to a run", () => {
     await reachTool(harness.world, { payload, agent });
     const row = harness.row(payload.run);
     // Long after its last commit: the lease decides, not the last commit.
-    changeRow(harness, row, { lastCheckpointAt: row.lastCheckpointAt - OVERDUE_MS });
+    harness.changeRow(row, { lastCheckpointAt: row.lastCheckpointAt - MS.overdue });
     harness.clock.moveTo((row.leaseUntil ?? 0) - 1);
     expect(await sweeperActions(harness)).toEqual([]);
   });
@@ -64,12 +60,12 @@ describe("the sweeper does nothing to a run", () => {
     const agent = scriptedAgent({});
     const { run, born } = await beginRun(harness.world, agent, {});
     await harness.world.table.request({ run, born, now: harness.clock.now(), want: "pause" });
-    const row = await driveUntil(harness, { agent, run, until: ({ park }) => park !== null });
+    const row = await harness.driveUntil({ agent, run, until: ({ park }) => park !== null });
     harness.clock.moveTo((row.wakeAt ?? 0) - 1);
     expect(await sweeperActions(harness)).toEqual([]);
     expect(harness.row(run)).toEqual(row);
     // The same moment again, but after its wake-up time.
-    passTime(harness, 1);
+    harness.passTime(1);
     expect(await sweeperActions(harness)).toEqual(["wake"]);
   });
 
@@ -77,11 +73,11 @@ describe("the sweeper does nothing to a run", () => {
     const harness = createSupervisedHarness();
     const agent = approvalAgent();
     const { run } = await beginRun(harness.world, agent, {});
-    const row = await driveUntil(harness, { agent, run, until: ({ park }) => park !== null });
-    endExecution(harness, row);
+    const row = await harness.driveUntil({ agent, run, until: ({ park }) => park !== null });
+    harness.stopExecution(row);
     harness.clock.moveTo((row.wakeAt ?? 0) - 1);
     expect(await sweeperActions(harness)).toEqual([]);
-    passTime(harness, 1);
+    harness.passTime(1);
     expect(await sweeperActions(harness)).toEqual(["wake", "start", "handOver", "start"]);
     expect(harness.row(run)).toMatchObject({ chain: 2, takeovers: 0 });
   });
@@ -92,9 +88,9 @@ describe("the sweeper does nothing to a run", () => {
     const payload = await beginRun(harness.world, agent, {});
     await attemptBeat(runnerOf(harness.world, agent), payload);
     const { lastCheckpointAt } = harness.row(payload.run);
-    harness.clock.moveTo(lastCheckpointAt + OVERDUE_MS - 1);
+    harness.clock.moveTo(lastCheckpointAt + MS.overdue - 1);
     expect(await sweeperActions(harness)).toEqual([]);
-    passTime(harness, 1);
+    harness.passTime(1);
     // Its execution is alive, so the sweep changed nothing.
     expect(await sweeperActions(harness)).toEqual(["start"]);
     expect(harness.row(payload.run)).toMatchObject({ chain: 1, takeovers: 0 });
@@ -104,20 +100,20 @@ describe("the sweeper does nothing to a run", () => {
     const harness = createSupervisedHarness();
     const payload = await beginRun(harness.world, scriptedAgent({}), {});
     const wakeAt = harness.clock.now() + 30_000;
-    changeRow(harness, payload, { status: "running", wakeAt });
-    harness.clock.moveTo(wakeAt + OVERDUE_MS - 1);
+    harness.changeRow(payload, { status: "running", wakeAt });
+    harness.clock.moveTo(wakeAt + MS.overdue - 1);
     expect(await sweeperActions(harness)).toEqual([]);
-    passTime(harness, 1);
+    harness.passTime(1);
     expect(await sweeperActions(harness)).toEqual(["start"]);
   });
 
   test("that waits for long without a token, up to the longest wait without one", async () => {
     const harness = createSupervisedHarness();
     const payload = await beginRun(harness.world, scriptedAgent({}), {});
-    changeRow(harness, payload, { status: "paused", wakeAt: harness.clock.now() + 30 * 24 * 3_600_000 });
-    passTime(harness, UNPARKED_MS - 1);
+    harness.changeRow(payload, { status: "paused", wakeAt: harness.clock.now() + 30 * 24 * 3_600_000 });
+    harness.passTime(MS.unparked - 1);
     expect(await sweeperActions(harness)).toEqual([]);
-    passTime(harness, 1);
+    harness.passTime(1);
     expect(await sweeperActions(harness)).toEqual(["start"]);
   });
 });
@@ -129,9 +125,9 @@ describe("an unreadable run is left unchanged, with an alarm", () => {
     const agent = scriptedAgent({});
     const payload = await beginRun(harness.world, agent, {});
     await dieInTool(harness, { payload, agent });
-    endExecution(harness, payload);
+    harness.stopExecution(payload);
     const row = harness.row(payload.run);
-    changeRow(harness, row, { ...to(row), takeovers: 99 });
+    harness.changeRow(row, { ...to(row), takeovers: 99 });
     harness.clock.moveTo(row.deadline);
     const before = harness.row(payload.run);
     const done = await sweeperActions(harness);
@@ -158,9 +154,9 @@ describe("an unreadable run is left unchanged, with an alarm", () => {
   test("also a run that was never claimed: the sweeper does not start it again and again", async () => {
     const harness = createSupervisedHarness();
     const { run } = await beginRun(harness.world, scriptedAgent({}), {});
-    endExecution(harness, harness.row(run));
-    changeRow(harness, { run }, { snapshot: { ...harness.row(run).snapshot, key: "gone" } });
-    passTime(harness);
+    harness.stopExecution(harness.row(run));
+    harness.changeRow({ run }, { snapshot: { ...harness.row(run).snapshot, key: "gone" } });
+    harness.passTime();
     expect(await sweeperActions(harness)).toEqual([]);
     expect(harness.alarms).toMatchObject([{ what: "Unreadable", run }]);
   });
@@ -171,17 +167,17 @@ test("a failing run does not stop the sweep of other runs", async () => {
   const runs = [];
   for (const _ of "abc") {
     const payload = await beginRun(harness.world, scriptedAgent({}), {});
-    endExecution(harness, payload);
+    harness.stopExecution(payload);
     runs.push(payload.run);
-    passTime(harness, 1);
+    harness.passTime(1);
   }
-  passTime(harness);
+  harness.passTime();
   const [, poison = ""] = runs;
   const start: World["chain"]["start"] = (name, payload) => {
     if (payload.run === poison) throw new TypeError("a mistake of ours");
     return harness.world.chain.start(name, payload);
   };
-  await sweep(harness, { ...harness.world, chain: { ...harness.world.chain, start } });
+  await harness.sweep({ ...harness.world, chain: { ...harness.world.chain, start } });
   expect(runs.map((run) => harness.row(run).chain)).toEqual([2, 1, 2]);
   expect(harness.alarms).toMatchObject([{ what: "SweepFailed", run: poison, detail: { why: "a mistake of ours" } }]);
   expect(harness.world.chain.executions.get(executionNameOf({ ...harness.row(poison), chain: 2 }))).toBe(undefined);
@@ -191,7 +187,7 @@ test("a sweep reports no difference of the clocks where time passes between its 
   const harness = createSupervisedHarness();
   let readAt = harness.clock.now();
   const tick = (): number => (readAt += 1);
-  await sweep(harness, { ...harness.world, clock: { ...harness.clock, now: tick, earliest: tick } });
+  await harness.sweep({ ...harness.world, clock: { ...harness.clock, now: tick, earliest: tick } });
   expect(harness.alarms).toEqual([]);
 });
 
@@ -202,10 +198,10 @@ test.each([
   "a sweep reports that clocks differ by %i ms, because data that has expired by only one of them is kept",
   async (gapMs, gap) => {
     const harness = createSupervisedHarness();
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.alarms).toEqual([]);
     const clock = { ...harness.clock, earliest: () => harness.clock.now() - gapMs };
-    await sweep(harness, { ...harness.world, clock });
+    await harness.sweep({ ...harness.world, clock });
     expect(harness.alarms).toMatchObject([
       { what: "ClockDoubted", run: "", detail: { why: expect.stringContaining(`two clocks differ by ${gap}: `) } },
     ]);

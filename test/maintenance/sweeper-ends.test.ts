@@ -5,25 +5,18 @@ import { ledger, timeline, transcript } from "../../src/operations/views.ts";
 import { send } from "../../src/operations/steer.ts";
 import { runBetweenBeats, runDeadInTool } from "../support/runs/abandoned-runs.ts";
 import {
-  OVERDUE_MS,
-  type SupervisedHarness,
-  changeRow,
-  endExecution,
-  isEndNotified,
-  executionNameOf,
+  beforeCommit,
+  MS,
+  type Harness,
   createSupervisedHarness,
-  driveUntil,
-  sweep,
-  passTime,
-} from "../support/harness/supervised-harness.ts";
-import { BEAT_MS, beforeCommit } from "../support/harness/harness.ts";
+  executionNameOf,
+} from "../support/harness/harness.ts";
 import { HAND_OVER } from "../../src/protocol/row-hand-over.ts";
 import { CLAIM } from "../../src/protocol/row-claim.ts";
 import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
 
 const words = (run: string, id = "w1") => ({ run, text: "take the train", by: "ann", id });
-const events = async (harness: SupervisedHarness, run: string) =>
-  (await timeline(harness.world, { run, after: 0 })) ?? [];
+const events = async (harness: Harness, run: string) => (await timeline(harness.world, { run, after: 0 })) ?? [];
 
 describe("a run with too many process deaths", () => {
   const over = { deaths: 11 } as const;
@@ -31,10 +24,10 @@ describe("a run with too many process deaths", () => {
   test("is handed over once more and ended: its inbox is absorbed and its open calls become unknown", async () => {
     const harness = createSupervisedHarness();
     const { row, run } = await runDeadInTool(harness);
-    changeRow(harness, row, over);
+    harness.changeRow(row, over);
     await send(harness.world, words(run));
     harness.clock.moveTo(row.leaseUntil ?? 0);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.row(run)).toMatchObject({
       ...over,
       status: "failed",
@@ -54,65 +47,65 @@ describe("a run with too many process deaths", () => {
   test("schedule 36: is left to the next sweep while a fenced process may still act", async () => {
     const harness = createSupervisedHarness();
     const { row, run } = await runDeadInTool(harness);
-    const effectsSettleAt = (row.leaseUntil ?? 0) + OVERDUE_MS;
-    changeRow(harness, row, { ...over, effectsSettleAt });
+    const effectsSettleAt = (row.leaseUntil ?? 0) + MS.overdue;
+    harness.changeRow(row, { ...over, effectsSettleAt });
     harness.clock.moveTo(row.leaseUntil ?? 0);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.row(run)).toMatchObject({ status: "running", chain: 2, owner: null });
     harness.clock.moveTo(effectsSettleAt - 1);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.row(run)).toMatchObject({ status: "running", version: row.version });
     harness.clock.moveTo(effectsSettleAt);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.row(run)).toMatchObject({ status: "failed", endNotified: true });
   });
 
   test("schedule 36: judges effectsSettleAt on the row after the hand-over, because a zombie may have claimed it meanwhile", async () => {
     const harness = createSupervisedHarness();
     const { row, run, payload } = await runDeadInTool(harness);
-    changeRow(harness, row, over);
+    harness.changeRow(row, over);
     harness.clock.moveTo(row.leaseUntil ?? 0);
     const handOver: DecisionCalls["handOver"] = async (of) => {
       const entry = { execution: executionNameOf(payload), epoch: 0, retry: 1 };
       // The zombie's clock is behind.
-      const leaseUntil = harness.clock.now() + BEAT_MS;
+      const leaseUntil = harness.clock.now() + MS.beat;
       await harness.world.table.decide(
         { ...payload, entry, owner: "zombie", leaseUntil, now: harness.clock.now() },
         CLAIM,
       );
       return harness.world.table.decide({ ...of, now: leaseUntil }, HAND_OVER);
     };
-    await sweep(harness, { ...harness.world, table: withCalls(harness.world.table, { handOver }) });
+    await harness.sweep({ ...harness.world, table: withCalls(harness.world.table, { handOver }) });
     expect(harness.row(run)).toMatchObject({
       status: "running",
       owner: null,
-      effectsSettleAt: harness.clock.now() + BEAT_MS,
+      effectsSettleAt: harness.clock.now() + MS.beat,
     });
   });
 
   test("schedule 40: keeps its end when a zombie ended it meanwhile", async () => {
     const harness = createSupervisedHarness();
     const { row, run } = await runDeadInTool(harness);
-    changeRow(harness, row, over);
+    harness.changeRow(row, over);
     harness.clock.moveTo(row.leaseUntil ?? 0);
     const handOver: DecisionCalls["handOver"] = async (of) => {
-      changeRow(harness, row, { status: "completed", phase: "Completed" });
+      harness.changeRow(row, { status: "completed", phase: "Completed" });
       return harness.world.table.decide(of, HAND_OVER);
     };
-    await sweep(harness, { ...harness.world, table: withCalls(harness.world.table, { handOver }) });
+    await harness.sweep({ ...harness.world, table: withCalls(harness.world.table, { handOver }) });
     expect(harness.row(run)).toMatchObject({ status: "completed", chain: 1, version: row.version });
   });
 
   test("absorbs a message that arrives before its end is committed, and still ends", async () => {
     const harness = createSupervisedHarness();
     const { row, run } = await runDeadInTool(harness);
-    changeRow(harness, row, over);
+    harness.changeRow(row, over);
     harness.clock.moveTo(row.leaseUntil ?? 0);
     const world = beforeCommit(harness, {
       when: ({ unlessWoken }) => unlessWoken,
       act: () => send(harness.world, words(run)),
     });
-    await sweep(harness, world);
+    await harness.sweep(world);
     expect(harness.row(run)).toMatchObject({ status: "failed", wakeCount: 1, wakeCountSeen: 1 });
     const taken = (await events(harness, run)).filter(({ kind }) => kind === "MessageAbsorbed");
     expect(taken).toMatchObject([{ message: "user#w1" }]);
@@ -122,10 +115,10 @@ describe("a run with too many process deaths", () => {
   test("debits every model call before it ends", async () => {
     const harness = createSupervisedHarness();
     const { row, run } = await runBetweenBeats(harness);
-    endExecution(harness, row);
-    changeRow(harness, row, over);
-    passTime(harness);
-    await sweep(harness);
+    harness.stopExecution(row);
+    harness.changeRow(row, over);
+    harness.passTime();
+    await harness.sweep();
     expect(harness.row(run)).toMatchObject({
       status: "failed",
       claims: 0,
@@ -141,10 +134,10 @@ describe("a run past its deadline", () => {
     const { row, run } = await runDeadInTool(harness);
     const end = row.deadline + noticeMs(harness.world.limits);
     harness.clock.moveTo(end - 1);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.row(run)).toMatchObject({ status: "running", chain: 2 });
     harness.clock.moveTo(end);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.row(run)).toMatchObject({ status: "failed", chain: 3, endNotified: true });
     expect((await events(harness, run)).at(-1)).toMatchObject({ failure: { code: "Expired" } });
   });
@@ -161,14 +154,15 @@ describe("a run past its deadline", () => {
         return harness.world.table.decide(of, HAND_OVER);
       };
       const late = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act });
-      await sweep(
-        harness,
+      await harness.sweep(
         at === "ended" ? late : { ...harness.world, table: withCalls(harness.world.table, { handOver }) },
       );
       expect(harness.row(run)).toMatchObject({ status: "running", version: row.version });
-      passTime(harness);
-      await sweep(harness);
-      expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({ status: "completed" });
+      harness.passTime();
+      await harness.sweep();
+      expect(await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified })).toMatchObject({
+        status: "completed",
+      });
       expect(JSON.stringify(await transcript(harness.world, run))).toContain("take the train");
     },
   );

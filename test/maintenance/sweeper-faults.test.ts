@@ -9,22 +9,15 @@ import { type CrashPoint, crashAtCall, forEachCrashPoint } from "../support/faul
 import { runDeadInTool, abandonedParkedRun } from "../support/runs/abandoned-runs.ts";
 import { runnerOf } from "../support/harness/drive.ts";
 import {
-  type SupervisedHarness,
-  UNPARKED_MS,
-  changeRow,
-  endExecution,
-  invocation,
-  isEndNotified,
-  executionNameOf,
+  scriptedAgent,
+  type Harness,
+  MS,
   createSupervisedHarness,
-  driveUntil,
-  sweep,
-  passTime,
-} from "../support/harness/supervised-harness.ts";
-import { BEAT_MS, SKEW_MS, scriptedAgent } from "../support/harness/harness.ts";
+  executionNameOf,
+} from "../support/harness/harness.ts";
 
 interface AbandonedRun {
-  readonly harness: SupervisedHarness;
+  readonly harness: Harness;
   readonly run: string;
 }
 
@@ -34,16 +27,16 @@ async function sweptAfter(abandonedRun: AbandonedRun, crash: CrashPoint): Promis
   const isAlive = await crashAtCall(harness.world, crash).survives((world) => sweepWith(harness, world));
   for (let round = 0; round < 3; round += 1) {
     // The dead sweep's mutex lease has expired, and every run that it moved is overdue again.
-    passTime(harness, Math.max(BEAT_MS + SKEW_MS, harness.world.limits.overdueMs));
-    await sweep(harness);
+    harness.passTime(Math.max(MS.beat + MS.skew, harness.world.limits.overdueMs));
+    await harness.sweep();
   }
   return isAlive;
 }
 
-const sweepWith = (harness: SupervisedHarness, world: World): Promise<unknown> =>
-  runTask(runnerOf(world, scriptedAgent({})))({ kind: "sweep" }, invocation(harness));
+const sweepWith = (harness: Harness, world: World): Promise<unknown> =>
+  runTask(runnerOf(world, scriptedAgent({})))({ kind: "sweep" }, harness.invocation());
 
-const live = (harness: SupervisedHarness): readonly string[] =>
+const live = (harness: Harness): readonly string[] =>
   [...harness.world.chain.executions.values()].filter(({ stage }) => stage !== "ended").map(({ name }) => name);
 
 const rowNow = ({ harness, run }: AbandonedRun): Row => harness.row(run);
@@ -59,7 +52,11 @@ test("a run whose execution is gone gets exactly one new execution and completes
     const isAlive = await sweptAfter({ harness, run }, crash);
     expect(live(harness)).toEqual([executionNameOf(harness.row(run))]);
     expect(harness.row(run)).toMatchObject({ chain: 2, owner: null, takeovers: 1 });
-    const ended = await driveUntil(harness, { agent: scriptedAgent({ effect: "keyed" }), run, until: isEndNotified });
+    const ended = await harness.driveUntil({
+      agent: scriptedAgent({ effect: "keyed" }),
+      run,
+      until: ({ endNotified }) => endNotified,
+    });
     expect(ended).toMatchObject({ status: "completed" });
     return isAlive;
   });
@@ -71,13 +68,15 @@ test("a parked run with a new message is woken or handed over, and absorbs the m
     const harness = createSupervisedHarness();
     const { run, row, agent } = await abandonedParkedRun(harness);
     await harness.world.chain.wake(row.park?.token ?? "");
-    endExecution(harness, row);
+    harness.stopExecution(row);
     await harness.world.table.request({ ...row, now: harness.clock.now(), want: "resume" });
-    passTime(harness, UNPARKED_MS);
+    harness.passTime(MS.unparked);
     const isAlive = await sweptAfter({ harness, run }, crash);
     // An execution without progress for so long may be backing off, so the sweep skipped it.
     expect(live(harness)).toContain(executionNameOf(harness.row(run)));
-    expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({ status: "completed" });
+    expect(await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified })).toMatchObject({
+      status: "completed",
+    });
     expect(live(harness)).not.toContain(executionNameOf(harness.row(run)));
     return isAlive;
   });
@@ -88,7 +87,11 @@ describe("a run that cannot recover and has a new message", () => {
     const isAlive = await sweptAfter(abandonedRun, crash);
     // If the dead sweep had committed that the run ends, a beat may have to do the rest.
     if (!rowNow(abandonedRun).endNotified)
-      await driveUntil(abandonedRun.harness, { agent: scriptedAgent({}), run: abandonedRun.run, until: isEndNotified });
+      await abandonedRun.harness.driveUntil({
+        agent: scriptedAgent({}),
+        run: abandonedRun.run,
+        until: ({ endNotified }) => endNotified,
+      });
     expect(rowNow(abandonedRun)).toMatchObject({ status: "failed", endNotified: true, owner: null });
     const happened = await kinds(abandonedRun);
     for (const once of ["RunEnded", "ToolOutcomeUnknown"])
@@ -101,12 +104,12 @@ describe("a run that cannot recover and has a new message", () => {
     return isAlive;
   }
 
-  async function abandonedRun(to: (row: Row, harness: SupervisedHarness) => Partial<Row>): Promise<AbandonedRun> {
+  async function abandonedRun(to: (row: Row, harness: Harness) => Partial<Row>): Promise<AbandonedRun> {
     const harness = createSupervisedHarness();
     const { run, row } = await runDeadInTool(harness);
     for (const id of ["w0", "w1"]) await send(harness.world, { run, text: "take the train", by: "ann", id });
     harness.clock.moveTo((row.leaseUntil ?? 0) + harness.world.limits.overdueMs);
-    changeRow(harness, row, to(harness.row(run), harness));
+    harness.changeRow(row, to(harness.row(run), harness));
     return { harness, run };
   }
 

@@ -4,7 +4,7 @@ import { sendRequest } from "../../src/engine/loop/request.ts";
 import { sweep } from "../../src/maintenance/sweep.ts";
 import { beginBackingOff } from "../support/faults/store-outages.ts";
 import { wrapTableCall } from "../support/harness/chain-steps.ts";
-import { BEAT_MS } from "../support/harness/harness.ts";
+import { MS } from "../support/harness/harness.ts";
 
 test("a sweeper reads a run that backs off, which is claimed and parks before it is handed over: it stays parked (schedule 94)", async () => {
   const { harness, agent, run } = await beginBackingOff();
@@ -19,7 +19,7 @@ test("a sweeper reads a run that backs off, which is claimed and parks before it
     return call(asked);
   });
   const { chain } = harness.row(run);
-  const invocation = { deadline: harness.clock.now() + BEAT_MS, drain: new AbortController().signal };
+  const invocation = { deadline: harness.clock.now() + MS.beat, drain: new AbortController().signal };
   await sweep(overtaken, invocation, { deployment: "one" });
   expect(hasParked).toBe(true);
   expect(harness.row(run)).toMatchObject({ chain, status: "paused" });

@@ -4,18 +4,11 @@ import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { runnerOf } from "../support/harness/drive.ts";
-import {
-  type SupervisedHarness,
-  invocation,
-  createSupervisedHarness,
-  sweep,
-  passTime,
-} from "../support/harness/supervised-harness.ts";
 import { runsWithoutExecution } from "../support/runs/abandoned-runs.ts";
-import { BEAT_MS, scriptedAgent } from "../support/harness/harness.ts";
+import { scriptedAgent, type Harness, createSupervisedHarness, MS } from "../support/harness/harness.ts";
 
 /** A world whose chain cannot describe these runs, and the runs about which a sweep asked it, in order. */
-function withoutResponse(harness: SupervisedHarness, isMute: (run: string) => boolean) {
+function withoutResponse(harness: Harness, isMute: (run: string) => boolean) {
   const asked: string[] = [];
   const start: World["chain"]["start"] = async (name, payload) => {
     if (payload.chain === 1) asked.push(payload.run);
@@ -25,7 +18,7 @@ function withoutResponse(harness: SupervisedHarness, isMute: (run: string) => bo
   return { asked, world: { ...harness.world, chain: { ...harness.world.chain, start } } };
 }
 
-const chains = (harness: SupervisedHarness, runs: readonly string[]): readonly number[] =>
+const chains = (harness: Harness, runs: readonly string[]): readonly number[] =>
   runs.map((run) => harness.row(run).chain);
 
 describe("a run whose execution cannot be described", () => {
@@ -33,11 +26,11 @@ describe("a run whose execution cannot be described", () => {
     const harness = createSupervisedHarness();
     const runs = await runsWithoutExecution(harness, 3);
     const [, poison = ""] = runs;
-    await sweep(harness, withoutResponse(harness, (run) => run === poison).world);
+    await harness.sweep(withoutResponse(harness, (run) => run === poison).world);
     expect(chains(harness, runs)).toEqual([2, 1, 2]);
     const why = "the executions cannot be described";
     expect(harness.alarms).toMatchObject([{ what: "SweepFailed", run: poison, detail: { why } }]);
-    await sweep(harness);
+    await harness.sweep();
     expect(chains(harness, runs)).toEqual([2, 2, 2]);
   });
 
@@ -45,7 +38,7 @@ describe("a run whose execution cannot be described", () => {
     const harness = createSupervisedHarness();
     const runs = await runsWithoutExecution(harness, 20);
     const poisoned = runs.filter((_, index) => index % 2 === 0);
-    await sweep(harness, withoutResponse(harness, (run) => poisoned.includes(run)).world);
+    await harness.sweep(withoutResponse(harness, (run) => poisoned.includes(run)).world);
     expect(chains(harness, runs).filter((chain) => chain === 2)).toHaveLength(10);
     expect(harness.alarms.map(({ run }) => run)).toEqual(poisoned);
   });
@@ -56,14 +49,14 @@ describe("a store that is unavailable for all runs", () => {
     const harness = createSupervisedHarness();
     const runs = await runsWithoutExecution(harness, 50);
     const away = withoutResponse(harness, () => true);
-    await expect(sweep(harness, away.world)).rejects.toThrow(StoreUnreachable);
+    await expect(harness.sweep(away.world)).rejects.toThrow(StoreUnreachable);
     expect(away.asked).toEqual(runs.slice(0, 20));
-    await expect(sweep(harness, away.world)).rejects.toThrow(StoreUnreachable);
+    await expect(harness.sweep(away.world)).rejects.toThrow(StoreUnreachable);
     expect(away.asked).toEqual(runs.slice(0, 40));
     const back = withoutResponse(harness, () => false);
-    await sweep(harness, back.world);
+    await harness.sweep(back.world);
     expect([...new Set(back.asked)]).toEqual(runs.slice(40));
-    await sweep(harness, back.world);
+    await harness.sweep(back.world);
     expect(chains(harness, runs)).toEqual(runs.map(() => 2));
   });
 
@@ -71,9 +64,9 @@ describe("a store that is unavailable for all runs", () => {
     const harness = createSupervisedHarness();
     const runs = await runsWithoutExecution(harness, 20);
     const away = withoutResponse(harness, () => true);
-    await expect(sweep(harness, away.world)).rejects.toThrow(StoreUnreachable);
+    await expect(harness.sweep(away.world)).rejects.toThrow(StoreUnreachable);
     expect(away.asked).toEqual(runs);
-    await sweep(harness);
+    await harness.sweep();
     expect(chains(harness, runs)).toEqual(runs.map(() => 2));
   });
 
@@ -81,8 +74,8 @@ describe("a store that is unavailable for all runs", () => {
     const harness = createSupervisedHarness();
     const runs = await runsWithoutExecution(harness, 150);
     const half = withoutResponse(harness, (run) => runs.slice(0, 5).includes(run));
-    await expect(sweep(harness, half.world)).rejects.toThrow(StoreUnreachable);
-    await sweep(harness, half.world);
+    await expect(harness.sweep(half.world)).rejects.toThrow(StoreUnreachable);
+    await harness.sweep(half.world);
     expect(chains(harness, runs)).toEqual(runs.map((_, index) => (index < 5 ? 1 : 2)));
   });
 
@@ -96,9 +89,9 @@ describe("a store that is unavailable for all runs", () => {
       return harness.world.table.alive(query);
     };
     const { asked, world } = withoutResponse(harness, () => false);
-    await expect(sweep(harness, { ...world, table: { ...world.table, alive } })).rejects.toThrow("the table is away");
+    await expect(harness.sweep({ ...world, table: { ...world.table, alive } })).rejects.toThrow("the table is away");
     expect(asked).toHaveLength(100);
-    await sweep(harness, world);
+    await harness.sweep(world);
     expect(asked).toEqual(runs);
   });
 });
@@ -109,12 +102,12 @@ describe("a sweep that runs out of time", () => {
     const runs = await runsWithoutExecution(harness, 30);
     const slow = withoutResponse(harness, () => false);
     const start: World["chain"]["start"] = (name, payload) => {
-      passTime(harness, BEAT_MS / 4);
+      harness.passTime(MS.beat / 4);
       return slow.world.chain.start(name, payload);
     };
     const world = { ...slow.world, chain: { ...slow.world.chain, start } };
     let sweeps = 0;
-    for (; slow.asked.length < runs.length && sweeps < 9; sweeps += 1) await sweep(harness, world);
+    for (; slow.asked.length < runs.length && sweeps < 9; sweeps += 1) await harness.sweep(world);
     expect(slow.asked).toEqual(runs);
     expect(sweeps).toBe(2);
   });
@@ -124,22 +117,22 @@ describe("a sweep that runs out of time", () => {
     const runs = await runsWithoutExecution(harness, 3);
     const stuck: World["chain"]["start"] = () => new Promise(() => undefined);
     const world = { ...harness.world, chain: { ...harness.world.chain, start: stuck } };
-    const { deadline } = invocation(harness);
-    void runTask(runnerOf(world, scriptedAgent({})))({ kind: "sweep" }, invocation(harness));
+    const { deadline } = harness.invocation();
+    void runTask(runnerOf(world, scriptedAgent({})))({ kind: "sweep" }, harness.invocation());
     await expect.poll(() => harness.world.store.turns.size).toBe(1);
     harness.clock.moveTo(deadline);
     await expect.poll(() => harness.world.store.turns.get("sweep")?.cursor).not.toBe(null);
     // It still holds the mutex lease, because it may be alive.
-    await sweep(harness);
+    await harness.sweep();
     expect(chains(harness, runs)).toEqual([1, 1, 1]);
-    passTime(harness, BEAT_MS);
-    await sweep(harness);
+    harness.passTime(MS.beat);
+    await harness.sweep();
     expect(chains(harness, runs)).toEqual([1, 2, 2]);
   });
 });
 
 describe("a row that cannot be decoded", () => {
-  const garbage = (harness: SupervisedHarness, run: string, found: unknown): void =>
+  const garbage = (harness: Harness, run: string, found: unknown): void =>
     void harness.world.store.rows.set(run, found as Row);
 
   test.each<readonly [string, (row: Row) => unknown]>([
@@ -154,7 +147,7 @@ describe("a row that cannot be decoded", () => {
     const [, poison = ""] = runs;
     const found = to(harness.row(poison));
     garbage(harness, poison, found);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.world.store.rows.get(poison)).toEqual(found);
     const why = expect.stringContaining("its row is damaged: ") as string;
     expect(harness.alarms).toMatchObject([{ what: "Unreadable", run: poison, detail: { why } }]);
@@ -170,7 +163,7 @@ describe("a row that cannot be decoded", () => {
     const harness = createSupervisedHarness();
     const runs = await runsWithoutExecution(harness, 205);
     for (const index of [0, 99, 100, 204]) garbage(harness, runs[index] as string, {});
-    await sweep(harness);
+    await harness.sweep();
     const left = runs.filter((run) => harness.world.store.rows.get(run)?.chain === 1);
     expect(left).toEqual([]);
     expect(harness.alarms).toHaveLength(4);

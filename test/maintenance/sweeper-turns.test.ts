@@ -4,18 +4,10 @@ import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { SWEEP_LANES } from "../../src/maintenance/sweep-page.ts";
 import type { World } from "../../src/ports/world.ts";
 import { beginRun, runnerOf } from "../support/harness/drive.ts";
-import {
-  type SupervisedHarness,
-  changeRow,
-  invocation,
-  createSupervisedHarness,
-  sweep,
-  passTime,
-} from "../support/harness/supervised-harness.ts";
-import { BEAT_MS, SKEW_MS, scriptedAgent, neverSettles } from "../support/harness/harness.ts";
+import { scriptedAgent, neverSettles, type Harness, createSupervisedHarness, MS } from "../support/harness/harness.ts";
 
 /** `count` runs whose start died, newest first. */
-async function queued(harness: SupervisedHarness, count: number): Promise<readonly string[]> {
+async function queued(harness: Harness, count: number): Promise<readonly string[]> {
   const silent = {
     ...harness.world,
     chain: { ...harness.world.chain, start: async () => ({ kind: "started" }) as const },
@@ -23,17 +15,17 @@ async function queued(harness: SupervisedHarness, count: number): Promise<readon
   const runs: string[] = [];
   for (let index = 0; index < count; index += 1) {
     runs.unshift((await beginRun(silent, scriptedAgent({}), {})).run);
-    passTime(harness, 1);
+    harness.passTime(1);
   }
   return runs;
 }
 
 /** A world in which all starts of executions that a sweep makes at once take that long, and the started runs. */
-function slow(harness: SupervisedHarness, ms: number) {
+function slow(harness: Harness, ms: number) {
   const started: string[] = [];
   const start: World["chain"]["start"] = (name, payload) => {
     started.push(payload.run);
-    if (started.length % SWEEP_LANES === 0) passTime(harness, ms);
+    if (started.length % SWEEP_LANES === 0) harness.passTime(ms);
     return harness.world.chain.start(name, payload);
   };
   return { started, world: { ...harness.world, chain: { ...harness.world.chain, start } } };
@@ -44,7 +36,7 @@ describe("a sweep", () => {
     const harness = createSupervisedHarness();
     const runs = await queued(harness, 230);
     const { started, world } = slow(harness, 0);
-    await sweep(harness, world);
+    await harness.sweep(world);
     expect(started).toEqual(runs);
     expect(harness.world.chain.executions.size).toBe(230);
   });
@@ -54,9 +46,9 @@ describe("a sweep", () => {
     const runs = await queued(harness, 230);
     const { started, world } = slow(harness, 240);
     const begun = harness.clock.now();
-    await sweep(harness, world);
+    await harness.sweep(world);
     // Its deadline minus twice the margin that every invocation keeps free.
-    const room1 = BEAT_MS - 2 * harness.world.limits.drainMs;
+    const room1 = MS.beat - 2 * harness.world.limits.drainMs;
     expect(harness.clock.now() - begun).toBeLessThan(room1 + 240);
     const most = SWEEP_LANES * Math.ceil(room1 / 240);
     expect(started.length).toBeGreaterThanOrEqual(most);
@@ -64,11 +56,11 @@ describe("a sweep", () => {
     expect(started).toEqual(runs.slice(0, started.length));
     expect(started.length).toBeGreaterThan(100);
     expect(started.length).toBeLessThan(200);
-    await sweep(harness, world);
+    await harness.sweep(world);
     expect(started).toEqual(runs);
     // From the beginning again, because the last sweep was complete.
     started.splice(0);
-    await sweep(harness, world);
+    await harness.sweep(world);
     expect(started[0]).toBe(runs[0]);
   });
 
@@ -78,9 +70,9 @@ describe("a sweep", () => {
     const drain = new AbortController();
     drain.abort();
     const perform = runTask(runnerOf(harness.world, scriptedAgent({})));
-    await perform({ kind: "sweep" }, { ...invocation(harness), drain: drain.signal });
+    await perform({ kind: "sweep" }, { ...harness.invocation(), drain: drain.signal });
     expect(harness.world.chain.executions.size).toBe(1);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.world.chain.executions.size).toBe(3);
   });
 
@@ -91,20 +83,20 @@ describe("a sweep", () => {
     const last = runs[99] as string;
     const start: World["chain"]["start"] = (name, payload) => {
       if (payload.run === last)
-        changeRow(harness, { run: last }, { status: "running", statusSince: harness.clock.now() });
+        harness.changeRow({ run: last }, { status: "running", statusSince: harness.clock.now() });
       return world.chain.start(name, payload);
     };
-    await sweep(harness, { ...world, chain: { ...world.chain, start } });
+    await harness.sweep({ ...world, chain: { ...world.chain, start } });
     expect(started).toEqual(runs);
   });
 });
 
 describe("schedule 46: of two sweeps at once", () => {
   /** A sweep that hangs forever in its first start of an execution. */
-  async function stuck(harness: SupervisedHarness): Promise<void> {
+  async function stuck(harness: Harness): Promise<void> {
     const start = neverSettles;
     const world = { ...harness.world, chain: { ...harness.world.chain, start } };
-    void runTask(runnerOf(world, scriptedAgent({})))({ kind: "sweep" }, invocation(harness));
+    void runTask(runnerOf(world, scriptedAgent({})))({ kind: "sweep" }, harness.invocation());
     await expect.poll(() => harness.world.store.turns.size).toBe(1);
   }
 
@@ -112,25 +104,25 @@ describe("schedule 46: of two sweeps at once", () => {
     const harness = createSupervisedHarness();
     await queued(harness, 2);
     await stuck(harness);
-    const until = harness.clock.now() + BEAT_MS + SKEW_MS;
-    await sweep(harness);
+    const until = harness.clock.now() + MS.beat + MS.skew;
+    await harness.sweep();
     expect(harness.world.chain.executions.size).toBe(0);
     harness.clock.moveTo(until - 1);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.world.chain.executions.size).toBe(0);
     harness.clock.moveTo(until);
     // It continues after the run at which the first hangs, and the sweep after it begins with that run again.
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.world.chain.executions.size).toBe(1);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.world.chain.executions.size).toBe(2);
   });
 
   test("the first releases its mutex lease when it is done, so that the next need not wait for the expiry", async () => {
     const harness = createSupervisedHarness();
-    await sweep(harness);
+    await harness.sweep();
     const [run = ""] = await queued(harness, 1);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.world.chain.executions.size).toBe(1);
     expect(harness.row(run)).toMatchObject({ status: "queued", chain: 1 });
   });
@@ -144,7 +136,7 @@ describe("schedule 46: of two sweeps at once", () => {
       const outcome = await harness.world.leases.take(turn);
       return asked % 2 === 1 ? { kind: "ambiguous", why: "timeout" } : outcome;
     };
-    await sweep(harness, { ...harness.world, leases: { ...harness.world.leases, take } });
+    await harness.sweep({ ...harness.world, leases: { ...harness.world.leases, take } });
     expect(harness.world.chain.executions.size).toBe(1);
     // Take, release, and the note that all runs were judged, each sent twice.
     expect(asked).toBe(6);

@@ -8,25 +8,17 @@ import { send } from "../../src/operations/steer.ts";
 import { beginRun } from "../support/harness/drive.ts";
 import { runBetweenBeats, runDeadInTool, abandonedParkedRun } from "../support/runs/abandoned-runs.ts";
 import {
-  OVERDUE_MS,
-  type SupervisedHarness,
-  changeRow,
-  endExecution,
-  isEndNotified,
-  executionNameOf,
+  scriptedAgent,
+  MS,
+  type Harness,
   createSupervisedHarness,
-  driveUntil,
-  sweep,
-  passTime,
-} from "../support/harness/supervised-harness.ts";
-import { scriptedAgent } from "../support/harness/harness.ts";
+  executionNameOf,
+} from "../support/harness/harness.ts";
 import { HAND_OVER } from "../../src/protocol/row-hand-over.ts";
 
 const words = (run: string, id = "w1") => ({ run, text: "take the train", by: "ann", id });
-const stageOf = (harness: SupervisedHarness, name: string): string | undefined =>
-  harness.world.chain.executions.get(name)?.stage;
-const events = async (harness: SupervisedHarness, run: string) =>
-  (await timeline(harness.world, { run, after: 0 })) ?? [];
+const stageOf = (harness: Harness, name: string): string | undefined => harness.world.chain.executions.get(name)?.stage;
+const events = async (harness: Harness, run: string) => (await timeline(harness.world, { run, after: 0 })) ?? [];
 
 describe("a queued run", () => {
   test("gets an execution when its start died", async () => {
@@ -37,10 +29,10 @@ describe("a queued run", () => {
     };
     const payload = await beginRun(silent, scriptedAgent({}), {});
     expect(harness.world.chain.executions.size).toBe(0);
-    await sweep(harness);
+    await harness.sweep();
     expect(stageOf(harness, executionNameOf(payload))).toBe("due");
     expect(
-      await driveUntil(harness, { agent: scriptedAgent({}), run: payload.run, until: isEndNotified }),
+      await harness.driveUntil({ agent: scriptedAgent({}), run: payload.run, until: ({ endNotified }) => endNotified }),
     ).toMatchObject({
       chain: 1,
     });
@@ -49,9 +41,9 @@ describe("a queued run", () => {
   test("is handed over without counting a death when its execution has ended", async () => {
     const harness = createSupervisedHarness();
     const payload = await beginRun(harness.world, scriptedAgent({}), {});
-    endExecution(harness, payload);
-    passTime(harness);
-    await sweep(harness);
+    harness.stopExecution(payload);
+    harness.passTime();
+    await harness.sweep();
     expect(harness.row(payload.run)).toMatchObject({ chain: 2, takeovers: 0, deaths: 0, status: "queued" });
     expect(stageOf(harness, executionNameOf({ ...payload, chain: 2 }))).toBe("due");
   });
@@ -60,9 +52,9 @@ describe("a queued run", () => {
     const harness = createSupervisedHarness();
     const { run, born } = await beginRun(harness.world, scriptedAgent({}), {});
     for (let round = 0; round < 30; round += 1) {
-      if (stageOf(harness, executionNameOf(harness.row(run))) === "due") endExecution(harness, harness.row(run));
-      passTime(harness);
-      await sweep(harness);
+      if (stageOf(harness, executionNameOf(harness.row(run))) === "due") harness.stopExecution(harness.row(run));
+      harness.passTime();
+      await harness.sweep();
     }
     expect(harness.row(run)).toMatchObject({ run, born, status: "queued", deaths: 0, endNotified: false });
     expect(harness.row(run).chain).toBeGreaterThan(20);
@@ -72,11 +64,11 @@ describe("a queued run", () => {
     const harness = createSupervisedHarness();
     const { run } = await beginRun(harness.world, scriptedAgent({}), {});
     harness.clock.moveTo(harness.row(run).deadline + noticeMs(harness.world.limits) - 1);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.row(run).status).toBe("queued");
-    passTime(harness, 1);
-    passTime(harness, 60_000);
-    await sweep(harness);
+    harness.passTime(1);
+    harness.passTime(60_000);
+    await harness.sweep();
     expect(harness.row(run)).toMatchObject({ status: "failed", endNotified: true });
     expect((await events(harness, run)).at(-1)).toMatchObject({ kind: "RunEnded", failure: { code: "Expired" } });
   });
@@ -86,9 +78,9 @@ describe("a parked run", () => {
   test.each(["woken", "past its time"])("is woken when it is %s", async (how) => {
     const harness = createSupervisedHarness();
     const { row, run } = await abandonedParkedRun(harness);
-    if (how === "woken") changeRow(harness, row, { wakeCount: row.wakeCount + 1 });
+    if (how === "woken") harness.changeRow(row, { wakeCount: row.wakeCount + 1 });
     else harness.clock.moveTo(row.wakeAt ?? 0);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.world.chain.executions.get(executionNameOf(row))).toMatchObject({
       state: "Beat",
       stage: "due",
@@ -100,14 +92,14 @@ describe("a parked run", () => {
   test("whose token is refused is handed over once no beat can be about to claim it", async () => {
     const harness = createSupervisedHarness();
     const { row, run } = await abandonedParkedRun(harness);
-    changeRow(harness, row, { wakeCount: row.wakeCount + 1 });
+    harness.changeRow(row, { wakeCount: row.wakeCount + 1 });
     await harness.world.chain.wake(row.park?.token ?? "");
-    endExecution(harness, row);
-    passTime(harness, OVERDUE_MS - 1);
-    await sweep(harness);
+    harness.stopExecution(row);
+    harness.passTime(MS.overdue - 1);
+    await harness.sweep();
     expect(harness.row(run).chain).toBe(1);
-    passTime(harness, 1);
-    await sweep(harness);
+    harness.passTime(1);
+    await harness.sweep();
     expect(harness.row(run)).toMatchObject({ chain: 2, park: null, takeovers: 0 });
     expect(stageOf(harness, executionNameOf({ ...row, chain: 2 }))).toBe("due");
   });
@@ -115,18 +107,20 @@ describe("a parked run", () => {
   test("whose execution died before it stored a token parks in a new execution and absorbs its messages", async () => {
     const harness = createSupervisedHarness();
     const { row, run, agent } = await abandonedParkedRun(harness);
-    changeRow(harness, row, { park: null });
+    harness.changeRow(row, { park: null });
     await harness.world.chain.wake(row.park?.token ?? "");
-    endExecution(harness, row);
+    harness.stopExecution(row);
     await harness.world.table.request({ ...row, now: harness.clock.now(), want: "resume" });
     expect(await send(harness.world, words(run))).toEqual({ kind: "delivered" });
-    passTime(harness, OVERDUE_MS - 1);
-    await sweep(harness);
+    harness.passTime(MS.overdue - 1);
+    await harness.sweep();
     expect(harness.row(run)).toMatchObject({ chain: 1, status: "paused" });
-    passTime(harness, 1);
-    await sweep(harness);
+    harness.passTime(1);
+    await harness.sweep();
     expect(harness.row(run)).toMatchObject({ chain: 2, takeovers: 0 });
-    expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({ status: "completed" });
+    expect(await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified })).toMatchObject({
+      status: "completed",
+    });
   });
 });
 
@@ -134,16 +128,16 @@ describe("a running run", () => {
   test("without an owner gets its next execution when that was never started", async () => {
     const harness = createSupervisedHarness();
     const { row, run, agent } = await runBetweenBeats(harness);
-    endExecution(harness, row);
+    harness.stopExecution(row);
     // Its last beat moved it to the next chain and died before the chain got the reply.
-    changeRow(harness, row, { chain: 2, epoch: row.epoch + 1 });
-    passTime(harness);
-    await sweep(harness);
+    harness.changeRow(row, { chain: 2, epoch: row.epoch + 1 });
+    harness.passTime();
+    await harness.sweep();
     expect(harness.row(run)).toMatchObject({ chain: 2, takeovers: 0 });
     expect(harness.world.chain.executions.get(executionNameOf(harness.row(run)))).toMatchObject({
       payload: { chain: 2, epoch: row.epoch + 1 },
     });
-    expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({
+    expect(await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified })).toMatchObject({
       status: "completed",
       chain: 2,
     });
@@ -153,12 +147,14 @@ describe("a running run", () => {
     const harness = createSupervisedHarness();
     const { row, run, agent } = await runDeadInTool(harness, "keyed");
     harness.clock.moveTo((row.leaseUntil ?? 0) - 1);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.row(run)).toEqual(row);
     harness.clock.moveTo(row.leaseUntil ?? 0);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.row(run)).toMatchObject({ chain: 2, owner: null, takeovers: 1, effectsSettleAt: row.leaseUntil });
-    expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({ status: "completed" });
+    expect(await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified })).toMatchObject({
+      status: "completed",
+    });
   });
 
   test("whose hand-over died before the start is started by the next sweep", async () => {
@@ -166,8 +162,8 @@ describe("a running run", () => {
     const { row, run } = await runDeadInTool(harness);
     harness.clock.moveTo(row.leaseUntil ?? 0);
     await harness.world.table.decide({ ...row, now: harness.clock.now() }, HAND_OVER);
-    passTime(harness);
-    await sweep(harness);
+    harness.passTime();
+    await harness.sweep();
     expect(harness.row(run)).toMatchObject({ chain: 2, takeovers: 1 });
     expect(stageOf(harness, executionNameOf({ ...row, chain: 2 }))).toBe("due");
   });
@@ -177,8 +173,8 @@ describe("an ended run whose end is not delivered", () => {
   test("gets its end delivered, and then leaves the sweeper's list", async () => {
     const harness = createSupervisedHarness();
     const { row, run } = await runBetweenBeats(harness);
-    changeRow(harness, row, { status: "failed", phase: "Failed" });
-    await sweep(harness);
+    harness.changeRow(row, { status: "failed", phase: "Failed" });
+    await harness.sweep();
     expect(harness.row(run)).toMatchObject({ endNotified: true, expiresAtSec: expect.any(Number) });
     expect((await harness.world.table.alive({ limit: 9, after: null, now: harness.clock.now() })).rows).toEqual([]);
   });

@@ -9,7 +9,7 @@ import { show } from "../../src/operations/views.ts";
 import { renderRun } from "../../src/render/run.ts";
 import { plain } from "../../src/render/paint.ts";
 import { type PayerOptions, Till, payer, payingBoss } from "../support/agents/payers.ts";
-import { SETTLE_MS, createChainHarness } from "../support/harness/harness.ts";
+import { createChainHarness, MS } from "../support/harness/harness.ts";
 import { played } from "../support/runs/played-family.ts";
 
 async function family(of: Partial<PayerOptions>, boss?: Parameters<typeof payingBoss>[0]) {
@@ -71,7 +71,7 @@ test("a hand-off that blocks its boss is listed among what waits for a human, un
   expect(listed).toMatchObject({ unknown: [{ run, agent: "boss", call: "c1", tool: "ask", did }], gates: [] });
   const small = await listGates(world, { ...ALL, bytesMax: 1 });
   expect(small).toMatchObject({ unknown: [{ run, did, args: null, omitted: ["args"] }] });
-  harness.clock.moveTo(harness.clock.now() + 10 * SETTLE_MS + world.limits.beatMs);
+  harness.clock.moveTo(harness.clock.now() + 10 * MS.settle + world.limits.beatMs);
   const answer = { as: "failed", result: null, by: "eve", note: null } as const;
   expect(await reconcile(world, { run, call: "c1", ...answer })).toEqual({ kind: "accepted" });
   expect((await listGates(world, ALL)).unknown).toEqual([]);

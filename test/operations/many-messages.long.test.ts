@@ -12,17 +12,17 @@ import { send } from "../../src/operations/steer.ts";
 import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
 import { beginRun } from "../support/harness/drive.ts";
 import {
-  type SupervisedHarness,
-  isEndNotified,
+  FINAL_REPLY,
+  scriptedAgent,
+  beforeCommit,
+  type Harness,
   createSupervisedHarness,
-  driveUntil,
-} from "../support/harness/supervised-harness.ts";
-import { FINAL_REPLY, scriptedAgent, beforeCommit } from "../support/harness/harness.ts";
+} from "../support/harness/harness.ts";
 
 const MANY = 2_000;
 const TEXT = "a kilobyte of words ".repeat(50);
 
-async function flood(harness: SupervisedHarness, run: string, count = MANY): Promise<void> {
+async function flood(harness: Harness, run: string, count = MANY): Promise<void> {
   for (let index = 0; index < count; index += 1) {
     const id = String(index).padStart(4, "0");
     expect(await send(harness.world, { run, text: `${id} ${TEXT}`, by: "ann", id })).toEqual({ kind: "delivered" });
@@ -44,7 +44,7 @@ const takenOf = (events: readonly TimelineEntry[]): readonly string[] =>
   events.flatMap((event) => (event.kind === "MessageAbsorbed" && event.stage === "taken" ? [event.message] : []));
 
 /** What the run and all of its snapshots come to. */
-async function mustBeWhole(harness: SupervisedHarness, run: string, count = MANY): Promise<void> {
+async function mustBeWhole(harness: Harness, run: string, count = MANY): Promise<void> {
   const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
   const ids = Array.from({ length: count }, (_, index) => `user#${String(index).padStart(4, "0")}`);
   expect(takenOf(events)).toEqual(ids);
@@ -61,7 +61,7 @@ async function mustBeWhole(harness: SupervisedHarness, run: string, count = MANY
 }
 
 /** The state of every snapshot that was committed, back to the first one. */
-function stateSizes(harness: SupervisedHarness, run: string): readonly number[] {
+function stateSizes(harness: Harness, run: string): readonly number[] {
   const sizes: number[] = [];
   for (let pointer: SnapshotPointer | null = harness.row(run).snapshot; pointer !== null;) {
     const { state, previous } = decodeSnapshot(pointer, harness.world.store.objects.get(pointer.key) as Uint8Array);
@@ -77,7 +77,7 @@ test("messages to a queued run are all read once before its model is called", as
   const agent = scriptedAgent({ reply });
   const { run } = await beginRun(harness.world, agent, {});
   await flood(harness, run);
-  expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({
+  expect(await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified })).toMatchObject({
     status: "completed",
     takeovers: 0,
   });
@@ -92,14 +92,14 @@ test("messages to a paused run that is then cancelled are absorbed by its end", 
   const agent = scriptedAgent({ reply });
   const { run } = await beginRun(harness.world, agent, {});
   await sendRequest(harness.world, { run, want: "pause" });
-  await driveUntil(harness, { agent, run, until: ({ park }) => park !== null });
+  await harness.driveUntil({ agent, run, until: ({ park }) => park !== null });
   await flood(harness, run);
-  expect(await driveUntil(harness, { agent, run, until: ({ park }) => park !== null })).toMatchObject({
+  expect(await harness.driveUntil({ agent, run, until: ({ park }) => park !== null })).toMatchObject({
     status: "paused",
   });
   expect((await transcript(harness.world, run))?.length).toBe(1);
   await sendRequest(harness.world, { run, want: "cancel" });
-  expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({
+  expect(await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified })).toMatchObject({
     status: "cancelled",
     takeovers: 0,
   });
@@ -113,10 +113,12 @@ test("messages to a paused run that is then resumed are all read before its mode
   const agent = scriptedAgent({ reply });
   const { run } = await beginRun(harness.world, agent, {});
   await sendRequest(harness.world, { run, want: "pause" });
-  await driveUntil(harness, { agent, run, until: ({ park }) => park !== null });
+  await harness.driveUntil({ agent, run, until: ({ park }) => park !== null });
   await flood(harness, run, 200);
   await sendRequest(harness.world, { run, want: "resume" });
-  expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({ status: "completed" });
+  expect(await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified })).toMatchObject({
+    status: "completed",
+  });
   expect(heard).toEqual([200]);
   await mustBeWhole(harness, run, 200);
 });
@@ -127,7 +129,9 @@ test("messages to a run that is about to complete are read first, and cost one m
   const agent = scriptedAgent({ reply });
   const { run } = await beginRun(harness.world, agent, {});
   const world = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act: () => flood(harness, run) });
-  expect(await driveUntil(harness, { agent, run, world, until: isEndNotified })).toMatchObject({ status: "completed" });
+  expect(await harness.driveUntil({ agent, run, world, until: ({ endNotified }) => endNotified })).toMatchObject({
+    status: "completed",
+  });
   expect(heard).toEqual([0, MANY]);
   expect(harness.row(run).spent.beats).toBe(2);
   await mustBeWhole(harness, run);
@@ -135,7 +139,7 @@ test("messages to a run that is about to complete are read first, and cost one m
 
 describe("messages that take longer to read than a beat may last", () => {
   /** A store in which every commit takes a while, and where nobody commits who would have been killed by then. */
-  const slow = (harness: SupervisedHarness) => {
+  const slow = (harness: Harness) => {
     const commit: DecisionCalls["commit"] = (of) => {
       harness.clock.moveTo(harness.clock.now() + 100);
       expect(harness.clock.now()).toBeLessThan(harness.row(of.run).leaseUntil ?? 0);
@@ -150,7 +154,7 @@ describe("messages that take longer to read than a beat may last", () => {
     const agent = scriptedAgent({ reply });
     const { run } = await beginRun(harness.world, agent, {});
     await flood(harness, run);
-    const row = await driveUntil(harness, { agent, run, world: slow(harness), until: isEndNotified });
+    const row = await harness.driveUntil({ agent, run, world: slow(harness), until: ({ endNotified }) => endNotified });
     expect(row).toMatchObject({ status: "completed", takeovers: 0 });
     expect(heard).toEqual([MANY]);
     // About a dozen commits fit into one.
@@ -163,10 +167,10 @@ describe("messages that take longer to read than a beat may last", () => {
     const agent = scriptedAgent({ reply: () => FINAL_REPLY });
     const { run } = await beginRun(harness.world, agent, {});
     await sendRequest(harness.world, { run, want: "pause" });
-    await driveUntil(harness, { agent, run, until: ({ park }) => park !== null });
+    await harness.driveUntil({ agent, run, until: ({ park }) => park !== null });
     await flood(harness, run);
     await sendRequest(harness.world, { run, want: "cancel" });
-    const row = await driveUntil(harness, { agent, run, world: slow(harness), until: isEndNotified });
+    const row = await harness.driveUntil({ agent, run, world: slow(harness), until: ({ endNotified }) => endNotified });
     expect(row).toMatchObject({ status: "cancelled", takeovers: 0 });
     expect(row.epoch).toBeGreaterThan(2);
     await mustBeWhole(harness, run);

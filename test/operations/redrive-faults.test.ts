@@ -9,7 +9,6 @@ import { redrive } from "../../src/operations/redrive.ts";
 import { type CrashLoopRun, createCrashLoopRun } from "../support/runs/crash-loop-run.ts";
 import { crashAtCall, forEachCrashPoint } from "../support/faults/crash-at-call.ts";
 import { beginRun, killableWorld } from "../support/harness/drive.ts";
-import { HOUR, MINUTE, runForTime } from "../support/harness/run-for-time.ts";
 import {
   scriptedAgent,
   callsThenFinal,
@@ -17,6 +16,7 @@ import {
   neverSettles,
   performTask,
   flushPromises,
+  MS,
 } from "../support/harness/harness.ts";
 import { crashAfterCall, wrapTableCall, sweep } from "../support/harness/chain-steps.ts";
 
@@ -61,7 +61,7 @@ test("a zombie of an epoch before a redrive is fenced, and its execution starts 
     attempt: entry,
   } as const;
   expect(await performTask(stray, { world, agent: it.agent })).toMatchObject({ reply: { route: "renew", chain: 2 } });
-  await runForTime(harness, it.agent, HOUR);
+  await harness.runForTime(it.agent, MS.hour);
   expect({ status: it.row().status, called: it.called }).toEqual({ status: "completed", called: [it.key] });
 });
 
@@ -75,9 +75,9 @@ test("a sender dies at any of its calls: the run is redriven once or not at all,
     const isRedriven = it.row().status === "running";
     seen.add(isRedriven ? "redriven" : "failed");
     expect(survives ? isRedriven : true).toBe(true);
-    harness.clock.moveTo(harness.clock.now() + 2 * MINUTE);
+    harness.clock.moveTo(harness.clock.now() + 2 * MS.minute);
     await harness.advanceUntilSettled(sweep(harness.world));
-    await runForTime(harness, it.agent, HOUR);
+    await harness.runForTime(it.agent, MS.hour);
     expect(it.row().status).toBe(isRedriven ? "completed" : "failed");
     expect(it.called).toEqual(isRedriven ? [it.key] : []);
     expect(await redrivesIn(it)).toEqual(isRedriven ? ["ada: more memory"] : []);
@@ -99,7 +99,7 @@ test("the first invocation of a redriven run dies at any of its calls: the redri
       first.survives((world) => out.perform({ world, agent: it.agent }).then((result) => out.end(result))),
     );
     if (!survives) out.end(null);
-    await runForTime(harness, it.agent, HOUR);
+    await harness.runForTime(it.agent, MS.hour);
     expect({ status: it.row().status, redrives: await redrivesIn(it) }).toEqual({
       status: "completed",
       redrives: ["ada: more memory"],
@@ -119,7 +119,7 @@ test("a sender that died before it started the run starts it on its next try, wi
   await flushPromises();
   expect(it.row()).toMatchObject({ status: "running", redrive: { by: "ada" } });
   expect(await redrive(harness.world, { run, ...ADA })).toMatchObject({ kind: "Late" });
-  await runForTime(harness, it.agent, HOUR);
+  await harness.runForTime(it.agent, MS.hour);
   expect({ status: it.row().status, called: it.called, redrives: await redrivesIn(it) }).toEqual({
     status: "completed",
     called: [it.key],
@@ -138,7 +138,7 @@ test("a redrive with a lost response is recognised as its own, although the run 
     // Whoever drives it has found it already.
     const { born, chain, epoch, agent } = it.row();
     await harness.world.chain.start(executionName(run, born, chain), { run, born, chain, epoch, agent });
-    await runForTime(harness, it.agent, 1_000);
+    await harness.runForTime(it.agent, 1_000);
     return { kind: "ambiguous", why: "no answer" };
   });
   expect(await redrive(losing, { run, ...ADA })).toMatchObject({ kind: "redriven", row: { status: "completed" } });
@@ -155,17 +155,17 @@ test("a process that dies during a model call of a redriven run leaves a call th
         return callsThenFinal(1)(conversation);
       },
     }),
-    outageMaxMs: MINUTE,
+    outageMaxMs: MS.minute,
   };
   const { run } = await beginRun(harness.world, agent, {});
-  await runForTime(harness, agent, HOUR);
+  await harness.runForTime(agent, MS.hour);
   expect(harness.row(run).status).toBe("failed");
   isAway = false;
   await redrive(harness.world, { run, ...ADA });
   const { world, kill } = killableWorld(harness.world);
   await harness.loseAttempt({ ...agent, model: scriptedModel({ name: "silent", reply: neverSettles }) }, world);
   kill();
-  await runForTime(harness, agent, HOUR);
+  await harness.runForTime(agent, MS.hour);
   expect(harness.row(run).status).toBe("completed");
   const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
   expect(events.filter(({ kind }) => kind === "ModelCallLost")).toMatchObject([{ calls: 1 }]);

@@ -19,7 +19,7 @@ import { type CrashPoint, crashAtCall } from "../support/faults/crash-at-call.ts
 import { assertSafety } from "../support/gate/safety.ts";
 import { STRIDE } from "../support/gate/stride.ts";
 import { beginRun } from "../support/harness/drive.ts";
-import { BEAT_MS, type Harness, SKEW_MS, createChainHarness } from "../support/harness/harness.ts";
+import { type Harness, createChainHarness, MS } from "../support/harness/harness.ts";
 import { wrapPorts } from "../support/harness/ports.ts";
 import { clerk, restoreAlone } from "../support/restores/clerk.ts";
 
@@ -80,7 +80,7 @@ async function lost(restore: Restore): Promise<Scene> {
   if (isNewer) harness.world.store.rows.set(run, backup);
   else restoreAlone(harness, backup);
   if (isFickle) words = "please pay";
-  harness.clock.moveTo(harness.clock.now() + BEAT_MS + SKEW_MS);
+  harness.clock.moveTo(harness.clock.now() + MS.beat + MS.skew);
   return { harness, agent, run, done };
 }
 

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { listSchedules } from "../../src/operations/schedules.ts";
 import { pauseSchedule, runScheduleNow } from "../../src/operations/steer-schedule.ts";
-import { HOUR, createScheduleHarness, lastFullHour, scheduledAgent } from "../support/harness/schedule-harness.ts";
+import { createScheduleHarness, lastFullHour, scheduledAgent } from "../support/harness/schedule-harness.ts";
+import { MS } from "../support/harness/harness.ts";
 
 const tenant = "lane";
 const named = (agent = scheduledAgent()) => ({ agent, tenant, by: "ann" });
@@ -18,12 +19,12 @@ describe("a paused schedule", () => {
     expect(await schedule.fire(at)).toEqual({ kind: "paused", by: "ann" });
     expect(schedule.created).toEqual([]);
     const catalogue = { agents: [agent], broken: [] };
-    const { schedules } = await listSchedules(world, { catalogue, tenant, firingsOf: () => [at + HOUR], now: at });
-    expect(schedules).toMatchObject([{ paused: { by: "ann" }, next: [at + HOUR], last: { at, stage: "passed" } }]);
+    const { schedules } = await listSchedules(world, { catalogue, tenant, firingsOf: () => [at + MS.hour], now: at });
+    expect(schedules).toMatchObject([{ paused: { by: "ann" }, next: [at + MS.hour], last: { at, stage: "passed" } }]);
     expect(await pauseSchedule(world, named(agent), false)).toEqual({ kind: "resumed" });
     expect(await pauseSchedule(world, named(agent), false)).toEqual({ kind: "same" });
     expect(await schedule.fire(at)).toEqual({ kind: "late" });
-    expect(await schedule.fire(at + HOUR)).toMatchObject({ kind: "started" });
+    expect(await schedule.fire(at + MS.hour)).toMatchObject({ kind: "started" });
   });
 });
 

@@ -7,19 +7,14 @@ import { UNTRIED } from "../../src/features/webhooks/route.ts";
 import { RETRY_MS } from "../../src/features/webhooks/endpoint.ts";
 import { listWebhooks, redeliver } from "../../src/operations/webhooks.ts";
 import type { Webhook } from "../../src/ports/webhooks.ts";
-import {
-  type SupervisedHarness,
-  createSupervisedHarness,
-  passTime,
-  sweep,
-} from "../support/harness/supervised-harness.ts";
 import { type Receiver, HOOK, outboxOf, withReceiver } from "../support/runs/webhook-receiver.ts";
+import { type Harness, createSupervisedHarness } from "../support/harness/harness.ts";
 
 const OTHER: Webhook = { ...HOOK, url: "https://other.example/token" };
 const ALL = { notification: null, to: null } as const;
 
 async function queue(
-  { harness: { world } }: Receiver<SupervisedHarness>,
+  { harness: { world } }: Receiver<Harness>,
   { url, runs, tenant = "local" }: { readonly url: string; readonly runs: number; readonly tenant?: string },
 ): Promise<void> {
   const now = world.clock.now();
@@ -31,17 +26,17 @@ async function queue(
   }
 }
 
-const callerOf = ({ harness: { world } }: Receiver<SupervisedHarness>, tenant = "local") => ({ world, tenant });
-const idOf = ({ harness: { world } }: Receiver<SupervisedHarness>, url: string): string => endpointId(world, url);
+const callerOf = ({ harness: { world } }: Receiver<Harness>, tenant = "local") => ({ world, tenant });
+const idOf = ({ harness: { world } }: Receiver<Harness>, url: string): string => endpointId(world, url);
 
 /** An endpoint that refuses all until its notifications are given up. */
-async function givenUp(runs: number, endpoints: readonly Webhook[] = [HOOK]): Promise<Receiver<SupervisedHarness>> {
+async function givenUp(runs: number, endpoints: readonly Webhook[] = [HOOK]): Promise<Receiver<Harness>> {
   const receiver = withReceiver(createSupervisedHarness(), endpoints);
   receiver.answers = () => ({ kind: "answered", status: 503 });
   await queue(receiver, { url: HOOK.url, runs });
   for (const pauseMs of [0, ...RETRY_MS, 70 * 3_600_000]) {
-    passTime(receiver.harness, pauseMs);
-    await sweep(receiver.harness);
+    receiver.harness.passTime(pauseMs);
+    await receiver.harness.sweep();
   }
   expect(await outboxOf(receiver.harness)).toEqual([]);
   return receiver;
@@ -76,7 +71,7 @@ test("sends again all that was given up, with the IDs that it had, although the 
   expect(await redeliver(callerOf(receiver), { endpoint: id, ...ALL })).toEqual({
     ...{ kind: "redelivered", endpoint: id, notifications: 30, isMore: false },
   });
-  await sweep(receiver.harness);
+  await receiver.harness.sweep();
   const again = receiver.received.slice(asked).map(({ headers }) => headers["webhook-id"]);
   expect(again).toHaveLength(30);
   expect(new Set([...before, ...again]).size).toBe(30);
@@ -94,7 +89,7 @@ test("sends one notification by its ID, and leaves the others given up", async (
   expect(await redeliver(callerOf(receiver), { endpoint: id, notification, to: null })).toMatchObject({
     notifications: 1,
   });
-  await sweep(receiver.harness);
+  await receiver.harness.sweep();
   expect(receiver.received.slice(asked).map(({ headers }) => headers["webhook-id"])).toEqual([notification]);
   expect((await listWebhooks(callerOf(receiver))).endpoints[0]).toMatchObject({ givenUp: 2 });
 });
@@ -103,19 +98,19 @@ test("gives what waits ten new attempts, at once", async () => {
   const receiver = withReceiver(createSupervisedHarness(), [HOOK]);
   receiver.answers = () => ({ kind: "answered", status: 503 });
   await queue(receiver, { url: HOOK.url, runs: 1 });
-  await sweep(receiver.harness);
-  passTime(receiver.harness, RETRY_MS[0]);
-  await sweep(receiver.harness);
+  await receiver.harness.sweep();
+  receiver.harness.passTime(RETRY_MS[0]);
+  await receiver.harness.sweep();
   expect((await listWebhooks(callerOf(receiver))).endpoints[0]?.notifications[0]).toMatchObject({ attempts: 2 });
   await redeliver(callerOf(receiver), { endpoint: idOf(receiver, HOOK.url), ...ALL });
-  await sweep(receiver.harness);
+  await receiver.harness.sweep();
   expect(receiver.received).toHaveLength(3);
   expect((await listWebhooks(callerOf(receiver))).endpoints[0]?.notifications[0]).toMatchObject({ attempts: 1 });
 });
 
 test("a request that has moved a notification is answered the same when its sender repeats it", async () => {
   const receiver = withReceiver(createSupervisedHarness(), [HOOK, OTHER]);
-  await sweep(receiver.harness);
+  await receiver.harness.sweep();
   await queue(receiver, { url: HOOK.url, runs: 2 });
   const [hook] = (await listWebhooks(callerOf(receiver))).endpoints;
   const asked = { endpoint: idOf(receiver, HOOK.url), notification: hook?.notifications[0]?.id ?? "" };
@@ -130,14 +125,14 @@ test("what an endpoint accepts while an operator puts it back is not sent again"
   const receiver = withReceiver(createSupervisedHarness(), [HOOK]);
   receiver.answers = () => ({ kind: "answered", status: 503 });
   await queue(receiver, { url: HOOK.url, runs: 1 });
-  await sweep(receiver.harness);
-  passTime(receiver.harness, RETRY_MS[0]);
+  await receiver.harness.sweep();
+  receiver.harness.passTime(RETRY_MS[0]);
   receiver.answers = async () => {
     await redeliver(callerOf(receiver), { endpoint: idOf(receiver, HOOK.url), ...ALL });
     return { kind: "answered", status: 200 };
   };
-  await sweep(receiver.harness);
-  await sweep(receiver.harness);
+  await receiver.harness.sweep();
+  await receiver.harness.sweep();
   expect(receiver.received).toHaveLength(2);
   expect(await outboxOf(receiver.harness)).toEqual([]);
 });
@@ -146,15 +141,15 @@ test("an endpoint that the config names no longer is said once with its command,
   const receiver = withReceiver(createSupervisedHarness(), [OTHER]);
   receiver.answers = () => ({ kind: "answered", status: 503 });
   await queue(receiver, { url: OTHER.url, runs: 2 });
-  await sweep(receiver.harness);
+  await receiver.harness.sweep();
   const { harness } = receiver;
   const { world } = harness;
   const { webhooks } = world;
   if (webhooks === undefined) throw new Error("there are no webhooks");
   const moved = { ...world, webhooks: { ...webhooks, endpoints: [HOOK] } };
   const [id, to] = [idOf(receiver, OTHER.url), idOf(receiver, HOOK.url)];
-  await sweep(harness, moved);
-  await sweep(harness, moved);
+  await harness.sweep(moved);
+  await harness.sweep(moved);
   const said = harness.alarms.map(({ detail }) => String(detail["why"]));
   expect(said).toEqual([expect.stringContaining(`cairn webhooks redeliver ${id} --to ENDPOINT`)]);
   expect(await removedWebhooks(world, [HOOK])).toEqual([{ id, to: "https://other.example" }]);
@@ -164,14 +159,14 @@ test("an endpoint that the config names no longer is said once with its command,
   expect(await redeliver(callerOf(receiver), { endpoint: id, notification: null, to })).toMatchObject({
     ...{ endpoint: to, notifications: 2 },
   });
-  await sweep(harness, moved);
+  await harness.sweep(moved);
   expect(receiver.received.slice(asked).map(({ url }) => url)).toEqual([HOOK.url, HOOK.url]);
   expect(await removedWebhooks(world, [HOOK])).toEqual([]);
 });
 
 test("shows and sends only what is of the caller's tenant, unless it is the operator of the machine", async () => {
   const receiver = withReceiver(createSupervisedHarness(), [HOOK]);
-  await sweep(receiver.harness);
+  await receiver.harness.sweep();
   await queue(receiver, { url: HOOK.url, runs: 1 });
   await queue(receiver, { url: HOOK.url, runs: 2, tenant: "acme" });
   const waiting = async (caller: Parameters<typeof listWebhooks>[0]) =>
@@ -185,9 +180,9 @@ test("shows and sends only what is of the caller's tenant, unless it is the oper
 
 test("what waits for other tenants does not hide what waits for one", async () => {
   const receiver = withReceiver(createSupervisedHarness(), [HOOK]);
-  await sweep(receiver.harness);
+  await receiver.harness.sweep();
   await queue(receiver, { url: HOOK.url, runs: 510 });
-  passTime(receiver.harness, 1);
+  receiver.harness.passTime(1);
   await queue(receiver, { url: HOOK.url, runs: 1, tenant: "acme" });
   const seen = async (tenant: string) => (await listWebhooks(callerOf(receiver, tenant))).endpoints[0];
   expect(await seen("acme")).toMatchObject({ waiting: 1, isMore: false });
@@ -200,8 +195,8 @@ test("a tenant for which nothing is kept leaves the circuit of the others as it 
   const receiver = await givenUp(1);
   await queue(receiver, { url: HOOK.url, runs: 6 });
   for (const _ of [1, 2, 3]) {
-    await sweep(receiver.harness);
-    passTime(receiver.harness, 400_000);
+    await receiver.harness.sweep();
+    receiver.harness.passTime(400_000);
   }
   const circuit = async () => (await listWebhooks(callerOf(receiver))).endpoints[0]?.circuit;
   expect(await circuit()).toMatchObject({ isOpen: true });
@@ -214,7 +209,7 @@ test("a tenant for which nothing is kept leaves the circuit of the others as it 
 
 test("names an endpoint or a notification that is not there", async () => {
   const receiver = withReceiver(createSupervisedHarness(), [HOOK]);
-  await sweep(receiver.harness);
+  await receiver.harness.sweep();
   const endpoint = idOf(receiver, HOOK.url);
   const caller = callerOf(receiver);
   expect(await redeliver(caller, { endpoint: "0123456789abcdef", ...ALL })).toEqual({ kind: "endpointUnknown" });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { reconcile } from "../../src/operations/reconcile.ts";
 import { addressBook, postOffice } from "../support/agents/letters-agent.ts";
 import { beginRun } from "../support/harness/drive.ts";
-import { BEAT_MS, SETTLE_MS, SKEW_MS, createChainHarness } from "../support/harness/harness.ts";
+import { createChainHarness, MS } from "../support/harness/harness.ts";
 import { dieInTool } from "../support/harness/chain-steps.ts";
 
 test("schedule 146: a process dies in a probed call, and what its probe looks for was there before the call", async () => {
@@ -44,10 +44,10 @@ test("schedule 148: a request that sets an address is still under way when the n
   const harness = createChainHarness();
   const { agent, service } = addressBook(["A", "B"]);
   const { run } = await beginRun(harness.world, agent, {});
-  const leaseUntil = harness.clock.now() + BEAT_MS + SKEW_MS;
+  const leaseUntil = harness.clock.now() + MS.beat + MS.skew;
   await dieInTool(harness, agent);
   // What the dead process has sent lands at the last moment.
-  harness.clock.after(leaseUntil + SETTLE_MS - 1 - harness.clock.now(), () => service.write("A"));
+  harness.clock.after(leaseUntil + MS.settle - 1 - harness.clock.now(), () => service.write("A"));
   await harness.runUntilIdle(agent);
   expect({ status: harness.row(run).status, written: service.written }).toEqual({
     status: "completed",

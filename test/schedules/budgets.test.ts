@@ -4,13 +4,12 @@ import { show } from "../../src/operations/views.ts";
 import { beginRun } from "../support/harness/drive.ts";
 import { budgetRequestsOf, grantBudget, withBudget } from "../support/agents/budget-gates.ts";
 import {
-  BEAT_MS,
-  SKEW_MS,
   scriptedAgent,
   callsThenFinal,
   createChainHarness,
   neverSettles,
   flushPromises,
+  MS,
 } from "../support/harness/harness.ts";
 import { COMMIT } from "../../src/protocol/row-commit.ts";
 import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
@@ -40,7 +39,7 @@ test("schedule 62: a process keeps dying before it commits; its working time is 
   expect(status).toBe("completed");
   // At least what it was, at most a lease for each death.
   expect(spent.wallMs).toBeGreaterThanOrEqual(died);
-  expect(spent.wallMs).toBeLessThanOrEqual(3 * (BEAT_MS + SKEW_MS));
+  expect(spent.wallMs).toBeLessThanOrEqual(3 * (MS.beat + MS.skew));
   // With less it does not get that far.
   const short = withBudget(scriptedAgent(part), { wall: 1, takeovers: 50 });
   const other = await beginRun(harness.world, short, {});

@@ -6,12 +6,12 @@ import { ledger, show } from "../../src/operations/views.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";
 import { beginRun, runnerOf } from "../support/harness/drive.ts";
 import {
-  BEAT_MS,
   type Harness,
   scriptedAgent,
   createChainHarness,
   neverSettles,
   beatReply,
+  MS,
 } from "../support/harness/harness.ts";
 import { dieInTool, crashAfterCall, freezeBeforeCall, sweep, withTakeovers } from "../support/harness/chain-steps.ts";
 
@@ -111,7 +111,7 @@ test("schedule 26: every beat dies after its claim and renews the lease; a claim
   for (let beats = 0; !harness.row(run).endNotified && beats < 9; beats += 1) {
     const out = harness.startAttempt();
     quiet = Math.max(quiet, harness.row(run).leaseUntil ?? 0);
-    const invocation = { deadline: harness.clock.now() + BEAT_MS, drain: new AbortController().signal };
+    const invocation = { deadline: harness.clock.now() + MS.beat, drain: new AbortController().signal };
     out.end(await runTask(runner)(out.task, invocation));
   }
   expect(loaded).toEqual([]);

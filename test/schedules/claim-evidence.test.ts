@@ -4,9 +4,8 @@ import { UNCLAIMED_MS } from "../../src/protocol/claim-evidence.ts";
 import type { World } from "../../src/ports/world.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { beginRun } from "../support/harness/drive.ts";
-import { createSupervisedHarness, driveUntil, passTime, sweep } from "../support/harness/supervised-harness.ts";
 import { wrapTableCall } from "../support/harness/chain-steps.ts";
-import { scriptedAgent } from "../support/harness/harness.ts";
+import { scriptedAgent, createSupervisedHarness } from "../support/harness/harness.ts";
 
 const MINUTE_MS = 60_000;
 const agent = scriptedAgent({});
@@ -35,25 +34,25 @@ async function turnedAway() {
   const harness = createSupervisedHarness();
   const { world, described } = withDescriptions(harness.world);
   const { run } = await beginRun(world, agent, {});
-  await driveUntil(harness, { agent, run, until: ({ epoch, owner }) => epoch === 1 && owner === null });
+  await harness.driveUntil({ agent, run, until: ({ epoch, owner }) => epoch === 1 && owner === null });
   return { harness, run, world, described };
 }
 
 test("schedule 165: a run without a claim for hours is claimed between the read of a sweep and its hand-over", async () => {
   const { harness, run } = await turnedAway();
-  passTime(harness, UNCLAIMED_MS + MINUTE_MS);
+  harness.passTime(UNCLAIMED_MS + MINUTE_MS);
   let isClaimed = false;
   const overtaken = wrapTableCall(harness.world, "handOver", (call) => async (asked) => {
     isClaimed = true;
     await sendRequest(harness.world, { run, want: "pause" });
-    await driveUntil(harness, { agent, run, until: ({ park }) => park !== null });
+    await harness.driveUntil({ agent, run, until: ({ park }) => park !== null });
     return call(asked);
   });
   const { chain } = harness.row(run);
-  await sweep(harness, overtaken);
+  await harness.sweep(overtaken);
   expect({ isClaimed, row: harness.row(run) }).toMatchObject({ isClaimed: true, row: { chain, status: "paused" } });
   await sendRequest(harness.world, { run, want: "resume" });
-  await driveUntil(harness, { agent, run, until: ({ endNotified }) => endNotified });
+  await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified });
   expect(harness.row(run)).toMatchObject({ status: "completed", chain });
 });
 
@@ -62,8 +61,8 @@ test("schedule 166: Lambda turns a run away for a day; it is handed over once in
   const since = harness.clock.now();
   const descriptions: number[] = [];
   for (let minutes = 5; minutes <= 24 * 60; minutes += 5) {
-    passTime(harness, 5 * MINUTE_MS);
-    await sweep(harness, world);
+    harness.passTime(5 * MINUTE_MS);
+    await harness.sweep(world);
     if (minutes % 120 === 0) descriptions.push(described());
   }
   expect(harness.clock.now() - since).toBeGreaterThanOrEqual(24 * 60 * MINUTE_MS);
@@ -71,6 +70,6 @@ test("schedule 166: Lambda turns a run away for a day; it is handed over once in
   // In the first two hours the execution may only pause. Afterwards each sweep repeats the start of the last one.
   expect(descriptions[0]).toBe(23);
   expect(descriptions.at(-1)).toBe(descriptions[0]);
-  await driveUntil(harness, { agent, run, until: ({ endNotified }) => endNotified });
+  await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified });
   expect(harness.row(run)).toMatchObject({ status: "completed", chain: 1 + 12 });
 });

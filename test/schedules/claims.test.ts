@@ -13,13 +13,12 @@ import { callPart, EVENT } from "../support/states/states-and-events.ts";
 import { beginRun, cleanUpRemovedRuns, runnerOf } from "../support/harness/drive.ts";
 import { expireKey } from "../support/runs/leftover-objects.ts";
 import {
-  BEAT_MS,
-  SKEW_MS,
   scriptedAgent,
   createChainHarness,
   beatReply,
   performTask,
   flushPromises,
+  MS,
 } from "../support/harness/harness.ts";
 import {
   withClockAhead,
@@ -130,7 +129,7 @@ test("schedule 23: clocks differ by more than the margin, and every rule without
   const owner = await enterTool(harness, agent);
   owner.out.end(null);
   // To the next one the owner's lease and quiet are over, while the owner is alive.
-  const fast = withClockAhead(harness.world, 10 * (BEAT_MS + SKEW_MS));
+  const fast = withClockAhead(harness.world, 10 * (MS.beat + MS.skew));
   const frozen = freezeBeforeCall(fast, "commit");
   const next = harness.startAttempt();
   const taken = next.perform({ world: frozen.world, agent });

@@ -11,7 +11,7 @@ import { runUntilGate, gatesOf } from "../support/agents/approval-agent.ts";
 import { LIMIT_MS, callsOnce, waitingAgent, waitsOf } from "../support/agents/waiting-agent.ts";
 import { startKeyedRun } from "../support/harness/chain-steps.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
-import { DAY_MS, HOUR_MS, createClockedMachine } from "../support/harness/clocked-machine.ts";
+import { createClockedMachine } from "../support/harness/clocked-machine.ts";
 import {
   FINAL_REPLY,
   type Harness,
@@ -19,8 +19,8 @@ import {
   beatReply,
   createChainHarness,
   createHarness,
+  MS,
 } from "../support/harness/harness.ts";
-import { sweep } from "../support/harness/supervised-harness.ts";
 
 const ORPHAN = segmentKey({ run: `local-${"z".repeat(26)}`, born: "bbbbbbbbbb" }, "x");
 const talker = scriptedAgent({ reply: () => FINAL_REPLY });
@@ -59,7 +59,7 @@ async function judgeAll(harness: Harness, world: World, { gated, idler, parked }
   const here = { ...harness, world: { ...harness.world, clock: world.clock } };
   const gate = await beatReply(attemptBeat(runnerOf(world, gated.agent), gated.payload));
   const idle = await beatReply(attemptBeat(runnerOf(world, idler), parked));
-  await sweep(here);
+  await here.sweep();
   expect(await collectOrphans(world, null)).toBeNull();
   return { gate, idle, again: (await startUnder(world, "k")).kind };
 }
@@ -79,10 +79,10 @@ test("schedule 104: the clock is set 40 days ahead and back: nothing has expired
   const machine = createClockedMachine(harness);
   const { world, clock } = machine.process();
   const all = await keptRun(harness, world);
-  machine.pass(HOUR_MS);
-  machine.aheadMs = 40 * DAY_MS;
+  machine.pass(MS.hour);
+  machine.aheadMs = 40 * MS.day;
   machine.follow();
-  expect(clock.doubt()).toMatchObject({ kind: "ahead", byMs: 40 * DAY_MS });
+  expect(clock.doubt()).toMatchObject({ kind: "ahead", byMs: 40 * MS.day });
   const { gate, idle, again } = await judgeAll(harness, world, all);
   expect({ gate: gate.route, idle: idle.route, again }).toEqual({ gate: "park", idle: "park", again: "exists" });
   await expectAllKept(harness, all);
@@ -92,7 +92,7 @@ test("schedule 104: the clock is set 40 days ahead and back: nothing has expired
   expect(clock.doubt()).toBeNull();
   await expectAllKept(harness, all);
   // What is over in truth still ends.
-  machine.pass(DAY_MS);
+  machine.pass(MS.day);
   await attemptBeat(runnerOf(world, all.gated.agent), gate);
   expect(harness.row(all.gated.run)).toMatchObject({ status: "completed" });
 });
@@ -101,18 +101,18 @@ test("schedule 105: a run that ends while the clock is two days behind is kept f
   const harness = createHarness();
   const machine = createClockedMachine(harness);
   const { world, clock } = machine.process();
-  machine.aheadMs = -2 * DAY_MS;
+  machine.aheadMs = -2 * MS.day;
   machine.follow();
-  expect(clock.doubt()).toMatchObject({ kind: "behind", byMs: 2 * DAY_MS });
+  expect(clock.doubt()).toMatchObject({ kind: "behind", byMs: 2 * MS.day });
   const run = await ended(world);
   machine.pass(60_000);
   machine.aheadMs = 0;
   machine.follow();
   expect((await startUnder(world, "k")).kind).toBe("exists");
-  machine.pass(22 * HOUR_MS);
+  machine.pass(22 * MS.hour);
   expect(await show(world, run)).toMatchObject({ status: "completed" });
   // One that keeps its new time was right: it is believed after an hour, and not before.
-  machine.aheadMs = DAY_MS;
+  machine.aheadMs = MS.day;
   machine.follow();
   machine.pass(59 * 60_000);
   expect(await show(world, run)).toMatchObject({ status: "completed" });
@@ -125,7 +125,7 @@ test("schedule 106: a machine restarts and its clock shows 40 days later: nothin
   const harness = createHarness();
   const machine = createClockedMachine(harness);
   const all = await keptRun(harness, machine.process().world);
-  machine.restart(40 * DAY_MS);
+  machine.restart(40 * MS.day);
   machine.follow();
   const { world, clock } = machine.process();
   expect(clock.doubt()).toMatchObject({ kind: "away" });
@@ -141,10 +141,10 @@ test("schedule 106: a machine restarts and its clock shows 40 days later: nothin
   expect(hasOrphan(harness)).toBe(true);
   expect(harness.row(all.gated.run)).toMatchObject({ status: "waiting" });
   expect(harness.row(all.parked.run)).toMatchObject({ status: "paused" });
-  machine.pass(HOUR_MS / 2);
-  await sweep(harness, world);
+  machine.pass(MS.hour / 2);
+  await harness.sweep(world);
   expect(harness.row(all.parked.run)).toMatchObject({ status: "paused" });
-  machine.pass(HOUR_MS);
+  machine.pass(MS.hour);
   expect(clock.doubt()).toBeNull();
   await attemptBeat(runnerOf(world, all.gated.agent), gate);
   const warned = await beatReply(attemptBeat(runnerOf(world, all.idler), idle));
@@ -160,7 +160,7 @@ test("schedule 107: a worker that starts after the jump uses the time that the s
   const harness = createHarness();
   const machine = createClockedMachine(harness);
   const all = await keptRun(harness, machine.process().world);
-  machine.aheadMs = 40 * DAY_MS;
+  machine.aheadMs = 40 * MS.day;
   const { world, clock } = machine.process();
   expect(clock.now()).toBe(harness.clock.now());
   const { gate, idle, again } = await judgeAll(harness, world, all);
@@ -197,8 +197,8 @@ test("schedule 235: the clock of an AWS process is set ahead between AWS's answe
   harness.clock.moveTo(begun + 10_000);
   // Its clock is set once the claim of a beat has AWS's answer. Somebody has woken the run.
   await answer();
-  aheadMs = HOUR_MS;
-  expect(clock.now()).toBe(harness.clock.now() + HOUR_MS);
+  aheadMs = MS.hour;
+  expect(clock.now()).toBe(harness.clock.now() + MS.hour);
   const beat = () => {
     const { born, chain, epoch } = harness.row(run);
     return attemptBeat(runnerOf(world, agent), { run, born, chain, epoch, agent: agent.name });
@@ -223,7 +223,7 @@ test("schedule 234: a clock is set back or ahead by an hour in a wait for a time
     const { world, clock } = machine.process();
     const { run, look } = await resting(harness, world);
     const begun = harness.clock.now();
-    machine.aheadMs = -HOUR_MS;
+    machine.aheadMs = -MS.hour;
     machine.follow();
     expect(clock.doubt()).toMatchObject({ kind: "behind" });
     while (harness.row(run).status !== "completed") await look();
@@ -237,7 +237,7 @@ test("schedule 234: a clock is set back or ahead by an hour in a wait for a time
     const { world } = machine.process();
     const { run, look } = await resting(harness, world);
     const begun = harness.clock.now();
-    machine.aheadMs = HOUR_MS;
+    machine.aheadMs = MS.hour;
     machine.follow();
     while (harness.row(run).status !== "completed") await look();
     expect(harness.clock.now() - begun).toBeGreaterThanOrEqual(90_000);
@@ -250,10 +250,10 @@ test("schedule 234: a clock is set back or ahead by an hour in a wait for a time
     const agent = waitingAgent({ reply: callsOnce("askFor") });
     const { run } = await startKeyedRun(world, { agent, key: "ask" });
     while ((await waitsOf(harness.world, run)).length === 0) await harness.runAttempt(agent, world);
-    machine.pass(LIMIT_MS - HOUR_MS / 2);
-    machine.aheadMs = -HOUR_MS;
+    machine.pass(LIMIT_MS - MS.hour / 2);
+    machine.aheadMs = -MS.hour;
     machine.follow();
-    machine.pass(HOUR_MS / 2 + 60_000);
+    machine.pass(MS.hour / 2 + 60_000);
     const { born, chain, epoch } = harness.row(run);
     await attemptBeat(runnerOf(world, agent), { run, born, chain, epoch, agent: agent.name });
     expect(await waitsOf(harness.world, run)).toHaveLength(1);

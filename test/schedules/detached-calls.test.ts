@@ -11,12 +11,12 @@ import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { type AsynchronousAgent, asynchronousAgent } from "../support/agents/asynchronous-agent.ts";
 import { startKeyedRun } from "../support/harness/chain-steps.ts";
 import {
-  SETTLE_MS,
   createChainHarness,
   neverSettles,
   flushPromises,
   beatReply,
   scriptedAgent,
+  MS,
 } from "../support/harness/harness.ts";
 import { attemptDuringOutage } from "../support/faults/store-outages.ts";
 
@@ -74,7 +74,7 @@ test("schedule 195: a process freezes before its request leaves, another one loo
   out.end(null);
   // The provider has no job under the key yet, and the other process may not conclude that it never will.
   await beatReply(harness.runAttempt(detached.agent));
-  expect(harness.row(run).wakeAt).toBe(leaseUntil + SETTLE_MS);
+  expect(harness.row(run).wakeAt).toBe(leaseUntil + MS.settle);
   frozen.resolve();
   await flushPromises();
   await harness.runUntilIdle(detached.agent);
@@ -119,7 +119,7 @@ test("schedule 198: quick retries are used up, the answer to a job's start is lo
       starts += 1;
       if (starts === 1) throw Object.assign(new Error("no connection"), { code: "ECONNREFUSED" });
       if (starts > 3) return submit(...asked);
-      if (starts === 3 && arrives) harness.clock.after(SETTLE_MS - 1, () => void submit(...asked));
+      if (starts === 3 && arrives) harness.clock.after(MS.settle - 1, () => void submit(...asked));
       throw new Error("the connection broke");
     });
     let asks = 0;

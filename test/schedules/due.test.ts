@@ -4,28 +4,27 @@ import { rowItem } from "../../src/adapters/aws/table/item.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { newRow, type Row } from "../../src/protocol/row.ts";
 import { beginRun } from "../support/harness/drive.ts";
-import { createSupervisedHarness, endExecution, passTime, sweep } from "../support/harness/supervised-harness.ts";
-import { scriptedAgent } from "../support/harness/harness.ts";
+import { scriptedAgent, createSupervisedHarness } from "../support/harness/harness.ts";
 import { dynamoTable } from "../support/aws/dynamo-table.ts";
 
 const HOUR_MS = 3_600_000;
 
 test("schedule 143: an older process claims a run that a newer one parked, and dies; a sweep of all runs finds it", async () => {
   const harness = createSupervisedHarness();
-  await sweep(harness);
+  await harness.sweep();
   const payload = await beginRun(harness.world, scriptedAgent({}), {});
-  endExecution(harness, payload);
-  passTime(harness);
+  harness.stopExecution(payload);
+  harness.passTime();
   // Its row still says that it is due at the end of the park, so a query of what is due does not return it.
   const alive: World["table"]["alive"] = (query) =>
     query.dueBy === undefined
       ? harness.world.table.alive(query)
       : Promise.resolve({ rows: [], damaged: [], behind: [], next: null });
   const world = { ...harness.world, table: { ...harness.world.table, alive } };
-  await sweep(harness, world);
+  await harness.sweep(world);
   expect(harness.row(payload.run).chain).toBe(1);
-  passTime(harness, HOUR_MS);
-  await sweep(harness, world);
+  harness.passTime(HOUR_MS);
+  await harness.sweep(world);
   expect(harness.row(payload.run).chain).toBe(2);
 });
 
@@ -70,10 +69,10 @@ test("schedule 145: a sweep of all runs ends before the last run, and the next s
     return harness.world.table.alive(query);
   };
   const world = { ...harness.world, table: { ...harness.world.table, alive } };
-  await expect(sweep(harness, world)).rejects.toThrow("the table is away");
+  await expect(harness.sweep(world)).rejects.toThrow("the table is away");
   isAway = false;
-  await sweep(harness, world);
+  await harness.sweep(world);
   expect(asked).toEqual([undefined, undefined]);
-  await sweep(harness, world);
+  await harness.sweep(world);
   expect(asked.at(-1)).toBe(harness.clock.now());
 });

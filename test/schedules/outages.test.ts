@@ -10,15 +10,14 @@ import { sweep as sweepWith } from "../../src/maintenance/sweep.ts";
 import { beginRun, killableWorld } from "../support/harness/drive.ts";
 import { storeOutage, attemptDuringOutage, beginBackingOff, delayCommit } from "../support/faults/store-outages.ts";
 import {
-  BEAT_MS,
   FINAL_REPLY,
   type Harness,
   scriptedAgent,
   beforeCommit,
   callsThenFinal,
   createChainHarness,
-  SKEW_MS,
   neverSettles,
+  MS,
 } from "../support/harness/harness.ts";
 import { dieInTool, enterTool, wrapTableCall, withTakeovers } from "../support/harness/chain-steps.ts";
 
@@ -100,9 +99,9 @@ test("schedule 93: an end is decided and no store accepts it; a message arrives,
 
 test("schedule 94: a run backs off, and a message or a deploy arrives; it does not wait for the end of its pause", async () => {
   const { harness, agent, run, table } = await beginBackingOff();
-  const invocation = { deadline: harness.clock.now() + BEAT_MS, drain: new AbortController().signal };
+  const invocation = { deadline: harness.clock.now() + MS.beat, drain: new AbortController().signal };
   const sweep = (deployment: string) =>
-    sweepWith(harness.world, { ...invocation, deadline: harness.clock.now() + BEAT_MS }, { deployment });
+    sweepWith(harness.world, { ...invocation, deadline: harness.clock.now() + MS.beat }, { deployment });
   expect(harness.world.chain.next()).toBeGreaterThan(harness.clock.now() + 60_000);
   await sweep("one");
   expect(harness.row(run)).toMatchObject({ chain: 2 });
@@ -257,7 +256,7 @@ test("schedule 136: a store accepts requests and answers none; each invocation e
       const claimed = wrapTableCall(outage.world, "claim", (call) => async (asked) => {
         const outcome = await call(asked);
         outage.isAway = true;
-        killedAt = asked.leaseUntil - SKEW_MS;
+        killedAt = asked.leaseUntil - MS.skew;
         return outcome;
       });
       const result = await attemptDuringOutage(harness, agent, claimed);

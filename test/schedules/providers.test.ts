@@ -6,8 +6,7 @@ import { timeline } from "../../src/operations/views.ts";
 import { send } from "../../src/operations/steer.ts";
 import { AT } from "../support/states/states-and-events.ts";
 import { beginRun, killableWorld } from "../support/harness/drive.ts";
-import { HOUR, runForTime } from "../support/harness/run-for-time.ts";
-import { scriptedAgent, callsThenFinal, createChainHarness, neverSettles } from "../support/harness/harness.ts";
+import { scriptedAgent, callsThenFinal, createChainHarness, neverSettles, MS } from "../support/harness/harness.ts";
 
 const refused = (): Error => Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
 const silent = scriptedModel({ name: "silent", reply: neverSettles });
@@ -16,19 +15,19 @@ test("schedule 85: a message wakes a run that waits for its model, and a process
   const harness = createChainHarness();
   const agent = scriptedAgent({
     reply: (conversation) => {
-      if (harness.clock.now() - AT < 2 * HOUR) throw refused();
+      if (harness.clock.now() - AT < 2 * MS.hour) throw refused();
       return callsThenFinal(1)(conversation);
     },
   });
   const { run } = await beginRun(harness.world, agent, {});
-  await runForTime(harness, agent, HOUR);
+  await harness.runForTime(agent, MS.hour);
   await send(harness.world, { run, text: "are you there?", by: "ann", id: "w1" });
   const { world, kill } = killableWorld(harness.world);
   await harness.loseAttempt({ ...agent, model: silent }, world);
   kill();
   // What the next claim reads says that the model may have been asked, although its time had not come.
   expect(harness.row(run)).toMatchObject({ phase: "RetryingLLM", owner: expect.any(String) });
-  await runForTime(harness, agent, 2 * HOUR);
+  await harness.runForTime(agent, 2 * MS.hour);
   const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
   expect(events.filter(({ kind }) => kind === "ModelCallLost")).toMatchObject([{ calls: 1 }]);
   expect(harness.row(run)).toMatchObject({ status: "completed" });
@@ -67,7 +66,7 @@ test("schedule 86: a call times out, its invocation calls the fallback at once a
   await harness.advanceUntilSettled(asksFallback.promise);
   kill();
   out.end(null);
-  await runForTime(harness, agent, HOUR);
+  await harness.runForTime(agent, MS.hour);
   const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
   const lost = events.flatMap((event) => (event.kind === "ModelCallLost" ? [event.calls] : []));
   const replies = events.filter(({ kind }) => kind === "ModelCallCompleted").length;

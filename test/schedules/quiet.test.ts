@@ -8,18 +8,16 @@ import { sendRequest } from "../../src/engine/loop/request.ts";
 import type { World } from "../../src/ports/world.ts";
 import { beginRun, killableWorld } from "../support/harness/drive.ts";
 import {
-  BEAT_MS,
-  SETTLE_MS,
-  SKEW_MS,
   scriptedAgent,
   createChainHarness,
   beatReply,
   performTask,
   flushPromises,
+  MS,
 } from "../support/harness/harness.ts";
 import { withClockAhead, crashAfterCall, enterTool } from "../support/harness/chain-steps.ts";
 
-const LEASE_MS = BEAT_MS + SKEW_MS;
+const LEASE_MS = MS.beat + MS.skew;
 
 const reconcileAs = ({ world }: { readonly world: World }, run: string, as: Answer["as"]) =>
   reconcile(world, { run, call: "c1", as, result: null, by: "ann", note: null });
@@ -68,7 +66,7 @@ test("schedule 4: A's unsafe call is unknown, an operator sees nothing and would
   await reconcileAs(harness, run, "retry");
   await harness.runUntilIdle(agent);
   land(a.key);
-  harness.clock.moveTo(startedAt + LEASE_MS + SETTLE_MS);
+  harness.clock.moveTo(startedAt + LEASE_MS + MS.settle);
   await reconcileAs(harness, run, "succeeded");
   await harness.runUntilIdle(agent);
   expect(effects).toEqual([a.key]);
@@ -162,11 +160,11 @@ test("schedule 33: a request is sent, its beat dies, the run is handed over at t
   const a = await enterTool(harness, agent);
   a.out.end(null);
   // The clock of whoever hands over is ahead, as far as the margin allows.
-  harness.clock.moveTo(startedAt + LEASE_MS - SKEW_MS);
-  const by = { world: withClockAhead(harness.world, SKEW_MS), agent };
+  harness.clock.moveTo(startedAt + LEASE_MS - MS.skew);
+  const by = { world: withClockAhead(harness.world, MS.skew), agent };
   expect(await performTask({ kind: "rescue", payload }, by)).toEqual({ kind: "rescue", until: null });
   expect(harness.row(payload.run)).toMatchObject({ owner: null, chain: 2, effectsSettleAt: startedAt + LEASE_MS });
-  harness.clock.after(startedAt + LEASE_MS + SETTLE_MS - 1 - harness.clock.now(), () => land(a.key));
+  harness.clock.after(startedAt + LEASE_MS + MS.settle - 1 - harness.clock.now(), () => land(a.key));
   await harness.runUntilIdle(agent);
   expect(effects).toEqual([a.key]);
   expect(harness.row(payload.run).status).toBe("completed");
@@ -197,12 +195,12 @@ test("schedule 35: an operator looks before effectsSettleAt, sees nothing and an
   await harness.runUntilIdle(agent);
   const before = harness.row(run);
   const early = await reconcileAs(harness, run, "retry");
-  expect(early).toEqual({ kind: "tooEarly", reconcilableFrom: startedAt + LEASE_MS + SETTLE_MS });
+  expect(early).toEqual({ kind: "tooEarly", reconcilableFrom: startedAt + LEASE_MS + MS.settle });
   expect(await reconcileAs(harness, run, "failed")).toEqual(early);
   expect(harness.row(run)).toEqual(before);
   expect(harness.world.store.messages.size).toBe(0);
   land(a.key);
-  harness.clock.moveTo(startedAt + LEASE_MS + SETTLE_MS);
+  harness.clock.moveTo(startedAt + LEASE_MS + MS.settle);
   expect(await reconcileAs(harness, run, "succeeded")).toEqual({ kind: "accepted" });
   await harness.runUntilIdle(agent);
   expect(effects).toEqual([a.key]);
@@ -215,7 +213,7 @@ test("schedule 42: an answer arrives before a later effectsSettleAt, is kept, an
   const a = await enterTool(harness, agent, killableWorld(harness.world).world);
   a.out.end(null);
   await harness.runUntilIdle(agent);
-  harness.clock.moveTo(harness.clock.now() + LEASE_MS + SETTLE_MS);
+  harness.clock.moveTo(harness.clock.now() + LEASE_MS + MS.settle);
   expect(await reconcileAs(harness, run, "retry")).toEqual({ kind: "accepted" });
   // The beat that the answer woke dies right after its claim: from here on there is quiet again.
   await harness.loseAttempt(agent, crashAfterCall(harness.world, "claim"));
@@ -232,7 +230,7 @@ test("schedule 48: a call ends without an answer, and its settle time is judged 
   for (const frozenMs of [0, LEASE_MS]) {
     const harness = createChainHarness();
     const startedAt = harness.clock.now();
-    const settledAt = startedAt + Math.max(BEAT_MS, frozenMs) + SETTLE_MS;
+    const settledAt = startedAt + Math.max(MS.beat, frozenMs) + MS.settle;
     const effects: string[] = [];
     const run = ({ key }: { readonly key: string }): never => {
       harness.clock.moveTo(startedAt + frozenMs);
@@ -244,8 +242,8 @@ test("schedule 48: a call ends without an answer, and its settle time is judged 
     await harness.runUntilIdle(agent);
     expect(harness.row(payload.run).status).toBe("blocked");
     // By the clock of whoever looks the request has settled; by the one of the call it has not.
-    harness.clock.moveTo(settledAt - SKEW_MS + 1);
-    const early = await reconcileAs({ world: withClockAhead(harness.world, SKEW_MS - 1) }, payload.run, "failed");
+    harness.clock.moveTo(settledAt - MS.skew + 1);
+    const early = await reconcileAs({ world: withClockAhead(harness.world, MS.skew - 1) }, payload.run, "failed");
     expect(early).toMatchObject({ kind: "tooEarly" });
     expect(effects).toEqual([]);
     harness.clock.moveTo(settledAt);
@@ -256,8 +254,8 @@ test("schedule 48: a call ends without an answer, and its settle time is judged 
 test("schedule 80: A's run is released while A is in its tool, B would probe *absent*; A's request takes effect", async () => {
   const { harness, effects, land, agent, run, startedAt, a } = await takenOverRun("probed");
   // As a release does that commits no event. An older lease is long over.
-  harness.clock.moveTo(harness.clock.now() + SETTLE_MS + SKEW_MS);
-  const effectsSettleAt = harness.clock.now() - SETTLE_MS;
+  harness.clock.moveTo(harness.clock.now() + MS.settle + MS.skew);
+  const effectsSettleAt = harness.clock.now() - MS.settle;
   harness.world.store.rows.set(run, {
     ...harness.row(run),
     owner: null,
@@ -266,7 +264,7 @@ test("schedule 80: A's run is released while A is in its tool, B would probe *ab
     effectsSettleAt,
   });
   expect(await beatReply(harness.runAttempt(agent))).toMatchObject({ route: "wait" });
-  harness.clock.after(startedAt + LEASE_MS + SETTLE_MS - 1 - harness.clock.now(), () => land(a.key));
+  harness.clock.after(startedAt + LEASE_MS + MS.settle - 1 - harness.clock.now(), () => land(a.key));
   await harness.runUntilIdle(agent);
   expect(effects).toEqual([a.key]);
   expect(harness.row(run).status).toBe("completed");

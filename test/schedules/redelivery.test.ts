@@ -8,19 +8,14 @@ import { redeliver } from "../../src/operations/webhooks.ts";
 import type { Posted, Webhook } from "../../src/ports/webhooks.ts";
 import { isOpen } from "../../src/protocol/webhook-circuit.ts";
 import { forEachCrashPoint, crashAtCall } from "../support/faults/crash-at-call.ts";
-import {
-  type SupervisedHarness,
-  createSupervisedHarness,
-  passTime,
-  sweep,
-} from "../support/harness/supervised-harness.ts";
 import { type Receiver, HOOK, outboxOf, withReceiver } from "../support/runs/webhook-receiver.ts";
+import { type Harness, createSupervisedHarness } from "../support/harness/harness.ts";
 
 const OTHER: Webhook = { ...HOOK, url: "https://other.example/cairn" };
 const REFUSED: Posted = { kind: "answered", status: 503 };
 
 /** An endpoint that has refused some notifications, so that its circuit is open. */
-async function refusing(runs: number): Promise<Receiver<SupervisedHarness>> {
+async function refusing(runs: number): Promise<Receiver<Harness>> {
   const receiver = withReceiver(createSupervisedHarness(), [HOOK]);
   const { world, clock } = receiver.harness;
   receiver.answers = () => REFUSED;
@@ -31,30 +26,30 @@ async function refusing(runs: number): Promise<Receiver<SupervisedHarness>> {
     const body = { stage: "queued", ...commit, ...UNTRIED, notification, url: HOOK.url } as const;
     await world.records.add(queuedRecord(queueTo(world, HOOK.url), body, { tenant: "local", now }), now);
   }
-  await sweep(receiver.harness);
+  await receiver.harness.sweep();
   expect(isOpen(await circuitNow(world, queueTo(world, HOOK.url)))).toBe(true);
   return receiver;
 }
 
-const askFor = ({ world }: SupervisedHarness, to: string | null = null) =>
+const askFor = ({ world }: Harness, to: string | null = null) =>
   redeliver({ world, tenant: "local" }, { endpoint: endpointId(world, HOOK.url), notification: null, to });
 
 test("schedule 273: an operator closes a circuit while a probe is under way, and its failure opens it no more", async () => {
   const receiver = await refusing(8);
   const { harness } = receiver;
   const queue = queueTo(harness.world, HOOK.url);
-  passTime(harness, 300_000);
+  harness.passTime(300_000);
   let isAsked = false;
   // The process that sends the probe holds the lease, and stores the circuit after the answer.
   receiver.answers = async () => {
     if (isAsked) return { kind: "answered", status: 200 };
     isAsked = true;
     await askFor(harness);
-    passTime(harness, 1);
+    harness.passTime(1);
     return REFUSED;
   };
-  await sweep(harness);
-  await sweep(harness);
+  await harness.sweep();
+  await harness.sweep();
   expect(isAsked).toBe(true);
   expect(isOpen(await circuitNow(harness.world, queue))).toBe(false);
   const accepted = receiver.received.slice(9).map(({ headers }) => headers["webhook-id"]);
@@ -66,8 +61,8 @@ test("schedule 274: a sweep between two notifications that are put back gives up
   const { harness } = receiver;
   const { world } = harness;
   for (const pauseMs of [70 * 3_600_000, 0]) {
-    passTime(harness, pauseMs);
-    await sweep(harness);
+    harness.passTime(pauseMs);
+    await harness.sweep();
   }
   expect(await outboxOf(harness)).toEqual([]);
   const alarms = harness.alarms.length;
@@ -76,7 +71,7 @@ test("schedule 274: a sweep between two notifications that are put back gives up
     const added = await world.records.add(record, now);
     if (record.kind !== "webhook") return added;
     sweeps += 1;
-    await sweep(harness);
+    await harness.sweep();
     return added;
   };
   const asking = { ...world, records: { ...world.records, add } };
@@ -98,14 +93,14 @@ test("schedule 275: a process dies at any call of a move, and the same command e
     const { webhooks } = harness.world;
     if (webhooks === undefined) throw new Error("there are no webhooks");
     const moved = { ...harness.world, webhooks: { ...webhooks, endpoints: [OTHER] } };
-    await sweep(harness, moved);
+    await harness.sweep(moved);
     const asked = { endpoint: endpointId(moved, HOOK.url), notification: null, to: endpointId(moved, OTHER.url) };
     const survived = await crashAtCall(moved, crash).survives(async (world) => {
       await redeliver({ world, tenant: "local" }, asked);
     });
     if (!survived) await redeliver({ world: moved, tenant: "local" }, asked);
     receiver.answers = () => ({ kind: "answered", status: 200 });
-    await sweep(harness, moved);
+    await harness.sweep(moved);
     const heard = receiver.received.filter(({ url }) => url === OTHER.url).map(({ headers }) => headers["webhook-id"]);
     expect(new Set(heard).size, JSON.stringify(crash)).toBe(6);
     return survived;

@@ -6,7 +6,6 @@ import { archiveKey } from "../../src/history/object-keys.ts";
 import { timeline } from "../../src/operations/views.ts";
 import { redrive } from "../../src/operations/redrive.ts";
 import { type CrashLoopRun, createCrashLoopRun } from "../support/runs/crash-loop-run.ts";
-import { HOUR, MINUTE, runForTime } from "../support/harness/run-for-time.ts";
 import {
   withClockAhead,
   beforeCall,
@@ -15,7 +14,7 @@ import {
   freezeBeforeCall,
   sweep,
 } from "../support/harness/chain-steps.ts";
-import { flushPromises } from "../support/harness/harness.ts";
+import { flushPromises, MS } from "../support/harness/harness.ts";
 
 const ADA = { by: "ada", why: "more memory" } as const;
 const BOB = { by: "bob", why: "the night shift" } as const;
@@ -29,7 +28,7 @@ const redrivesIn = async ({ harness, run }: CrashLoopRun): Promise<readonly stri
 async function crashAgain(it: CrashLoopRun): Promise<void> {
   await dieInTool(it.harness, it.agent);
   await dieInTool(it.harness, it.agent);
-  await runForTime(it.harness, it.agent, MINUTE);
+  await it.harness.runForTime(it.agent, MS.minute);
   expect(it.row()).toMatchObject({ status: "failed" });
 }
 
@@ -40,7 +39,7 @@ test("schedule 87: two operators redrive a run at once; one succeeds, and the ot
   const slow = beforeCall(harness.world, "redrive", () => redrive(harness.world, { run, ...ADA }));
   expect(await redrive(slow, { run, ...BOB })).toMatchObject({ kind: "Late", row: { redrive: { by: "ada" } } });
   expect(it.row()).toMatchObject({ chain: 2, status: "running" });
-  await runForTime(harness, it.agent, HOUR);
+  await harness.runForTime(it.agent, MS.hour);
   expect({ status: it.row().status, called: it.called, redrives: await redrivesIn(it) }).toEqual({
     status: "completed",
     called: [it.key],
@@ -57,10 +56,10 @@ test("schedule 88: a sender dies between the row and the start; the sweeper star
   const { born, chain, epoch } = it.row();
   expect(it.row()).toMatchObject({ status: "running", redrive: { by: "ada" }, owner: null });
   expect(harness.world.chain.executions.has(executionName(run, born, chain))).toBe(false);
-  harness.clock.moveTo(harness.clock.now() + 2 * MINUTE);
+  harness.clock.moveTo(harness.clock.now() + 2 * MS.minute);
   await harness.advanceUntilSettled(sweep(harness.world));
   expect(harness.world.chain.executions.get(executionName(run, born, chain))?.payload.epoch).toBe(epoch);
-  await runForTime(harness, it.agent, HOUR);
+  await harness.runForTime(it.agent, MS.hour);
   expect({ status: it.row().status, called: it.called, redrives: await redrivesIn(it) }).toEqual({
     status: "completed",
     called: [it.key],

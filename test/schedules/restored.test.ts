@@ -16,14 +16,7 @@ import { RESTORED_CHECK } from "../../src/protocol/row-restored.ts";
 import { assertSafety } from "../support/gate/safety.ts";
 import { dieInTool, freezeBeforeCall, startKeyedRun, sweep } from "../support/harness/chain-steps.ts";
 import { beginRun } from "../support/harness/drive.ts";
-import {
-  BEAT_MS,
-  SKEW_MS,
-  scriptedAgent,
-  callsThenFinal,
-  createChainHarness,
-  flushPromises,
-} from "../support/harness/harness.ts";
+import { scriptedAgent, callsThenFinal, createChainHarness, flushPromises, MS } from "../support/harness/harness.ts";
 import { answer, asked, clerk, lose, restoreAlone, resume } from "../support/restores/clerk.ts";
 
 test("schedule 109: a process from after the backup thaws, and the restored run no longer has its epoch", async () => {
@@ -42,7 +35,7 @@ test("schedule 109: a process from after the backup thaws, and the restored run 
   void before.perform({ world: frozen.world, agent });
   await flushPromises();
   expect(harness.row(payload.run).epoch).toBe(backup.epoch + 1);
-  harness.clock.moveTo(harness.clock.now() + BEAT_MS + SKEW_MS);
+  harness.clock.moveTo(harness.clock.now() + MS.beat + MS.skew);
   before.end(null);
   await harness.runUntilIdle(agent);
   expect(harness.row(payload.run)).toMatchObject({ status: "completed" });
@@ -130,7 +123,7 @@ test("schedule 223: an answer `retry` from before the backup was applied in the 
   const version = harness.row(run).snapshot.version;
   for (const key of harness.world.store.objects.keys())
     if ((snapshotAt(key)?.version ?? 0) > version) harness.world.store.objects.delete(key);
-  harness.clock.moveTo(harness.clock.now() + BEAT_MS + SKEW_MS);
+  harness.clock.moveTo(harness.clock.now() + MS.beat + MS.skew);
   await fenceRestored(harness.world);
   await startExecution(harness.world, harness.row(run));
   await resume(harness, agent, run);
@@ -208,7 +201,7 @@ test("schedule 207: a gate of before the backup is approved after the restore, a
   await harness.runUntilIdle(agent);
   expect({ done: done.length, status: harness.row(run).status }).toEqual({ done: 1, status: "completed" });
   restoreAlone(harness, backup);
-  harness.clock.moveTo(harness.clock.now() + BEAT_MS + SKEW_MS);
+  harness.clock.moveTo(harness.clock.now() + MS.beat + MS.skew);
   await fenceRestored(harness.world);
   await startExecution(harness.world, harness.row(run));
   await harness.runUntilIdle(agent);

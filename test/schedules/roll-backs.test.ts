@@ -6,10 +6,10 @@ import { requestCompensation } from "../../src/operations/compensate.ts";
 import { forkRun } from "../../src/operations/fork.ts";
 import { show } from "../../src/operations/views.ts";
 import { assertSafety } from "../support/gate/safety.ts";
-import { HOUR, runForTime } from "../support/harness/run-for-time.ts";
 import { Desk, ONE, type Rules, answer, booking, goOn, undoBy } from "../support/runs/booking-run.ts";
 import { playRun } from "../support/runs/topology-run.ts";
 import { rowIn } from "../support/runs/run-to-fork.ts";
+import { MS } from "../support/harness/harness.ts";
 
 const WHOLE = ["book LH0", "book LH1", "book LH2", "cancel LH2", "cancel LH1", "book LH1", "book LH2"];
 
@@ -99,7 +99,7 @@ test("schedule 262: a fork discards a stage that its original ran; it takes back
   const before = desk.log.length;
   const at = booked?.version ?? 0;
   const forked = rowIn(await forkRun(harness.world, { run, at, agent, key: null, by: "ann", confirmed: true }));
-  await runForTime(harness, [agent], HOUR);
+  await harness.runForTime([agent], MS.hour);
   const shown = await show(harness.world, forked.run);
   expect(shown).toMatchObject({ status: "waiting", gates: [{ tool: "book" }], standing: ["book (c2)"] });
   assertSafety("the fork undoes nothing", () => expect(desk.log).toHaveLength(before));

@@ -3,15 +3,15 @@ import { expect, test } from "vitest";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import type { World } from "../../src/ports/world.ts";
 import { runnerOf } from "../support/harness/drive.ts";
-import { BEAT_MS, SKEW_MS, neverSettles, scriptedAgent, flushPromises } from "../support/harness/harness.ts";
 import {
-  type SupervisedHarness,
+  neverSettles,
+  scriptedAgent,
+  flushPromises,
+  MS,
+  type Harness,
   createSupervisedHarness,
   executionNameOf,
-  invocation,
-  passTime,
-  sweep,
-} from "../support/harness/supervised-harness.ts";
+} from "../support/harness/harness.ts";
 import { crashAtCall, forEachCrashPoint } from "../support/faults/crash-at-call.ts";
 import { sampled } from "../support/gate/stride.ts";
 import { wrapPorts } from "../support/harness/ports.ts";
@@ -21,27 +21,27 @@ import { runsWithoutExecution } from "../support/runs/abandoned-runs.ts";
 const STRIDE = sampled(5, 1);
 
 /** The runs that no sweep has given an execution. */
-const missed = (harness: SupervisedHarness, runs: readonly string[]): readonly string[] =>
+const missed = (harness: Harness, runs: readonly string[]): readonly string[] =>
   runs.filter((run) => {
     const row = harness.row(run);
     return row.chain === 1 || !harness.world.chain.executions.has(executionNameOf(row));
   });
 
 /** A sweep that may never return, up to where it makes no more calls; then its deadline and its lease pass. */
-async function sweepUntilKilled(harness: SupervisedHarness, world: World): Promise<void> {
+async function sweepUntilKilled(harness: Harness, world: World): Promise<void> {
   let calls = 0;
   const counted = wrapPorts(world, async ({ send }) => {
     calls += 1;
     return send();
   });
-  void runTask(runnerOf(counted, scriptedAgent({})))({ kind: "sweep" }, invocation(harness));
+  void runTask(runnerOf(counted, scriptedAgent({})))({ kind: "sweep" }, harness.invocation());
   for (let seen = -1; seen !== calls;) {
     seen = calls;
     await flushPromises();
   }
-  passTime(harness, BEAT_MS);
+  harness.passTime(MS.beat);
   await flushPromises();
-  passTime(harness, SKEW_MS);
+  harness.passTime(MS.skew);
 }
 
 /** A world in which no call returns from this one on, but its mutex lease can be taken. Says whether there was one. */
@@ -70,11 +70,11 @@ async function waitForEver(): Promise<void> {
     const silent = silentFrom(harness.world, calls);
     await sweepUntilKilled(harness, silent.world);
     isOver = !silent.wasReached();
-    await sweep(harness);
+    await harness.sweep();
     const left = missed(harness, runs).length;
     expect(left).toBeLessThanOrEqual(1);
     passedOver += left;
-    await sweep(harness);
+    await harness.sweep();
     expect(missed(harness, runs)).toEqual([]);
   }
   expect(calls).toBeGreaterThan(80);
@@ -87,9 +87,9 @@ async function die(): Promise<void> {
     const harness = createSupervisedHarness();
     const runs = await runsWithoutExecution(harness, 20);
     const dying = crashAtCall(harness.world, crash);
-    const hasSurvived = await dying.survives((world) => sweep(harness, world));
-    passTime(harness, BEAT_MS + SKEW_MS);
-    await sweep(harness);
+    const hasSurvived = await dying.survives((world) => harness.sweep(world));
+    harness.passTime(MS.beat + MS.skew);
+    await harness.sweep();
     expect(missed(harness, runs)).toEqual([]);
     return hasSurvived;
   }, STRIDE);
@@ -106,6 +106,6 @@ async function meetHangingRuns(): Promise<void> {
   const world = { ...harness.world, chain: { ...harness.world.chain, start } };
   for (let round = 0; round < 4; round += 1) await sweepUntilKilled(harness, world);
   expect(new Set(missed(harness, runs))).toEqual(hanging);
-  await sweep(harness);
+  await harness.sweep();
   expect(missed(harness, runs)).toEqual([]);
 }

@@ -7,19 +7,12 @@ import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { approvalAgent } from "../support/agents/approval-agent.ts";
 import type { TaskResult } from "../../src/protocol/chain.ts";
 import { beginRun, runnerOf } from "../support/harness/drive.ts";
-import { BEAT_MS, SKEW_MS, scriptedAgent } from "../support/harness/harness.ts";
-import {
-  createSupervisedHarness,
-  driveUntil,
-  invocation,
-  passTime,
-  sweep,
-} from "../support/harness/supervised-harness.ts";
+import { scriptedAgent, MS, createSupervisedHarness } from "../support/harness/harness.ts";
 import { crashAtCall, forEachCrashPoint } from "../support/faults/crash-at-call.ts";
 import { HOOK, outboxOf, toldBy, withReceiver } from "../support/runs/webhook-receiver.ts";
 
 /** Longer than the lease of a dead process. */
-const LEASE_MS = BEAT_MS + SKEW_MS + 1;
+const LEASE_MS = MS.beat + MS.skew + 1;
 
 test("schedule 190: a process dies at any call around a commit that someone wants to hear of, and nothing is lost", async () => {
   const agent = approvalAgent();
@@ -33,14 +26,14 @@ test("schedule 190: a process dies at any call around a commit that someone want
       result = await out.perform({ world, agent });
     });
     out.end(result);
-    passTime(harness, LEASE_MS);
-    await driveUntil(harness, {
+    harness.passTime(LEASE_MS);
+    await harness.driveUntil({
       agent,
       run: payload.run,
       until: ({ status, park }) => status === "waiting" && park !== null,
     });
-    passTime(harness, LEASE_MS);
-    await sweep(harness);
+    harness.passTime(LEASE_MS);
+    await harness.sweep();
     expect(toldBy(received), JSON.stringify(crash)).toEqual([
       expect.objectContaining({
         type: "approval.requested",
@@ -59,13 +52,13 @@ test("schedule 191: a process dies at any call of a delivery, and the endpoint g
   await forEachCrashPoint(async (crash) => {
     const { harness, received } = withReceiver(createSupervisedHarness());
     const { run } = await beginRun(harness.world, agent, {});
-    await driveUntil(harness, { agent, run, until: ({ status }) => status === "completed" });
+    await harness.driveUntil({ agent, run, until: ({ status }) => status === "completed" });
     const dying = crashAtCall(harness.world, crash);
     const survived = await dying.survives((world) =>
-      runTask(runnerOf(world, agent))({ kind: "sweep" }, invocation(harness)),
+      runTask(runnerOf(world, agent))({ kind: "sweep" }, harness.invocation()),
     );
-    passTime(harness, LEASE_MS);
-    await sweep(harness);
+    harness.passTime(LEASE_MS);
+    await harness.sweep();
     const told = toldBy(received);
     expect(told.length, JSON.stringify(crash)).toBeGreaterThan(0);
     expect(new Set(told.map(({ id, type }) => `${id} ${type}`)).size).toBe(1);
@@ -82,13 +75,13 @@ test("schedule 280: a process dies at any call of the routing, and each of two e
   await forEachCrashPoint(async (crash) => {
     const { harness, received } = withReceiver(createSupervisedHarness(), [HOOK, other]);
     const { run } = await beginRun(harness.world, agent, {});
-    await driveUntil(harness, { agent, run, until: ({ status }) => status === "completed" });
+    await harness.driveUntil({ agent, run, until: ({ status }) => status === "completed" });
     const dying = crashAtCall(harness.world, crash);
     const survived = await dying.survives((world) =>
-      runTask(runnerOf(world, agent))({ kind: "sweep" }, invocation(harness)),
+      runTask(runnerOf(world, agent))({ kind: "sweep" }, harness.invocation()),
     );
-    passTime(harness, LEASE_MS);
-    await sweep(harness);
+    harness.passTime(LEASE_MS);
+    await harness.sweep();
     const heard = new Set(received.map(({ url }) => url));
     expect([...heard].toSorted(), JSON.stringify(crash)).toEqual([HOOK.url, other.url]);
     return survived;
@@ -102,7 +95,7 @@ test("schedule 281: what is queued while the last look of another process ends w
     const agent = scriptedAgent({});
     const end = async (): Promise<void> => {
       const { run } = await beginRun(world, agent, {});
-      await driveUntil(harness, { agent, run, until: ({ endNotified }) => endNotified });
+      await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified });
     };
     await end();
     let isSecond = false;
@@ -111,18 +104,18 @@ test("schedule 281: what is queued while the last look of another process ends w
       if (!isSecond && lease.until <= world.clock.now() && (lease.name === "webhooks") === isRouting) {
         isSecond = true;
         await end();
-        await deliverNotifications(world, invocation(harness));
+        await deliverNotifications(world, harness.invocation());
       }
       return world.leases.take(lease);
     };
     const first = { ...world, leases: { ...world.leases, take } };
-    if (isRouting) await deliverNotifications(first, invocation(harness));
+    if (isRouting) await deliverNotifications(first, harness.invocation());
     else {
       const { webhooks = null } = world;
       const [webhook = null] = webhooks?.endpoints ?? [];
       if (webhooks === null || webhook === null) throw new Error("there is no endpoint");
-      await routeNoted(world, { webhooks, invocation: invocation(harness), onQueued: () => undefined });
-      await deliverQueue(first, { webhooks, webhook, invocation: invocation(harness) });
+      await routeNoted(world, { webhooks, invocation: harness.invocation(), onQueued: () => undefined });
+      await deliverQueue(first, { webhooks, webhook, invocation: harness.invocation() });
     }
     expect(isSecond).toBe(true);
     expect(new Set(toldBy(received).map(({ id }) => id)).size).toBe(2);

@@ -11,13 +11,13 @@ import { answer } from "../support/states/states-and-events.ts";
 import { worldOverNetwork } from "../support/faults/lossy-network.ts";
 import { beginRun } from "../support/harness/drive.ts";
 import {
-  BEAT_MS,
   FINAL_REPLY,
   scriptedAgent,
   beforeCommit,
   createChainHarness,
   beatReply,
   type StartedAttempt,
+  MS,
 } from "../support/harness/harness.ts";
 import { dieInTool, wrapTableCall, recoveryRulesOf } from "../support/harness/chain-steps.ts";
 
@@ -134,7 +134,7 @@ test("schedule 47: a commit is applied, its response lost, another attempt claim
     if (copies > 1) return outcome;
     const now = harness.clock.now();
     await harness.world.table.decide(
-      { run, born, chain, entry: rival, owner: "rival", leaseUntil: now + BEAT_MS, now },
+      { run, born, chain, entry: rival, owner: "rival", leaseUntil: now + MS.beat, now },
       CLAIM,
     );
     return { kind: "ambiguous", why: "the answer was lost" };

@@ -10,8 +10,12 @@ import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { withCalls } from "../../../src/testing/decisions.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
 import { filesBelow } from "../../support/rules/source.ts";
-import { scriptedAgent, callsThenFinal, createHarness } from "../../support/harness/harness.ts";
-import { createSupervisedHarness, sweep, passTime } from "../../support/harness/supervised-harness.ts";
+import {
+  scriptedAgent,
+  callsThenFinal,
+  createHarness,
+  createSupervisedHarness,
+} from "../../support/harness/harness.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 
@@ -76,10 +80,10 @@ test("a run that the sweeper ends is a failed one, by its code", async () => {
   const { world, counts } = counted(harness.world);
   const { run } = await beginRun(world, scriptedAgent({}), {});
   harness.clock.moveTo(harness.row(run).deadline + world.limits.idleRunMs / 10 - 1);
-  await sweep(harness, world);
+  await harness.sweep(world);
   expect(counts).toEqual({ Sweeps: 1 });
-  passTime(harness, 60_001);
-  await sweep(harness, world);
+  harness.passTime(60_001);
+  await harness.sweep(world);
   expect(counts).toEqual({ Sweeps: 2, RunsFailed: 1, Expired: 1 });
 });
 
@@ -96,15 +100,15 @@ function measured<W extends World>(world: W): { readonly world: W; readonly valu
 test("a sweep says how long the oldest run has waited for its first beat, and for an approval", async () => {
   const harness = createSupervisedHarness();
   const { world, values } = measured(harness.world);
-  await sweep(harness, world);
+  await harness.sweep(world);
   expect(values).toEqual({});
   await beginRun(world, scriptedAgent({}), {});
-  passTime(harness, 20_000);
+  harness.passTime(20_000);
   await beginRun(world, scriptedAgent({}), {});
   const asking = scriptedAgent({ reply: callsThenFinal(1), approval: "always" });
   await drive(runnerOf(world, asking), await beginRun(world, asking, {}));
-  passTime(harness, 60_000);
-  await sweep(harness, world);
+  harness.passTime(60_000);
+  await harness.sweep(world);
   expect(values["OldestQueuedSeconds"]).toEqual([80]);
   expect(values["OldestGateSeconds"]).toEqual([60]);
 });
@@ -126,10 +130,10 @@ test("a sweep that is another one's turn is none", async () => {
   const { world, counts } = counted(harness.world);
   const now = harness.clock.now();
   await world.leases.take({ name: "sweep", owner: "another", until: now + 10_000, cursor: null, now });
-  await sweep(harness, world);
+  await harness.sweep(world);
   expect(counts).toEqual({});
-  passTime(harness);
-  await sweep(harness, world);
+  harness.passTime();
+  await harness.sweep(world);
   expect(counts).toEqual({ Sweeps: 1 });
 });
 

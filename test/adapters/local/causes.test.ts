@@ -13,13 +13,7 @@ import {
 import { show } from "../../../src/operations/views.ts";
 import { runTask } from "../../../src/maintenance/chain-tasks.ts";
 import { attemptBeat, beginRun, runnerOf } from "../../support/harness/drive.ts";
-import {
-  changeRow,
-  invocation,
-  executionNameOf,
-  createSupervisedHarness,
-} from "../../support/harness/supervised-harness.ts";
-import { scriptedAgent, dieInTool } from "../../support/harness/harness.ts";
+import { scriptedAgent, dieInTool, createSupervisedHarness, executionNameOf } from "../../support/harness/harness.ts";
 import { NOW, open, temporaryStore } from "../../process/fixtures/store.ts";
 
 const PAYLOAD: Payload = { run: "local-run", born: "born", chain: 1, epoch: 4, agent: "clerk" };
@@ -87,7 +81,7 @@ async function afterTenDeaths() {
   const payload = await beginRun(harness.world, agent, {});
   await dieInTool(harness, { payload, agent });
   harness.clock.moveTo(harness.row(payload.run).leaseUntil ?? 0);
-  changeRow(harness, payload, { deaths: 10 });
+  harness.changeRow(payload, { deaths: 10 });
   return { harness, agent, payload };
 }
 
@@ -100,7 +94,7 @@ test("the failure of a run in a crash loop says how the last process ended", asy
     died: 0,
     cause: "killed at its deadline",
   };
-  await runTask(runnerOf(harness.world, agent))({ kind: "beat", payload, attempt: tried }, invocation(harness));
+  await runTask(runnerOf(harness.world, agent))({ kind: "beat", payload, attempt: tried }, harness.invocation());
   const message =
     "11 processes died one after the other while they held this run, 10 are allowed; " +
     "the last one ended with: killed at its deadline";

@@ -82,7 +82,7 @@ test("a message waits while secrets cannot be read, and is redacted when they ca
   const secrets: Secrets = { get, declare: async () => {}, declared: async () => ["TOKEN"] };
   const { limits } = createChainHarness().world;
   const world = withKernel(memoryWorld({ clock, limits, secrets }));
-  const harness = harnessOf({ world, clock, wakes: [] });
+  const harness = harnessOf({ world, clock, wakes: [], alarms: [] });
   const agent = scriptedAgent({ reply: () => FINAL_REPLY });
   const { run } = await beginRun(world, agent, {});
   await deliverRaw(harness, run);

@@ -9,8 +9,8 @@ import { type Conversation, type ScriptedReply, check, react, scriptedModel, too
 import { decide } from "../../../src/operations/decide.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
 import { forSampledCrashPoints } from "../../support/faults/crash-at-call.ts";
-import { HOUR, runForTime } from "../../support/harness/run-for-time.ts";
 import { playRun, roleAgent } from "../../support/runs/topology-run.ts";
+import { MS } from "../../support/harness/harness.ts";
 
 const BEATS = 6;
 const mustStop = ({ messages }: Conversation): boolean =>
@@ -92,7 +92,7 @@ test("an oscillation is put to a human, who lets the run go on; whoever dies whe
     expect(gate?.reason).toContain("contradict each other");
     const said = { run, gate: gate?.gate ?? "", as: "approve", args: null, more: {}, by: "ann", note: null } as const;
     await decide(harness.world, said);
-    await runForTime(harness, agent, HOUR);
+    await harness.runForTime(agent, MS.hour);
     expect(await show(harness.world, run)).toMatchObject({ status: "completed", result: "Ada says the list." });
     const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
     expect(events.filter(({ kind }) => kind === "TopologyMoved")).toHaveLength(1);

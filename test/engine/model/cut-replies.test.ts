@@ -12,9 +12,8 @@ import { UNTOLD } from "../../../src/render/story.ts";
 import { renderEvents } from "../../../src/render/timeline.ts";
 import { plain } from "../../../src/render/paint.ts";
 import { asynchronousAgent } from "../../support/agents/asynchronous-agent.ts";
-import { DAY_MS } from "../../support/harness/clocked-machine.ts";
-import { HOUR, runForTime } from "../../support/harness/run-for-time.ts";
 import { type Asked, playRun, roleAgent } from "../../support/runs/topology-run.ts";
+import { MS } from "../../support/harness/harness.ts";
 
 const CUT = { cutBy: "max_tokens" } as const;
 const PAY = { tool: "pay", args: { euros: 500 } } as const;
@@ -148,7 +147,7 @@ describe("a run whose replies are only ever cut", () => {
     expect(shown).toMatchObject({ ...blocked, label: "waiting for an operator: the replies of its model are cut" });
     expect(shown?.waitsFor).toMatchObject({ why: expect.stringMatching(/5 replies.*max_tokens.*maxOutputTokens/) });
     expect({ asked: asked.length, paid: paid.length, undone: undone.length }).toEqual({ asked: 6, paid: 1, undone: 0 });
-    await runForTime(harness, agent, 2 * DAY_MS);
+    await harness.runForTime(agent, 2 * MS.day);
     expect({ asked: asked.length, status: (await show(harness.world, run))?.status }).toEqual({
       asked: 6,
       status: "blocked",
@@ -173,7 +172,7 @@ describe("a run whose replies are only ever cut", () => {
       const { harness, run, shown } = await playRun(agent);
       expect(shown).toMatchObject(blocked);
       const next = await out(harness.world, run, agent);
-      await runForTime(harness, next, 2 * HOUR);
+      await harness.runForTime(next, 2 * MS.hour);
       expect({ name, status: (await show(harness.world, run))?.status, asked: asked.length }).toEqual({
         name,
         status: "completed",
@@ -186,7 +185,7 @@ describe("a run whose replies are only ever cut", () => {
     const { agent, asked } = replying([{ text: "x", ...CUT }]);
     const { harness, run } = await playRun(agent);
     await sendRequest(harness.world, { run, want: "resume" });
-    await runForTime(harness, agent, HOUR);
+    await harness.runForTime(agent, MS.hour);
     expect({ asked: asked.length, status: (await show(harness.world, run))?.status }).toEqual({
       asked: 10,
       status: "blocked",

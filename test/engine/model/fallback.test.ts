@@ -10,8 +10,7 @@ import { limitsFor } from "../../../src/protocol/limits.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
 import { AT } from "../../support/states/states-and-events.ts";
 import { beginRun } from "../../support/harness/drive.ts";
-import { HOUR, MINUTE, runForTime } from "../../support/harness/run-for-time.ts";
-import { type Harness, callsThenFinal, createChainHarness } from "../../support/harness/harness.ts";
+import { type Harness, callsThenFinal, createChainHarness, MS } from "../../support/harness/harness.ts";
 import { recoveryRulesOf } from "../../support/harness/chain-steps.ts";
 
 const refused = (): Error => Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
@@ -49,9 +48,9 @@ function given(
 describe("a fallback", () => {
   test("is called when the quick retries have failed, named in its reply, and charged at its own price", async () => {
     const harness = createChainHarness();
-    const { agent, asked } = given(harness, { awayUntil: [HOUR, 0, 0] });
+    const { agent, asked } = given(harness, { awayUntil: [MS.hour, 0, 0] });
     const { run } = await beginRun(harness.world, agent, {});
-    await runForTime(harness, agent, MINUTE);
+    await harness.runForTime(agent, MS.minute);
     expect(harness.row(run)).toMatchObject({ status: "completed" });
     expect(asked.map(({ model }) => model)).toEqual([0, 0, 0, 0, 1, 1]);
     const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
@@ -65,7 +64,7 @@ describe("a fallback", () => {
     const harness = createChainHarness();
     const { agent } = given(harness, { awayUntil: [20_000, 0, 0], calls: 3 });
     const { run } = await beginRun(harness.world, agent, {});
-    await runForTime(harness, agent, MINUTE);
+    await harness.runForTime(agent, MS.minute);
     const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
     const routes = events.flatMap((event) => (event.kind === "ModelCallCompleted" ? [event.routed] : []));
     expect(routes).toHaveLength(4);
@@ -77,7 +76,7 @@ describe("a fallback", () => {
     const calm = given(createChainHarness(), { awayUntil: [0, 0, 0] });
     const other = createChainHarness();
     const own = await beginRun(other.world, calm.agent, {});
-    await runForTime(other, calm.agent, MINUTE);
+    await other.runForTime(calm.agent, MS.minute);
     const replies = ((await timeline(other.world, { run: own.run, after: 0 })) ?? []).filter(
       ({ kind }) => kind === "ModelCallCompleted",
     );
@@ -86,9 +85,9 @@ describe("a fallback", () => {
 
   test("that is unavailable as well is followed by the next one", async () => {
     const harness = createChainHarness();
-    const { agent, asked } = given(harness, { awayUntil: [HOUR, HOUR, 0] });
+    const { agent, asked } = given(harness, { awayUntil: [MS.hour, MS.hour, 0] });
     const { run } = await beginRun(harness.world, agent, {});
-    await runForTime(harness, agent, MINUTE);
+    await harness.runForTime(agent, MS.minute);
     expect(harness.row(run)).toMatchObject({ status: "completed" });
     expect(asked.map(({ model }) => model)).toEqual([0, 0, 0, 0, 1, 2, 2]);
     expect((await show(harness.world, run))?.spent.usd).toBeCloseTo((2 * 100 * 100) / 1e6);
@@ -96,11 +95,11 @@ describe("a fallback", () => {
 
   test("is replaced by the agent's own model after some minutes", async () => {
     const harness = createChainHarness();
-    const { agent, asked } = given(harness, { awayUntil: [MINUTE, 0, 0], calls: 1 });
+    const { agent, asked } = given(harness, { awayUntil: [MS.minute, 0, 0], calls: 1 });
     const { act } = agent.tools;
     const slow = { ...agent, tools: { act: { ...act, approval: "always" } } } as Agent;
     const { run } = await beginRun(harness.world, slow, {});
-    await runForTime(harness, slow, 25 * HOUR);
+    await harness.runForTime(slow, 25 * MS.hour);
     expect(harness.row(run)).toMatchObject({ status: "completed" });
     // The call was denied a day later: then the own model is asked first.
     expect(asked.at(-1)).toMatchObject({ model: 0 });
@@ -109,9 +108,9 @@ describe("a fallback", () => {
 
   test("is called in rounds with a pause between them while all models are unavailable", async () => {
     const harness = createChainHarness();
-    const { agent, asked } = given(harness, { awayUntil: [HOUR, HOUR, HOUR] });
+    const { agent, asked } = given(harness, { awayUntil: [MS.hour, MS.hour, MS.hour] });
     const { run } = await beginRun(harness.world, agent, {});
-    await runForTime(harness, agent, 2 * HOUR);
+    await harness.runForTime(agent, 2 * MS.hour);
     expect(harness.row(run)).toMatchObject({ status: "completed", takeovers: 0 });
     expect(asked.slice(0, 10).map(({ model }) => model)).toEqual([0, 0, 0, 0, 1, 2, 0, 1, 2, 0]);
     const rounds = asked.slice(3).flatMap(({ model, at }) => (model === 0 ? [at] : []));
@@ -120,11 +119,11 @@ describe("a fallback", () => {
 
   test("that a newer version of the agent does not have is not called", async () => {
     const harness = createChainHarness();
-    const { agent, asked } = given(harness, { awayUntil: [2 * MINUTE, HOUR, HOUR] });
+    const { agent, asked } = given(harness, { awayUntil: [2 * MS.minute, MS.hour, MS.hour] });
     const { run } = await beginRun(harness.world, agent, {});
-    await runForTime(harness, agent, 20_000);
+    await harness.runForTime(agent, 20_000);
     const before = asked.length;
-    await runForTime(harness, { ...agent, fallbacks: [] }, HOUR);
+    await harness.runForTime({ ...agent, fallbacks: [] }, MS.hour);
     expect(harness.row(run)).toMatchObject({ status: "completed" });
     expect(new Set(asked.slice(before).map(({ model }) => model))).toEqual(new Set([0]));
   });
@@ -140,9 +139,9 @@ describe("an agent that declares its behaviour in an outage", () => {
   const hosted = "openai-compatible:http://host/v1#unknown-model";
 
   test.each([
-    [undefined, 24 * HOUR],
+    [undefined, 24 * MS.hour],
     ["90s", 90_000],
-    ["7d", 7 * 24 * HOUR],
+    ["7d", 7 * 24 * MS.hour],
     [1_500, 1_500],
   ])("may declare %s", (outageMax, ms) => {
     expect(defined(outageMax === undefined ? {} : { outageMax }).outageMaxMs).toBe(ms);

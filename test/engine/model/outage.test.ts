@@ -11,13 +11,13 @@ import { AT } from "../../support/states/states-and-events.ts";
 import { replyWithCalls, sideEffectAgent } from "../../support/agents/side-effect-agent.ts";
 import { beginRun, killableWorld } from "../../support/harness/drive.ts";
 import { smallContextAgent } from "../../support/agents/small-context-agent.ts";
-import { HOUR, MINUTE, runForTime } from "../../support/harness/run-for-time.ts";
 import {
   type Harness,
   scriptedAgent,
   callsThenFinal,
   createChainHarness,
   neverSettles,
+  MS,
 } from "../../support/harness/harness.ts";
 import { recoveryRulesOf } from "../../support/harness/chain-steps.ts";
 
@@ -73,15 +73,15 @@ test.each([
 describe("an outage of hours", () => {
   test("parks the run between ever rarer tries; it completes with the same effects", async () => {
     const harness = createChainHarness();
-    const { agent, asked } = away(harness, 5 * HOUR);
+    const { agent, asked } = away(harness, 5 * MS.hour);
     const { run } = await beginRun(harness.world, agent, {});
-    await runForTime(harness, agent, 2 * HOUR);
+    await harness.runForTime(agent, 2 * MS.hour);
     expect(harness.row(run)).toMatchObject({ status: "running", phase: "RetryingLLM", owner: null });
     expect(harness.row(run).park).not.toBeNull();
-    await runForTime(harness, agent, 4 * HOUR);
+    await harness.runForTime(agent, 4 * MS.hour);
     expect(harness.row(run)).toMatchObject({ status: "completed", takeovers: 0 });
     const pauses = asked.map((at, index) => at - (asked[index - 1] ?? at)).slice(1);
-    expect(Math.max(...pauses)).toBeLessThanOrEqual(15 * MINUTE + 1_000);
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(15 * MS.minute + 1_000);
     expect(asked.length).toBeLessThan(80);
     expect((await ledger(harness.world, run))?.map(({ call, status }) => `${call} ${status}`)).toEqual([
       "c1 succeeded",
@@ -93,22 +93,22 @@ describe("an outage of hours", () => {
   test("calls no sooner than the provider's retry-after", async () => {
     const harness = createChainHarness();
     const failure = () => throttled({ "retry-after": "1200" });
-    const { agent, asked } = away(harness, 2 * HOUR, { failure });
+    const { agent, asked } = away(harness, 2 * MS.hour, { failure });
     await beginRun(harness.world, agent, {});
-    await runForTime(harness, agent, 3 * HOUR);
+    await harness.runForTime(agent, 3 * MS.hour);
     const pauses = asked.map((at, index) => at - (asked[index - 1] ?? at)).slice(1);
-    expect(Math.min(...pauses)).toBeGreaterThanOrEqual(20 * MINUTE);
+    expect(Math.min(...pauses)).toBeGreaterThanOrEqual(20 * MS.minute);
   });
 
   test("spreads the calls of two runs", async () => {
     const moments = await Promise.all(
       [0, 1].map(async (runs) => {
         const harness = createChainHarness();
-        const { agent, asked } = away(harness, HOUR);
+        const { agent, asked } = away(harness, MS.hour);
         // The chance of the stage is drawn from one seed: another run has another part of it.
         for (let draw = 0; draw < runs; draw += 1) harness.world.random.hex();
         await beginRun(harness.world, agent, {});
-        await runForTime(harness, agent, HOUR / 2);
+        await harness.runForTime(agent, MS.hour / 2);
         return asked.slice(4);
       }),
     );
@@ -119,17 +119,17 @@ describe("an outage of hours", () => {
     const harness = createChainHarness();
     const records: TelemetryRecord[] = [];
     const world = { ...harness.world, telemetry: { record: (each: TelemetryRecord) => void records.push(each) } };
-    const { agent, asked } = away(harness, 5 * HOUR);
+    const { agent, asked } = away(harness, 5 * MS.hour);
     const { run } = await beginRun(world, agent, {});
-    await runForTime({ ...harness, world }, agent, 2 * HOUR);
+    await { ...harness, world }.runForTime(agent, 2 * MS.hour);
     const shown = await show(world, run);
     expect(shown).toMatchObject({ status: "running", label: "waiting: its model is unavailable" });
     expect(shown?.outage).toEqual({ since: AT, tries: asked.length, nextTryAt: harness.row(run).wakeAt });
     const alarms = records.filter(({ level }) => level === "alarm");
     expect(alarms.map(({ what }) => what)).toEqual(["ModelUnavailable"]);
     const [{ at, detail }] = alarms as [TelemetryRecord];
-    expect(at - AT).toBeGreaterThanOrEqual(3 * MINUTE);
-    expect(at - AT).toBeLessThan(20 * MINUTE);
+    expect(at - AT).toBeGreaterThanOrEqual(3 * MS.minute);
+    expect(at - AT).toBeLessThan(20 * MS.minute);
     expect(detail["why"]).toContain("ModelFailed: connect ECONNREFUSED");
   });
 
@@ -137,10 +137,10 @@ describe("an outage of hours", () => {
     const harness = createChainHarness();
     const agent = scriptedAgent({
       reply: (conversation) =>
-        harness.clock.now() - AT < 10 * MINUTE ? neverSettles() : callsThenFinal(1)(conversation),
+        harness.clock.now() - AT < 10 * MS.minute ? neverSettles() : callsThenFinal(1)(conversation),
     });
     const { run } = await beginRun(harness.world, agent, {});
-    await runForTime(harness, agent, HOUR);
+    await harness.runForTime(agent, MS.hour);
     expect(harness.row(run)).toMatchObject({ status: "completed" });
     const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
     const lost = events.filter(({ kind }) => kind === "ModelCallLost");
@@ -159,11 +159,11 @@ describe("an outage of hours", () => {
       },
     });
     const { run } = await beginRun(harness.world, agent, {});
-    await runForTime(harness, agent, 2 * HOUR);
+    await harness.runForTime(agent, 2 * MS.hour);
     expect(harness.row(run)).toMatchObject({ status: "running", phase: "RetryingLLM" });
     expect(counts.summaries).toBeGreaterThan(4);
     isAway = false;
-    await runForTime(harness, agent, HOUR);
+    await harness.runForTime(agent, MS.hour);
     expect(harness.row(run)).toMatchObject({ status: "completed" });
   });
 });
@@ -182,9 +182,9 @@ describe("an outage that lasts too long", () => {
       },
     });
     const { run } = await beginRun(harness.world, agent, {});
-    await runForTime(harness, agent, 23 * HOUR);
+    await harness.runForTime(agent, 23 * MS.hour);
     expect(harness.row(run).status).toBe("running");
-    await runForTime(harness, agent, 2 * HOUR);
+    await harness.runForTime(agent, 2 * MS.hour);
     return { harness, run, undone };
   }
 
@@ -206,21 +206,21 @@ describe("an outage that lasts too long", () => {
 
   test("lasts as long as the agent declares", async () => {
     const harness = createChainHarness();
-    const { agent, asked } = away(harness, 5 * HOUR, { agent: { outageMaxMs: 10 * MINUTE } });
+    const { agent, asked } = away(harness, 5 * MS.hour, { agent: { outageMaxMs: 10 * MS.minute } });
     const { run } = await beginRun(harness.world, agent, {});
-    await runForTime(harness, agent, HOUR);
+    await harness.runForTime(agent, MS.hour);
     expect(harness.row(run)).toMatchObject({ status: "failed" });
-    expect(asked.at(-1)).toBeGreaterThanOrEqual(10 * MINUTE);
-    expect(asked.at(-1)).toBeLessThan(10 * MINUTE + 2_000);
+    expect(asked.at(-1)).toBeGreaterThanOrEqual(10 * MS.minute);
+    expect(asked.at(-1)).toBeLessThan(10 * MS.minute + 2_000);
   });
 });
 
 describe("a message to a run that waits for its model, or its resume,", () => {
   async function waiting(options: Parameters<typeof away>[2] = {}) {
     const harness = createChainHarness();
-    const model = away(harness, 24 * HOUR - 1, options);
+    const model = away(harness, 24 * MS.hour - 1, options);
     const { run } = await beginRun(harness.world, model.agent, {});
-    await runForTime(harness, model.agent, HOUR);
+    await harness.runForTime(model.agent, MS.hour);
     return { harness, run, ...model };
   }
   const words = { text: "are you there?", by: "ann", id: "w1" };
@@ -231,7 +231,7 @@ describe("a message to a run that waits for its model, or its resume,", () => {
   ])("makes the run call its model at once: %s", async (_, speak) => {
     const { harness, run, agent, asked } = await waiting();
     const { wakeAt } = harness.row(run);
-    expect((wakeAt ?? 0) - harness.clock.now()).toBeGreaterThan(MINUTE);
+    expect((wakeAt ?? 0) - harness.clock.now()).toBeGreaterThan(MS.minute);
     const since = (await show(harness.world, run))?.outage?.since;
     await speak(harness, run);
     const before = asked.length;
@@ -250,7 +250,7 @@ describe("a message to a run that waits for its model, or its resume,", () => {
     expect(harness.row(run).status).toBe("paused");
     const before = asked.length;
     await sendRequest(harness.world, { run, want: "resume" });
-    await runForTime(harness, agent, 1_000);
+    await harness.runForTime(agent, 1_000);
     expect(asked.length).toBe(before + 1);
   });
 
@@ -258,7 +258,7 @@ describe("a message to a run that waits for its model, or its resume,", () => {
     const { harness, run, agent, asked } = await waiting({ failure: () => throttled({ "retry-after": "7200" }) });
     const [before, { wakeAt }] = [asked.length, harness.row(run)];
     await send(harness.world, { run, ...words });
-    await runForTime(harness, agent, 10 * MINUTE);
+    await harness.runForTime(agent, 10 * MS.minute);
     expect(asked.length).toBe(before);
     expect(harness.row(run).wakeAt).toBeLessThanOrEqual(wakeAt ?? 0);
   });
@@ -269,7 +269,7 @@ describe("a message to a run that waits for its model, or its resume,", () => {
     const { world, kill } = killableWorld(harness.world);
     await harness.loseAttempt({ ...agent, model: scriptedModel({ name: "silent", reply: neverSettles }) }, world);
     kill();
-    await runForTime(harness, agent, 1_000);
+    await harness.runForTime(agent, 1_000);
     const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
     expect(events.filter(({ kind }) => kind === "ModelCallLost")).toMatchObject([{ calls: 1 }]);
   });
@@ -286,6 +286,6 @@ test("a run that must stop does not wait for its closing call", async () => {
     },
   });
   const { run } = await beginRun(harness.world, agent, {});
-  await runForTime(harness, agent, MINUTE);
+  await harness.runForTime(agent, MS.minute);
   expect(await show(harness.world, run)).toMatchObject({ status: "failed", failure: { code: "Runaway" } });
 });

@@ -7,9 +7,8 @@ import { type ScriptedReply, react, scriptedModel, tool } from "../../../src/ind
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { show } from "../../../src/operations/views.ts";
-import { DAY_MS } from "../../support/harness/clocked-machine.ts";
-import { HOUR, runForTime } from "../../support/harness/run-for-time.ts";
 import { playRun, roleAgent } from "../../support/runs/topology-run.ts";
+import { MS } from "../../support/harness/harness.ts";
 
 const refusal = (statusCode: number, message = "no", headers: Record<string, string> = {}): APICallError =>
   new APICallError({ message, statusCode, url: "http://host", requestBodyValues: {}, responseHeaders: headers });
@@ -95,11 +94,11 @@ describe("a refused request", () => {
       });
       expect(rulesOf(played)).toEqual(["the provider refuses the request"]);
       const before = own.asked.length;
-      await runForTime(harness, agent, 2 * DAY_MS);
+      await harness.runForTime(agent, 2 * MS.day);
       expect({ asked: own.asked.length, undone }).toEqual({ asked: before, undone: [] });
       isMended = true;
       await sendRequest(harness.world, { run, want: "resume" });
-      await runForTime(harness, agent, HOUR);
+      await harness.runForTime(agent, MS.hour);
       expect(await show(harness.world, run)).toMatchObject({ status: "completed", result: "done" });
       expect({ paid: paid.length, undone }).toEqual({ paid: 1, undone: [] });
     },
@@ -111,7 +110,7 @@ describe("a refused request", () => {
     const { harness, run } = await playRun(agent);
     for (const asked of [3, 4]) {
       await sendRequest(harness.world, { run, want: "resume" });
-      await runForTime(harness, agent, HOUR);
+      await harness.runForTime(agent, MS.hour);
       expect({ asked: own.asked.length, status: (await show(harness.world, run))?.status }).toEqual({
         asked,
         status: "blocked",

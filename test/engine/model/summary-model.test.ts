@@ -16,7 +16,6 @@ import {
   tooLong,
 } from "../../support/agents/small-context-agent.ts";
 import { beginRun } from "../../support/harness/drive.ts";
-import { runForTime } from "../../support/harness/run-for-time.ts";
 import { createChainHarness, neverSettles } from "../../support/harness/harness.ts";
 
 const CHEAP = "scripted:cheap";
@@ -55,7 +54,7 @@ async function outcomeOf({ agent }: ReturnType<typeof smallContextAgent>) {
   const harness = createChainHarness();
   const { world } = harness;
   const { run } = await beginRun(world, agent, {});
-  await runForTime(harness, agent, HOUR);
+  await harness.runForTime(agent, HOUR);
   const events: readonly TimelineEntry[] = (await timeline(world, { run, after: 0 })) ?? [];
   const { state } = await load(world, harness.row(run), new SegmentCache());
   const rules = events.flatMap((event) => (event.kind === "RecoveryDecided" ? [event.rule] : []));

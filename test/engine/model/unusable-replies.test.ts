@@ -6,8 +6,7 @@ import type { Agent } from "../../../src/ports/agent.ts";
 import { type ScriptedReply, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
 import { beginRun, createLocalHarness, drive, runnerOf } from "../../support/harness/drive.ts";
-import { MINUTE, runForTime } from "../../support/harness/run-for-time.ts";
-import { createChainHarness } from "../../support/harness/harness.ts";
+import { createChainHarness, MS } from "../../support/harness/harness.ts";
 
 type Finish = LanguageModelV4GenerateResult["finishReason"];
 
@@ -79,7 +78,7 @@ test("a reply that the provider broke off is debited at an estimate, and asked f
   const harness = createChainHarness();
   const { agent, payments } = agentWith(ending([{ unified: "error", raw: undefined }]).model);
   const { run } = await beginRun(harness.world, agent, {});
-  await runForTime(harness, agent, MINUTE);
+  await harness.runForTime(agent, MS.minute);
   expect(await show(harness.world, run)).toMatchObject({ status: "completed", result: "in other words" });
   expect(payments).toEqual([]);
   const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
@@ -92,7 +91,7 @@ test("a model without its key makes the run wait, and a fallback answers meanwhi
   const [waiting, answering] = [createChainHarness(), createChainHarness()];
   const alone = agentWith("anthropic:claude-opus-4-5").agent;
   const { run } = await beginRun(waiting.world, alone, {});
-  await runForTime(waiting, alone, MINUTE);
+  await waiting.runForTime(alone, MS.minute);
   expect(waiting.row(run)).toMatchObject({ status: "running" });
   const events = (await timeline(waiting.world, { run, after: 0 })) ?? [];
   const why = events.flatMap((event) => (event.kind === "RecoveryDecided" ? [event.why] : []));
@@ -100,6 +99,6 @@ test("a model without its key makes the run wait, and a fallback answers meanwhi
   const fallbacks = [{ model: ending([]).model, price: { inUsd: 1, outUsd: 1 } }];
   const { agent } = agentWith("anthropic:claude-opus-4-5", { fallbacks });
   const other = await beginRun(answering.world, agent, {});
-  await runForTime(answering, agent, MINUTE);
+  await answering.runForTime(agent, MS.minute);
   expect(await show(answering.world, other.run)).toMatchObject({ status: "completed", result: "in other words" });
 });

@@ -16,7 +16,7 @@ import {
 } from "../../support/agents/parallel-calls-agent.ts";
 import { stateAfter, callPart as calling, EVENT } from "../../support/states/states-and-events.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { BEAT_MS, neverSettles, createHarness, flushPromises } from "../../support/harness/harness.ts";
+import { neverSettles, createHarness, flushPromises, MS } from "../../support/harness/harness.ts";
 import { wrapTableCall } from "../../support/harness/chain-steps.ts";
 
 /** A table whose commits do what is given from the moment on at which a call has returned. */
@@ -101,7 +101,7 @@ describe("a failed commit between two results", () => {
     const payload = await beginRun(harness.world, agent, {});
     const mustEnd = vi.fn<() => void>();
     const task = { payload, attempt: { execution: "x", epoch: 0, retry: 0 } };
-    const invocation = { deadline: harness.clock.now() + BEAT_MS, drain: new AbortController().signal, mustEnd };
+    const invocation = { deadline: harness.clock.now() + MS.beat, drain: new AbortController().signal, mustEnd };
     const done = beat(
       runnerOf(
         from(harness.world, () => isLate, away),

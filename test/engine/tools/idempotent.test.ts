@@ -5,7 +5,7 @@ import { ledger } from "../../../src/operations/views.ts";
 import { addressBook } from "../../support/agents/letters-agent.ts";
 import { beginRun } from "../../support/harness/drive.ts";
 import { dieInTool } from "../../support/harness/chain-steps.ts";
-import { BEAT_MS, SETTLE_MS, SKEW_MS, createChainHarness } from "../../support/harness/harness.ts";
+import { createChainHarness, MS } from "../../support/harness/harness.ts";
 
 const lost = (): never => {
   throw new OutcomeUnknown("the answer was lost");
@@ -21,7 +21,7 @@ describe("an idempotent call", () => {
     await dieInTool(harness, agent);
     await harness.runUntilIdle(agent);
     expect(at).toHaveLength(1);
-    expect(at[0]).toBeGreaterThanOrEqual(begunAt + BEAT_MS + SKEW_MS + SETTLE_MS);
+    expect(at[0]).toBeGreaterThanOrEqual(begunAt + MS.beat + MS.skew + MS.settle);
     expect(await ledger(harness.world, run)).toMatchObject([{ status: "succeeded", attempts: 2 }]);
   });
 
@@ -38,7 +38,7 @@ describe("an idempotent call", () => {
     await harness.runUntilIdle(agent);
     expect(harness.row(run).status).toBe("blocked");
     expect(at).toHaveLength(3);
-    for (const [index, time] of at.slice(1).entries()) expect(time - (at[index] ?? 0)).toBeGreaterThan(SETTLE_MS);
+    for (const [index, time] of at.slice(1).entries()) expect(time - (at[index] ?? 0)).toBeGreaterThan(MS.settle);
   });
 
   test("an error of a later attempt does not show that the call did not happen", async () => {

@@ -7,19 +7,17 @@ import { ledger, show, transcript } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
 import {
-  BEAT_MS,
   type ScriptedAgentOptions,
-  SETTLE_MS,
-  SKEW_MS,
   scriptedAgent,
   dieInTool,
   neverSettles,
   type Harness,
   beatReply,
   createHarness,
+  MS,
 } from "../../support/harness/harness.ts";
 
-const LEASE_MS = BEAT_MS + SKEW_MS;
+const LEASE_MS = MS.beat + MS.skew;
 
 /** A run whose process died in its probed call; what follows goes by `part`. */
 async function crashed(harness: Harness, part: ScriptedAgentOptions) {
@@ -48,7 +46,7 @@ async function recovered(harness: Harness, part: ScriptedAgentOptions) {
   const run = await crashed(harness, part);
   const waiting = await beatReply(attemptBeat(run.runner, run.payload, 1));
   expect(waiting.route).toBe("wait");
-  harness.clock.moveTo(run.leaseUntil + SETTLE_MS);
+  harness.clock.moveTo(run.leaseUntil + MS.settle);
   const reply = await harness.advanceUntilSettled(drive(run.runner, waiting));
   expect(run.probes).toEqual([run.key]);
   return { ...run, reply };
@@ -62,12 +60,12 @@ describe("after a crash", () => {
     const harness = createHarness();
     const { payload, leaseUntil, probes, keys, runner } = await crashed(harness, {});
     const waiting = await beatReply(attemptBeat(runner, payload, 1));
-    expect(waiting).toMatchObject({ route: "wait", seconds: Math.ceil((LEASE_MS + SETTLE_MS) / 1_000) });
-    expect(harness.row(payload.run)).toMatchObject({ effectsSettleAt: leaseUntil, wakeAt: leaseUntil + SETTLE_MS });
-    harness.clock.moveTo(leaseUntil + SETTLE_MS - 1);
+    expect(waiting).toMatchObject({ route: "wait", seconds: Math.ceil((LEASE_MS + MS.settle) / 1_000) });
+    expect(harness.row(payload.run)).toMatchObject({ effectsSettleAt: leaseUntil, wakeAt: leaseUntil + MS.settle });
+    harness.clock.moveTo(leaseUntil + MS.settle - 1);
     const still = await beatReply(attemptBeat(runner, waiting));
     expect({ route: still.route, probes, keys }).toEqual({ route: "wait", probes: [], keys: [] });
-    harness.clock.moveTo(leaseUntil + SETTLE_MS);
+    harness.clock.moveTo(leaseUntil + MS.settle);
     await attemptBeat(runner, still);
     expect({ probes: probes.length, keys: keys.length }).toEqual({ probes: 1, keys: 1 });
   });
@@ -100,7 +98,7 @@ describe("after a crash", () => {
   ] as const)("a probe that %s blocks the run and asks an operator", async (_, probe, why) => {
     const harness = createHarness();
     const { reply, keys, leaseUntil } = await recovered(harness, { probe });
-    expect(harness.clock.now()).toBeLessThan(leaseUntil + SETTLE_MS + BEAT_MS);
+    expect(harness.clock.now()).toBeLessThan(leaseUntil + MS.settle + MS.beat);
     expect(reply.route).toBe("park");
     expect(keys).toEqual([]);
     const shown = await show(harness.world, reply.run);
@@ -183,7 +181,7 @@ test("the result of a probe is durable before the model gets it", async () => {
   });
   const waiting = await beatReply(attemptBeat(runner, payload, 1));
   const { version } = harness.row(payload.run);
-  harness.clock.moveTo(leaseUntil + SETTLE_MS);
+  harness.clock.moveTo(leaseUntil + MS.settle);
   await drive(runner, waiting);
   expect(asked).toEqual([version + 1]);
 });
@@ -248,7 +246,7 @@ describe("a run that is found long after its process died", () => {
     harness.clock.moveTo(leaseUntil + LATER_MS);
     expect(await beatReply(attemptBeat(runnerOf(harness.world, agent), payload, 1))).toMatchObject({ route: "park" });
     expect(await show(harness.world, payload.run)).toMatchObject({
-      unknown: [{ reconcilableFrom: leaseUntil + SETTLE_MS }],
+      unknown: [{ reconcilableFrom: leaseUntil + MS.settle }],
     });
     const answer = { run: payload.run, call: "c1", as: "failed", result: null, by: "ann", note: null } as const;
     expect(await reconcile(harness.world, answer)).toEqual({ kind: "accepted" });
@@ -263,7 +261,7 @@ describe("a run that is found long after its process died", () => {
     harness.clock.moveTo(leaseUntil + LATER_MS);
     harness.world.store.rows.set(payload.run, { ...harness.row(payload.run), ...to });
     expect((await beatReply(attemptBeat(runner, payload, 1))).route).toBe("wait");
-    const from = harness.clock.now() + LEASE_MS + SETTLE_MS;
+    const from = harness.clock.now() + LEASE_MS + MS.settle;
     expect({ wakeAt: harness.row(payload.run).wakeAt, probes }).toEqual({ wakeAt: from, probes: [] });
   });
 });

@@ -7,7 +7,7 @@ import { reconcile } from "../../../src/operations/reconcile.ts";
 import { toolResultsOf } from "../../support/agents/approval-agent.ts";
 import { replyWithCalls, sideEffectAgent } from "../../support/agents/side-effect-agent.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { SETTLE_MS, BEAT_MS, SKEW_MS, beatReply, createHarness } from "../../support/harness/harness.ts";
+import { beatReply, createHarness, MS } from "../../support/harness/harness.ts";
 import { recoveryRulesOf } from "../../support/harness/chain-steps.ts";
 
 type Effect = "none" | "keyed" | "probed" | "unsafe";
@@ -46,7 +46,7 @@ describe.each(["unsafe", "probed"] as const)("%s", (effect) => {
 
   test("tell: the model gets the unknown outcome, to the millisecond when requests have settled", async () => {
     const { harness, runner, reply, run, done } = await unknown({ effect, onUnknown: "tell" });
-    const reconcilableFrom = (harness.row(run).claimedAt ?? 0) + BEAT_MS + SKEW_MS + SETTLE_MS;
+    const reconcilableFrom = (harness.row(run).claimedAt ?? 0) + MS.beat + MS.skew + MS.settle;
     expect(reply.route).toBe("wait");
     expect(harness.row(run)).toMatchObject({ status: "blocked", wakeAt: reconcilableFrom });
     expect(await show(harness.world, run)).toMatchObject({ unknown: [{ otherwise: "tell", reconcilableFrom }] });

@@ -17,7 +17,7 @@ import {
 } from "../../support/agents/approval-agent.ts";
 import { type CrashPoint, crashAtCall, forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
 import { attemptBeat, drive, runnerOf } from "../../support/harness/drive.ts";
-import { BEAT_MS, type Harness, beatReply, createHarness } from "../../support/harness/harness.ts";
+import { type Harness, beatReply, createHarness, MS } from "../../support/harness/harness.ts";
 
 type As = "approve" | "deny" | "edit";
 
@@ -91,7 +91,7 @@ describe.each(["approve", "edit", "deny"] as const)("to %s", (as) => {
       const [open] = (await stateOf(harness.world, run)).open;
       if (open?.status === "unknown") {
         asked += 1;
-        harness.clock.moveTo(Math.max(harness.clock.now() + BEAT_MS, open.reconcilableFrom ?? 0));
+        harness.clock.moveTo(Math.max(harness.clock.now() + MS.beat, open.reconcilableFrom ?? 0));
         const answer = ran.length > 0 ? "succeeded" : "retry";
         const said = { run, call: "c1", as: answer, result: null, by: "ann", note: null } as const;
         expect(await reconcile(harness.world, said)).toEqual({ kind: "accepted" });

@@ -22,8 +22,9 @@ import {
   FINAL_REPLY,
   callsThenFinal,
   scriptedAgent,
+  type Harness,
+  createSupervisedHarness,
 } from "../../support/harness/harness.ts";
-import { type SupervisedHarness, createSupervisedHarness, sweep } from "../../support/harness/supervised-harness.ts";
 import { rewriteRow } from "../../support/runs/rewrite-row.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -35,16 +36,16 @@ const keeping = (retention: RunRetention | null, part: ScriptedAgentOptions = { 
 
 const WARM: RunRetention = { hotMs: null, archive: "warm" };
 
-async function ended(harness: SupervisedHarness, agent: Agent): Promise<Row> {
+async function ended(harness: Harness, agent: Agent): Promise<Row> {
   const payload = await createIdleRun(harness, { key: "key", agent });
   const { route } = await drive(runnerOf(harness.world, agent), payload);
   expect(["done", "failed"]).toContain(route);
   return harness.row(payload.run);
 }
 
-const bytesOf = ({ world }: SupervisedHarness, row: Row): Uint8Array =>
+const bytesOf = ({ world }: Harness, row: Row): Uint8Array =>
   world.store.objects.get(archiveKey(row, "warm")) as Uint8Array;
-const archiveIn = (harness: SupervisedHarness, row: Row): Archive => readArchive(bytesOf(harness, row));
+const archiveIn = (harness: Harness, row: Row): Archive => readArchive(bytesOf(harness, row));
 
 /** Calls whose results are that large, each another one. */
 const talkative = (calls: number, characters: number): ScriptedAgentOptions => {
@@ -126,7 +127,7 @@ describe("an archive", () => {
     harness.world.store.objects.delete(archiveKey(row, "warm"));
     harness.world.store.rows.set(row.run, { ...row, endNotified: false, expiresAtSec: null });
     harness.clock.moveTo(harness.clock.now() + DAY_MS);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.row(row.run).endNotified).toBe(true);
     expect(Buffer.compare(bytesOf(harness, row), first)).toBe(0);
   });
@@ -194,7 +195,7 @@ describe("a run", () => {
     const harness = createSupervisedHarness();
     const { run } = await createIdleRun(harness, { key: "key", agent: keeping(WARM) });
     harness.clock.moveTo(harness.row(run).deadline + harness.world.limits.idleRunMs / 10);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.row(run)).toMatchObject({ status: "failed", endNotified: true });
     expect(archiveIn(harness, harness.row(run)).run.failure).toMatchObject({ code: "Expired" });
   });
@@ -215,7 +216,7 @@ describe("a run", () => {
       return outcome;
     };
     await drive(runnerOf({ ...harness.world, table: withCalls(harness.world.table, { commit }) }, agent), payload);
-    await sweep(harness);
+    await harness.sweep();
     const { run } = payload;
     expect(harness.row(run)).toMatchObject({ status: "completed", endNotified: false, expiresAtSec: null });
     expect({ lost: lost.size, alarms: harness.alarms.map(({ what }) => what) }).toEqual({
@@ -225,14 +226,14 @@ describe("a run", () => {
     expect(objects.has(archiveKey(payload, "warm"))).toBe(false);
     expect(await purge(harness.world, run)).toMatchObject({ kind: "live" });
     for (const [key, bytes] of lost) objects.set(key, bytes);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.row(run).endNotified).toBe(true);
     expect(archiveIn(harness, harness.row(run)).blobs.size).toBe(3);
   });
 });
 
 describe("the archive of a removed run", () => {
-  async function keptFor(harness: SupervisedHarness): Promise<Row> {
+  async function keptFor(harness: Harness): Promise<Row> {
     const row = await ended(harness, keeping(WARM));
     harness.clock.moveTo(harness.clock.now() + TIMES.invocationMsMax + harness.world.limits.skewMs + 1_000);
     return row;

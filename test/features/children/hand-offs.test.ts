@@ -7,7 +7,7 @@ import { reconcile } from "../../../src/operations/reconcile.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
 import { type PayerOptions, Till, payer, payingBoss } from "../../support/agents/payers.ts";
-import { SETTLE_MS, createChainHarness, neverSettles } from "../../support/harness/harness.ts";
+import { createChainHarness, neverSettles, MS } from "../../support/harness/harness.ts";
 import { TASKS_MAX, childrenOf, played } from "../../support/runs/played-family.ts";
 
 const CLASSES: readonly Tool["effect"][] = ["none", "keyed", "idempotent", "probed", "unsafe"];
@@ -160,7 +160,7 @@ describe("an outcome that is unknown to a worker", () => {
     ["succeeded", { outcome: "succeeded", result: { memo: "looked" } }],
   ] as const)("is reconciled as %s at the boss", async (as, result) => {
     const { harness, agents, run } = await unknown();
-    harness.clock.moveTo(harness.clock.now() + 10 * SETTLE_MS + harness.world.limits.beatMs);
+    harness.clock.moveTo(harness.clock.now() + 10 * MS.settle + harness.world.limits.beatMs);
     const answer = { as, result: as === "succeeded" ? { memo: "looked" } : null, by: "eve", note: null };
     expect(await reconcile(harness.world, { run, call: "c1", ...answer })).toEqual({ kind: "accepted" });
     await harness.runUntilIdle(agents, TASKS_MAX);
@@ -169,7 +169,7 @@ describe("an outcome that is unknown to a worker", () => {
 
   test("that an operator wants made again gets another child", async () => {
     const { harness, agents, run, till } = await unknown({ fate: (number) => (number === 0 ? "unknown" : "returns") });
-    harness.clock.moveTo(harness.clock.now() + 10 * SETTLE_MS + harness.world.limits.beatMs);
+    harness.clock.moveTo(harness.clock.now() + 10 * MS.settle + harness.world.limits.beatMs);
     const answer = { as: "retry", result: null, by: "eve", note: null } as const;
     expect(await reconcile(harness.world, { run, call: "c1", ...answer })).toEqual({ kind: "accepted" });
     await harness.runUntilIdle(agents, TASKS_MAX);

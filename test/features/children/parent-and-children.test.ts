@@ -14,18 +14,18 @@ import { crashAtCall, forEachCrashPoint } from "../../support/faults/crash-at-ca
 import { attemptBeat, drive, runnerOf } from "../../support/harness/drive.ts";
 import { recordChildren, createIdleRun, inboxOf } from "../../support/runs/parent-and-children.ts";
 import {
-  type SupervisedHarness,
-  changeRow,
+  FINAL_REPLY,
+  scriptedAgent,
+  beatReply,
+  type Harness,
   createSupervisedHarness,
-  sweep,
-} from "../../support/harness/supervised-harness.ts";
-import { FINAL_REPLY, scriptedAgent, beatReply } from "../../support/harness/harness.ts";
+} from "../../support/harness/harness.ts";
 import { withCalls } from "../../../src/testing/decisions.ts";
 import { COMMIT } from "../../../src/protocol/row-commit.ts";
 import { END_NOTIFICATION } from "../../../src/protocol/row-end-notification.ts";
 
 /** Which writes of rows a process makes, and to which run. */
-function noted(harness: SupervisedHarness) {
+function noted(harness: Harness) {
   const calls: string[] = [];
   const { table, inbox } = harness.world;
   const names = new Map<string, string>();
@@ -58,10 +58,7 @@ function noted(harness: SupervisedHarness) {
 }
 
 /** A run with a parent and two children, which a person wants to end. */
-async function threeGenerations(
-  harness: SupervisedHarness,
-  agent: Agent = scriptedAgent({ reply: () => FINAL_REPLY }),
-) {
+async function threeGenerations(harness: Harness, agent: Agent = scriptedAgent({ reply: () => FINAL_REPLY })) {
   const boss = await createIdleRun(harness, { key: "boss" });
   const middle = await createIdleRun(harness, { key: "middle", parent: boss, agent });
   const [one, two] = [
@@ -172,7 +169,7 @@ test("a crash at any moment of the end is recovered by the retry or the sweeper,
     // Every second time no process tries again, and only a sweeper comes by.
     const byRetry = crash.at % 2 === 0;
     if (byRetry || harness.row(run).status !== "cancelled") await attemptBeat(runner, last, 1);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.row(run)).toMatchObject({ status: "cancelled", endNotified: true });
     expect((await inboxOf(harness, boss)).map(({ id }) => id)).toEqual([childEndId(run)]);
     expect([harness.row(one.run).cancel, harness.row(two.run).cancel]).toEqual([true, true]);
@@ -182,7 +179,7 @@ test("a crash at any moment of the end is recovered by the retry or the sweeper,
 });
 
 describe("a parent", () => {
-  async function childOf(harness: SupervisedHarness) {
+  async function childOf(harness: Harness) {
     const agent = scriptedAgent({ reply: () => FINAL_REPLY });
     const boss = await createIdleRun(harness, { key: "boss" });
     return { agent, boss, payload: await createIdleRun(harness, { key: "child", parent: boss, agent }) };
@@ -193,7 +190,7 @@ describe("a parent", () => {
     const child = await childOf(harness);
     // It was not over when the child began.
     const ended = beforeNotification(harness, () =>
-      changeRow(harness, child.boss, { status: "failed", phase: "Failed" }),
+      harness.changeRow(child.boss, { status: "failed", phase: "Failed" }),
     );
     await drive(runnerOf(ended, child.agent), child.payload);
     expect(harness.row(child.payload.run)).toMatchObject({ status: "completed", endNotified: true });
@@ -204,7 +201,7 @@ describe("a parent", () => {
     const harness = createSupervisedHarness();
     const child = await childOf(harness);
     const other = { run: child.boss.run, born: "zzzzzzzzzz" };
-    const gone = beforeNotification(harness, () => changeRow(harness, child.boss, { born: other.born }));
+    const gone = beforeNotification(harness, () => harness.changeRow(child.boss, { born: other.born }));
     await drive(runnerOf(gone, child.agent), child.payload);
     expect(harness.row(child.payload.run)).toMatchObject({ status: "completed", endNotified: true });
     expect({ inbox: await inboxOf(harness, other), wakeCount: harness.row(other.run).wakeCount }).toEqual({
@@ -216,17 +213,17 @@ describe("a parent", () => {
   test("that cannot be read gets the message when it can be read", async () => {
     const harness = createSupervisedHarness();
     const child = await childOf(harness);
-    const newer = beforeNotification(harness, () => changeRow(harness, child.boss, { format: FORMAT + 1 }));
+    const newer = beforeNotification(harness, () => harness.changeRow(child.boss, { format: FORMAT + 1 }));
     await drive(runnerOf(newer, child.agent), child.payload);
     expect(harness.row(child.payload.run)).toMatchObject({
       status: "completed",
       endNotified: false,
       expiresAtSec: null,
     });
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.row(child.payload.run).endNotified).toBe(false);
-    changeRow(harness, child.boss, { format: FORMAT });
-    await sweep(harness);
+    harness.changeRow(child.boss, { format: FORMAT });
+    await harness.sweep();
     expect(harness.row(child.payload.run).endNotified).toBe(true);
     expect(await inboxOf(harness, child.boss)).toMatchObject([{ id: childEndId(child.payload.run) }]);
   });
@@ -250,7 +247,7 @@ describe("a parent", () => {
 });
 
 /** Something happens right before the end of a run is told to others. */
-function beforeNotification(harness: SupervisedHarness, act: () => void): World {
+function beforeNotification(harness: Harness, act: () => void): World {
   const deliver: World["inbox"]["deliver"] = (of) => {
     act();
     return harness.world.inbox.deliver(of);
@@ -262,13 +259,13 @@ describe("a child", () => {
   test("schedule 44: that cannot be read is cancelled when it can be, and its parent is kept until then", async () => {
     const harness = createSupervisedHarness();
     const { payload, run, one, two, agent } = await threeGenerations(harness);
-    changeRow(harness, one, { format: FORMAT + 1 });
+    harness.changeRow(one, { format: FORMAT + 1 });
     await sendRequest(harness.world, { run, want: "cancel" });
     const runner = runnerOf(harness.world, agent);
     const waiting = await drive(runner, payload);
     expect(harness.row(run)).toMatchObject({ status: "running", endNotified: false });
     expect([harness.row(one.run).cancel, harness.row(two.run).cancel]).toEqual([false, true]);
-    changeRow(harness, one, { format: FORMAT });
+    harness.changeRow(one, { format: FORMAT });
     const again = await drive(runner, waiting);
     expect(harness.row(one.run).cancel).toBe(true);
     for (const child of [one, two]) await drive(runner, child);
@@ -298,20 +295,20 @@ describe("a child", () => {
     expect(harness.alarms).toMatchObject([
       { what: "Unreadable", detail: { why: expect.stringContaining("is missing") } },
     ]);
-    await sweep(harness);
+    await harness.sweep();
     expect(harness.row(payload.run).endNotified).toBe(true);
     expect(await inboxOf(harness, boss)).toHaveLength(1);
   });
 });
 
 describe("an orphan", () => {
-  const ends: readonly (readonly [string, (harness: SupervisedHarness, boss: Payload) => void])[] = [
-    ["has ended", (harness, boss) => changeRow(harness, boss, { status: "completed", phase: "Completed" })],
+  const ends: readonly (readonly [string, (harness: Harness, boss: Payload) => void])[] = [
+    ["has ended", (harness, boss) => harness.changeRow(boss, { status: "completed", phase: "Completed" })],
     [
       "has expired",
-      (harness, boss) => changeRow(harness, boss, { status: "failed", endNotified: true, expiresAtSec: 1 }),
+      (harness, boss) => harness.changeRow(boss, { status: "failed", endNotified: true, expiresAtSec: 1 }),
     ],
-    ["was made again under the same name", (harness, boss) => changeRow(harness, boss, { born: "zzzzzzzzzz" })],
+    ["was made again under the same name", (harness, boss) => harness.changeRow(boss, { born: "zzzzzzzzzz" })],
     ["was deleted", (harness, boss) => void harness.world.store.rows.delete(boss.run)],
   ];
 

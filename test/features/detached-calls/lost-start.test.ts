@@ -11,20 +11,12 @@ import { type AsynchronousAgent, asynchronousAgent } from "../../support/agents/
 import { assertNoViolations } from "../../support/gate/safety.ts";
 import { startKeyedRun } from "../../support/harness/chain-steps.ts";
 import { runnerOf } from "../../support/harness/drive.ts";
-import {
-  BEAT_MS,
-  type Harness,
-  SETTLE_MS,
-  SKEW_MS,
-  createChainHarness,
-  neverSettles,
-  flushPromises,
-} from "../../support/harness/harness.ts";
+import { type Harness, createChainHarness, neverSettles, flushPromises, MS } from "../../support/harness/harness.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 /** How long after the begin of its job a request may arrive. */
-const ARRIVES_MS = BEAT_MS + SKEW_MS + SETTLE_MS;
+const ARRIVES_MS = MS.beat + MS.skew + MS.settle;
 
 const refused = (statusCode: number): Error =>
   new APICallError({ message: `refused: ${statusCode}`, url: "http://provider", requestBodyValues: {}, statusCode });
@@ -177,7 +169,7 @@ test("a job is looked for no earlier if its run was released without a record of
 test("a job is looked for no earlier by a process of a deployment with shorter beats", async () => {
   const harness = createChainHarness();
   const { agent, model, run, begunAt, arrive } = await lostInStart(harness);
-  const shorter = { ...harness.world, limits: { ...harness.world.limits, beatMs: BEAT_MS / 2 } };
+  const shorter = { ...harness.world, limits: { ...harness.world.limits, beatMs: MS.beat / 2 } };
   harness.clock.after(ARRIVES_MS - 1, arrive);
   await harness.runAttempt(agent, shorter);
   expect(harness.row(run).wakeAt).toBe(begunAt + ARRIVES_MS);
@@ -260,7 +252,7 @@ test.each(["find", "cancel"] as const)(
     // After the time until which the request may arrive, only the drain keeps the job.
     harness.clock.moveTo(harness.clock.now() + ARRIVES_MS);
     const out = harness.startAttempt();
-    const invocation = { deadline: harness.clock.now() + BEAT_MS, drain: drain.signal };
+    const invocation = { deadline: harness.clock.now() + MS.beat, drain: drain.signal };
     const result = await harness.advanceUntilSettled(runTask(runnerOf(harness.world, agent))(out.task, invocation));
     out.end(result);
     expect(await endsOf(harness, run)).toEqual([]);

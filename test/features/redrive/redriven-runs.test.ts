@@ -19,13 +19,13 @@ import { AT } from "../../support/states/states-and-events.ts";
 import { type CrashLoopRun, createCrashLoopRun } from "../../support/runs/crash-loop-run.ts";
 import { replyWithCalls, sideEffectAgent } from "../../support/agents/side-effect-agent.ts";
 import { beginRun } from "../../support/harness/drive.ts";
-import { HOUR, MINUTE, runForTime } from "../../support/harness/run-for-time.ts";
 import {
   FINAL_REPLY,
   type Harness,
   scriptedAgent,
   callsThenFinal,
   createChainHarness,
+  MS,
 } from "../../support/harness/harness.ts";
 import {
   beforeCall,
@@ -52,7 +52,7 @@ describe("a run whose processes died too often", () => {
       called: [],
     });
     expect(await again(it)).toMatchObject({ kind: "redriven", failure: { code: "CrashLoop" }, from: "ExecutingTools" });
-    await runForTime(it.harness, it.agent, HOUR);
+    await it.harness.runForTime(it.agent, MS.hour);
     const after = await shown(it);
     expect({ status: after?.status, failure: after?.failure }).toEqual({ status: "completed", failure: null });
     expect(after?.beats).toBe((before?.beats ?? 0) + 1);
@@ -64,7 +64,7 @@ describe("a run whose processes died too often", () => {
   test("records the operator and the reason in its timeline", async () => {
     const it = await createCrashLoopRun();
     await again(it);
-    await runForTime(it.harness, it.agent, HOUR);
+    await it.harness.runForTime(it.agent, MS.hour);
     const events = (await timeline(it.harness.world, { run: it.run, after: 0 })) ?? [];
     expect(events.find(({ kind }) => kind === "RunRedriven")).toMatchObject({ ...ADA, failure: { code: "CrashLoop" } });
     const lines = renderEvents(UNTOLD, events, { paint: plain, width: 100 }).lines.map(stripVTControlCharacters);
@@ -90,21 +90,21 @@ describe("a run whose processes died too often", () => {
     await again(it);
     await dieInTool(it.harness, it.agent);
     await dieInTool(it.harness, it.agent);
-    await runForTime(it.harness, it.agent, MINUTE);
+    await it.harness.runForTime(it.agent, MS.minute);
     expect(await shown(it)).toMatchObject({ status: "failed", failure: { code: "CrashLoop" } });
     expect(await again(it)).toMatchObject({ kind: "redriven" });
-    await runForTime(it.harness, it.agent, HOUR);
+    await it.harness.runForTime(it.agent, MS.hour);
     expect({ status: it.row().status, called: it.called }).toEqual({ status: "completed", called: [it.key] });
   });
 
   test("asks an operator about an unsafe call and does not repeat it", async () => {
     const it = await createCrashLoopRun({ effect: "unsafe", deaths: 1 });
     await again(it);
-    await runForTime(it.harness, it.agent, HOUR);
+    await it.harness.runForTime(it.agent, MS.hour);
     expect(await shown(it)).toMatchObject({ status: "blocked", unknown: [{ call: "c1", key: it.key }] });
     const said = { run: it.run, call: "c1", as: "succeeded", result: "acted", by: "ada", note: null } as const;
     expect(await reconcile(it.harness.world, said)).toEqual({ kind: "accepted" });
-    await runForTime(it.harness, it.agent, HOUR);
+    await it.harness.runForTime(it.agent, MS.hour);
     expect({ status: it.row().status, called: it.called }).toEqual({ status: "completed", called: [] });
   });
 
@@ -120,7 +120,7 @@ describe("a run whose processes died too often", () => {
     const watched = beforeCall(it.harness.world, "deliver", async () => void (isSent = true));
     expect(await reconcile(watched, said)).toEqual({ kind: "stale", unknown: [] });
     expect(isSent).toBe(false);
-    await runForTime(it.harness, it.agent, HOUR);
+    await it.harness.runForTime(it.agent, MS.hour);
     expect({ status: it.row().status, called: it.called }).toEqual({ status: "completed", called: [it.key] });
   });
 
@@ -131,7 +131,7 @@ describe("a run whose processes died too often", () => {
       deaths: 1,
     });
     await again(it);
-    await runForTime(it.harness, it.agent, HOUR);
+    await it.harness.runForTime(it.agent, MS.hour);
     expect({ status: it.row().status, called: it.called }).toEqual({ status: "completed", called: [] });
   });
 
@@ -139,12 +139,12 @@ describe("a run whose processes died too often", () => {
     const it = await createCrashLoopRun();
     await again(it);
     await sendRequest(it.harness.world, { run: it.run, want: "pause" });
-    await runForTime(it.harness, it.agent, HOUR);
+    await it.harness.runForTime(it.agent, MS.hour);
     expect(it.row().status).toBe("paused");
     const other = await createCrashLoopRun();
     await again(other);
     await sendRequest(other.harness.world, { run: other.run, want: "cancel" });
-    await runForTime(other.harness, other.agent, HOUR);
+    await other.harness.runForTime(other.agent, MS.hour);
     expect({ status: other.row().status, called: other.called }).toEqual({ status: "cancelled", called: [] });
   });
 
@@ -154,12 +154,12 @@ describe("a run whose processes died too often", () => {
     const archived = (end: number) => readArchive(objects.get(archiveKey(it.row(), "warm", end)) as Uint8Array);
     expect(archived(1).run).toMatchObject({ status: "failed" });
     await again(it);
-    await runForTime(it.harness, it.agent, HOUR);
+    await it.harness.runForTime(it.agent, MS.hour);
     const { key = "" } = (await shown(it))?.archive ?? {};
     expect(key).toBe(archiveKey(it.row(), "warm", 2));
     expect(archived(2).run).toMatchObject({ status: "completed", failure: null });
     expect(archived(1).run).toMatchObject({ status: "failed" });
-    it.harness.clock.moveTo(it.harness.clock.now() + TIMES.invocationMsMax + HOUR);
+    it.harness.clock.moveTo(it.harness.clock.now() + TIMES.invocationMsMax + MS.hour);
     expect(await purge(it.harness.world, it.run)).toMatchObject({ kind: "purged" });
     expect([...objects.keys()]).toEqual([]);
   });
@@ -189,16 +189,16 @@ describe("a run that failed for another infrastructure reason", () => {
           return callsThenFinal(1)(conversation);
         },
       }),
-      outageMaxMs: 10 * MINUTE,
+      outageMaxMs: 10 * MS.minute,
     };
     const { run } = await beginRun(harness.world, agent, {});
-    await runForTime(harness, agent, HOUR);
+    await harness.runForTime(agent, MS.hour);
     expect(await show(harness.world, run)).toMatchObject({ status: "failed", failure: { code: "ModelUnavailable" } });
     await redrive(harness.world, { run, ...ADA });
-    await runForTime(harness, agent, 5 * MINUTE);
-    expect(await show(harness.world, run)).toMatchObject({ status: "running", outage: { since: AT + HOUR } });
+    await harness.runForTime(agent, 5 * MS.minute);
+    expect(await show(harness.world, run)).toMatchObject({ status: "running", outage: { since: AT + MS.hour } });
     isAway = false;
-    await runForTime(harness, agent, HOUR);
+    await harness.runForTime(agent, MS.hour);
     expect(harness.row(run).status).toBe("completed");
   });
 
@@ -214,7 +214,7 @@ describe("a run that failed for another infrastructure reason", () => {
       ...["RunEnded", "RunRedriven", "RunEnded"],
     ]);
     expect(await again(it)).toMatchObject({ kind: "redriven", failure: { code: "Expired" } });
-    await runForTime(it.harness, it.agent, HOUR);
+    await it.harness.runForTime(it.agent, MS.hour);
     expect({ status: it.row().status, called: it.called }).toEqual({ status: "completed", called: [it.key] });
   });
 });
@@ -224,7 +224,7 @@ describe("a redrive is refused", () => {
     const harness = createChainHarness();
     const agent = scriptedAgent(part);
     const { run } = await beginRun(harness.world, agent, {});
-    await runForTime(harness, agent, HOUR);
+    await harness.runForTime(agent, MS.hour);
     return { harness, run };
   };
   const kindOf = async ({ harness, run }: { readonly harness: Harness; readonly run: string }) =>
@@ -256,18 +256,18 @@ describe("a redrive is refused", () => {
       },
     });
     const { run } = await beginRun(harness.world, agent, {});
-    await runForTime(harness, agent, 20 * HOUR);
-    await runForTime(harness, agent, 5 * HOUR);
+    await harness.runForTime(agent, 20 * MS.hour);
+    await harness.runForTime(agent, 5 * MS.hour);
     expect(await show(harness.world, run)).toMatchObject({ failure: { code: "ModelUnavailable" } });
     expect(await kindOf({ harness, run })).toBe("Compensated");
   });
 
   test("for a run with a parent, which already has the end", async () => {
     const harness = createChainHarness();
-    const agent = { ...scriptedAgent({ reply: () => Promise.reject(refused()) }), outageMaxMs: MINUTE };
+    const agent = { ...scriptedAgent({ reply: () => Promise.reject(refused()) }), outageMaxMs: MS.minute };
     const parent = await startKeyedRun(harness.world, { agent: scriptedAgent({ approval: "always" }), key: "parent" });
     const { run } = await startKeyedRun(harness.world, { agent, key: "child", parent });
-    await runForTime(harness, agent, HOUR);
+    await harness.runForTime(agent, MS.hour);
     expect(harness.row(run).status).toBe("failed");
     expect(await kindOf({ harness, run })).toBe("HasParent");
   });
@@ -278,14 +278,14 @@ test("a decision that the end did not apply has no effect, and its call opens a 
   let runs = 0;
   const agent = withTakeovers(scriptedAgent({ approval: "always", run: () => (runs += 1) }), 1);
   const { run } = await beginRun(harness.world, agent, {});
-  await runForTime(harness, agent, MINUTE);
+  await harness.runForTime(agent, MS.minute);
   const gateOf = async (): Promise<string> => (await show(harness.world, run))?.gates[0]?.gate ?? "none";
   const approve = (gate: string) =>
     decide(harness.world, { run, gate, as: "approve", args: null, by: "ann", note: null });
   const first = await gateOf();
   expect(await approve(first)).toMatchObject({ kind: "accepted" });
   for (let death = 0; death < 2; death += 1) await harness.loseAttempt(agent, crashAfterCall(harness.world, "claim"));
-  await runForTime(harness, agent, MINUTE);
+  await harness.runForTime(agent, MS.minute);
   const after = await show(harness.world, run);
   expect({ status: after?.status, gate: after?.ignoredDecision?.gate, runs }).toEqual({
     status: "failed",
@@ -294,10 +294,10 @@ test("a decision that the end did not apply has no effect, and its call opens a 
   });
   await redrive(harness.world, { run, ...ADA });
   expect(await approve(first)).toMatchObject({ kind: "noEffect" });
-  await runForTime(harness, agent, MINUTE);
+  await harness.runForTime(agent, MS.minute);
   const second = await gateOf();
   expect({ isSame: second === first, runs }).toEqual({ isSame: false, runs: 0 });
   expect(await approve(second)).toMatchObject({ kind: "accepted" });
-  await runForTime(harness, agent, MINUTE);
+  await harness.runForTime(agent, MS.minute);
   expect({ status: harness.row(run).status, runs }).toEqual({ status: "completed", runs: 1 });
 });

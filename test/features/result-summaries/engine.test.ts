@@ -17,8 +17,7 @@ import { ledger, show, timeline } from "../../../src/operations/views.ts";
 import { everyFaultPoint, expectPinned, recordedRun, runAgent } from "../../../src/testing/kit/index.ts";
 import { SUMMARY_WORDS, longPagesAgent, page, resultSummariesIn } from "../../support/agents/long-pages.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { createChainHarness } from "../../support/harness/harness.ts";
-import { HOUR, runForTime } from "../../support/harness/run-for-time.ts";
+import { createChainHarness, MS } from "../../support/harness/harness.ts";
 import { playRun } from "../../support/runs/topology-run.ts";
 import { rowIn } from "../../support/runs/run-to-fork.ts";
 
@@ -132,7 +131,7 @@ describe("a summary that cannot be made", () => {
     });
     const harness = createChainHarness();
     const { run } = await beginRun(harness.world, { ...alone, model }, {});
-    await runForTime(harness, { ...alone, model }, HOUR);
+    await harness.runForTime({ ...alone, model }, MS.hour);
     expect({ status: (await show(harness.world, run))?.status, summaries: tried.summaries }).toEqual({
       status: "completed",
       summaries: 2,

@@ -15,7 +15,6 @@ import {
 } from "../../../src/index.ts";
 import { requestCompensation } from "../../../src/operations/compensate.ts";
 import { ledger, show } from "../../../src/operations/views.ts";
-import { HOUR, runForTime } from "../../support/harness/run-for-time.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import { forSampledCrashPoints } from "../../support/faults/crash-at-call.ts";
@@ -32,6 +31,7 @@ import {
   undoBy,
 } from "../../support/runs/booking-run.ts";
 import { playRun, roleAgent } from "../../support/runs/topology-run.ts";
+import { MS } from "../../support/harness/harness.ts";
 
 test("a discarded stage is undone newest first, before it begins again, and no other stage is", async () => {
   const desk = new Desk();
@@ -373,7 +373,7 @@ test("a hand-off of a discarded stage asks where its child acted, and an equal o
   const asked = await playRun(agent, { others: [child] });
   expect(asked.shown).toMatchObject({ status: "blocked", unknown: [{ call: "undo-c1", tool: "clerk", byHand: true }] });
   await answer(asked, "undo-c1", "failed");
-  await runForTime(asked.harness, [agent, child], HOUR);
+  await asked.harness.runForTime([agent, child], MS.hour);
   expect(await show(asked.harness.world, asked.run)).toMatchObject({
     ...{ status: "completed", standing: ["clerk (c1)"] },
     result: expect.stringMatching(/^again: .*AlreadyActed: c1 handed this task to clerk in work that is repeated/),

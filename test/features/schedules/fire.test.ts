@@ -10,14 +10,12 @@ import { startRun } from "../../../src/operations/start.ts";
 import { runTask } from "../../../src/maintenance/chain-tasks.ts";
 import { runnerOf } from "../../support/harness/drive.ts";
 import {
-  HOUR,
   type ScheduleHarness,
   lastFullHour,
   createScheduleHarness,
   scheduledAgent,
 } from "../../support/harness/schedule-harness.ts";
-import { scriptedAgent } from "../../support/harness/harness.ts";
-import { invocation } from "../../support/harness/supervised-harness.ts";
+import { scriptedAgent, MS } from "../../support/harness/harness.ts";
 
 const remembered = async (of: ScheduleHarness): Promise<LastFiring | null> =>
   lastFired(of.world, { agent: scheduledAgent(), tenant: "lane" });
@@ -32,35 +30,35 @@ describe("overlap", () => {
   test("skip: starts no run while the last one is alive, records that without an alarm, and starts the next one", async () => {
     const records: unknown[] = [];
     const of = createScheduleHarness(scheduledAgent());
-    const first = lastFullHour(of) + HOUR;
+    const first = lastFullHour(of) + MS.hour;
     const telemetry = { record: (record: unknown) => void records.push(record) };
     expect(await at(of, first)).toEqual({ kind: "started", run: of.runOf(first) });
-    of.harness.clock.moveTo(first + HOUR);
-    const skipped = await of.fire(first + HOUR, { world: { ...of.world, telemetry } });
+    of.harness.clock.moveTo(first + MS.hour);
+    const skipped = await of.fire(first + MS.hour, { world: { ...of.world, telemetry } });
     expect(skipped).toEqual({ kind: "skipped", run: of.runOf(first) });
     expect(records).toMatchObject([{ level: "trace", what: "FiringSkipped", run: of.runOf(first) }]);
-    expect(await remembered(of)).toMatchObject({ at: first + HOUR, run: of.runOf(first), stage: "passed" });
+    expect(await remembered(of)).toMatchObject({ at: first + MS.hour, run: of.runOf(first), stage: "passed" });
     of.end(of.runOf(first));
     // The skipped firing stays skipped, although no run is alive now.
-    expect(await of.fire(first + HOUR)).toEqual({ kind: "late" });
-    expect(await at(of, first + 2 * HOUR)).toEqual({ kind: "started", run: of.runOf(first + 2 * HOUR) });
+    expect(await of.fire(first + MS.hour)).toEqual({ kind: "late" });
+    expect(await at(of, first + 2 * MS.hour)).toEqual({ kind: "started", run: of.runOf(first + 2 * MS.hour) });
   });
 
   test("skip: treats a removed run as not alive", async () => {
     const of = createScheduleHarness(scheduledAgent());
-    const first = lastFullHour(of) + HOUR;
+    const first = lastFullHour(of) + MS.hour;
     await at(of, first);
     of.harness.world.store.rows.delete(of.runOf(first));
-    expect(await at(of, first + HOUR)).toMatchObject({ kind: "started" });
+    expect(await at(of, first + MS.hour)).toMatchObject({ kind: "started" });
     // That firing was decided, so its run is not created again.
     expect(await of.fire(first)).toEqual({ kind: "late" });
-    expect(await of.fire(first + HOUR)).toEqual({ kind: "exists", run: of.runOf(first + HOUR) });
+    expect(await of.fire(first + MS.hour)).toEqual({ kind: "exists", run: of.runOf(first + MS.hour) });
     expect(of.created).toHaveLength(2);
   });
 
   test("allow: starts each firing, also an older one as long as its run would still be found", async () => {
     const of = createScheduleHarness(scheduledAgent({ overlap: "allow" }));
-    const [first, second] = [lastFullHour(of) + HOUR, lastFullHour(of) + 2 * HOUR];
+    const [first, second] = [lastFullHour(of) + MS.hour, lastFullHour(of) + 2 * MS.hour];
     expect(await at(of, second)).toMatchObject({ kind: "started" });
     expect(await of.fire(second - 1)).toMatchObject({ kind: "started" });
     expect(await of.fire(second - 1)).toMatchObject({ kind: "exists" });
@@ -76,43 +74,43 @@ describe("overlap", () => {
 describe("missed", () => {
   test("latest: an old firing starts its run unless a newer firing was decided", async () => {
     const of = createScheduleHarness(scheduledAgent());
-    const first = lastFullHour(of) + HOUR;
-    of.harness.clock.moveTo(first + 9 * HOUR);
-    expect(await of.fire(first + 3 * HOUR)).toMatchObject({ kind: "started" });
+    const first = lastFullHour(of) + MS.hour;
+    of.harness.clock.moveTo(first + 9 * MS.hour);
+    expect(await of.fire(first + 3 * MS.hour)).toMatchObject({ kind: "started" });
     expect(await of.fire(first)).toEqual({ kind: "late" });
   });
 
   test("skip: a firing that arrives after all retries of its trigger never starts a run", async () => {
     const of = createScheduleHarness(scheduledAgent({ missed: "skip" }));
-    const first = lastFullHour(of) + HOUR;
+    const first = lastFullHour(of) + MS.hour;
     of.harness.clock.moveTo(first + LATE_MS + 1);
     expect(await of.fire(first)).toEqual({ kind: "missed" });
     expect(await of.fire(first)).toEqual({ kind: "late" });
-    of.harness.clock.moveTo(first + HOUR + LATE_MS);
-    expect(await of.fire(first + HOUR)).toMatchObject({ kind: "started" });
+    of.harness.clock.moveTo(first + MS.hour + LATE_MS);
+    expect(await of.fire(first + MS.hour)).toMatchObject({ kind: "started" });
   });
 
   test("does not make up for firings before the schedule existed, and fires the next one", async () => {
     const of = createScheduleHarness(scheduledAgent());
-    const first = lastFullHour(of) + HOUR;
+    const first = lastFullHour(of) + MS.hour;
     of.harness.clock.moveTo(first + 1);
     expect(await of.fire(first, { watched: false })).toEqual({ kind: "unseen" });
     expect(await of.fire(first, { watched: false })).toEqual({ kind: "late" });
-    expect(await at(of, first + HOUR)).toMatchObject({ kind: "started" });
-    of.end(of.runOf(first + HOUR));
+    expect(await at(of, first + MS.hour)).toMatchObject({ kind: "started" });
+    of.end(of.runOf(first + MS.hour));
     // No process ran, and the schedule existed, so the firing was missed.
-    of.harness.clock.moveTo(first + 4 * HOUR);
-    expect(await of.fire(first + 3 * HOUR, { watched: false })).toMatchObject({ kind: "started" });
+    of.harness.clock.moveTo(first + 4 * MS.hour);
+    expect(await of.fire(first + 3 * MS.hour, { watched: false })).toMatchObject({ kind: "started" });
   });
 
   test("does not make up for firings before the schedule was changed", async () => {
     const of = createScheduleHarness(scheduledAgent());
-    const first = lastFullHour(of) + HOUR;
+    const first = lastFullHour(of) + MS.hour;
     await at(of, first);
     const other = scheduledAgent({ every: "rate(2 hours)" });
-    of.harness.clock.moveTo(first + 2 * HOUR);
-    const firing = { agent: other, tenant: "lane", at: first + HOUR, watched: false, startRun };
-    expect((await fire(of.world, invocation(of.harness), firing)).outcome).toEqual({ kind: "unseen" });
+    of.harness.clock.moveTo(first + 2 * MS.hour);
+    const firing = { agent: other, tenant: "lane", at: first + MS.hour, watched: false, startRun };
+    expect((await fire(of.world, of.harness.invocation(), firing)).outcome).toEqual({ kind: "unseen" });
   });
 });
 
@@ -129,7 +127,7 @@ describe("an unconfirmed decision", () => {
 
   test("is carried out as long as a run that it started would still be found", async () => {
     const of = createScheduleHarness(scheduledAgent());
-    const first = lastFullHour(of) + HOUR;
+    const first = lastFullHour(of) + MS.hour;
     await unconfirmed(of, first);
     // The failed process released the lease, so the next firing need not wait for its expiry.
     of.harness.clock.moveTo(first + CERTAIN_MS - 1);
@@ -139,7 +137,7 @@ describe("an unconfirmed decision", () => {
 
   test("is confirmed without an alarm by the tombstone of its run, however late", async () => {
     const of = createScheduleHarness(scheduledAgent());
-    const first = lastFullHour(of) + HOUR;
+    const first = lastFullHour(of) + MS.hour;
     await unconfirmed(of, first);
     const [run, now] = [of.runOf(first), of.harness.clock.now()];
     const kept = {
@@ -159,7 +157,7 @@ describe("an unconfirmed decision", () => {
 
   test("is done when its run has ended and was removed: no run starts again", async () => {
     const of = createScheduleHarness(scheduledAgent());
-    const first = lastFullHour(of) + HOUR;
+    const first = lastFullHour(of) + MS.hour;
     await unconfirmed(of, first);
     const [run, now] = [of.runOf(first), of.harness.clock.now()];
     const kept = {
@@ -172,19 +170,19 @@ describe("an unconfirmed decision", () => {
       epoch: 1,
     } as const;
     await of.harness.world.table.keepKey({ ...kept, expiresAtSec: (now + 30 * CERTAIN_MS) / 1_000 });
-    of.harness.clock.moveTo(first + CERTAIN_MS - HOUR);
+    of.harness.clock.moveTo(first + CERTAIN_MS - MS.hour);
     expect(await of.fire(first)).toEqual({ kind: "exists", run });
     expect({ created: of.created, alarms: of.harness.alarms }).toEqual({ created: [], alarms: [] });
   });
 
   test("is dropped after that with an alarm, because its run may have existed and be gone", async () => {
     const of = createScheduleHarness(scheduledAgent());
-    const first = lastFullHour(of) + HOUR;
+    const first = lastFullHour(of) + MS.hour;
     await unconfirmed(of, first);
     of.harness.clock.moveTo(first + CERTAIN_MS);
-    expect(await of.fire(first + HOUR)).toEqual({ kind: "started", run: of.runOf(first + HOUR) });
+    expect(await of.fire(first + MS.hour)).toEqual({ kind: "started", run: of.runOf(first + MS.hour) });
     expect(of.harness.alarms).toMatchObject([{ what: "FiringUncertain", run: of.runOf(first) }]);
-    expect(of.created).toEqual([of.runOf(first + HOUR)]);
+    expect(of.created).toEqual([of.runOf(first + MS.hour)]);
   });
 
   test("relies on keys of ended runs being kept for that long", () => {
@@ -195,19 +193,19 @@ describe("an unconfirmed decision", () => {
 describe("a clock that jumps", () => {
   test("ahead and back again blocks no firing", async () => {
     const of = createScheduleHarness(scheduledAgent());
-    const first = lastFullHour(of) + HOUR;
+    const first = lastFullHour(of) + MS.hour;
     of.harness.clock.moveTo(first);
-    expect(await of.fire(first + 9_000 * HOUR)).toMatchObject({ kind: "started" });
-    of.end(of.runOf(first + 9_000 * HOUR));
+    expect(await of.fire(first + 9_000 * MS.hour)).toMatchObject({ kind: "started" });
+    of.end(of.runOf(first + 9_000 * MS.hour));
     expect(await of.fire(first)).toMatchObject({ kind: "started" });
     expect(await remembered(of)).toMatchObject({ at: first });
   });
 
   test("back by less than an hour repeats no firing", () => {
-    const last = { at: 10 * HOUR, decidedAt: 10 * HOUR, run: "r", stage: "started", of: "x" } as const;
+    const last = { at: 10 * MS.hour, decidedAt: 10 * MS.hour, run: "r", stage: "started", of: "x" } as const;
     const firing = { of: "x", watched: true, overlap: "skip", missed: "latest" } as const;
-    expect(decideFiring(last, { ...firing, at: 9.5 * HOUR, now: 9.5 * HOUR })).toEqual({ kind: "late" });
-    expect(decideFiring(last, { ...firing, at: 10 * HOUR, now: 1 })).toEqual({ kind: "exists", run: "r" });
+    expect(decideFiring(last, { ...firing, at: 9.5 * MS.hour, now: 9.5 * MS.hour })).toEqual({ kind: "late" });
+    expect(decideFiring(last, { ...firing, at: 10 * MS.hour, now: 1 })).toEqual({ kind: "exists", run: "r" });
   });
 });
 
@@ -233,11 +231,11 @@ describe("a mutex lease that another firing holds", () => {
     const firing = { agent: scheduledAgent(), tenant: "lane", at: lastFullHour(of), watched: true, startRun };
     await held(of, 1_200);
     const begun = of.harness.clock.now();
-    const { outcome } = await of.harness.advanceUntilSettled(fireInTime(of.world, invocation(of.harness), firing));
+    const { outcome } = await of.harness.advanceUntilSettled(fireInTime(of.world, of.harness.invocation(), firing));
     expect(outcome).toMatchObject({ kind: "started" });
     expect(of.harness.clock.now() - begun).toBe(1_500);
-    await held(of, HOUR);
-    await expect(of.harness.advanceUntilSettled(fireInTime(of.world, invocation(of.harness), firing))).rejects.toThrow(
+    await held(of, MS.hour);
+    await expect(of.harness.advanceUntilSettled(fireInTime(of.world, of.harness.invocation(), firing))).rejects.toThrow(
       "has to be delivered again",
     );
     expect(of.harness.clock.now() - begun).toBeLessThan(5_000);
@@ -250,7 +248,7 @@ describe("a task of the chain", () => {
   test("fires, and refuses an agent without a schedule or whose task rejects the schedule's input", async () => {
     const of = createScheduleHarness(scheduledAgent());
     const perform = (agent: Parameters<typeof runnerOf>[1]) =>
-      runTask(runnerOf(of.world, agent))({ ...task, at: lastFullHour(of) }, invocation(of.harness));
+      runTask(runnerOf(of.world, agent))({ ...task, at: lastFullHour(of) }, of.harness.invocation());
     await expect(perform(scriptedAgent({}))).rejects.toThrow("agent actor has no schedule");
     const strict = { ...scheduledAgent(), task: z.object({ to: z.string() }) };
     await expect(perform(strict)).rejects.toThrow("the schedule of actor: input: ");

@@ -10,12 +10,12 @@ import { show } from "../../../src/operations/views.ts";
 import { scriptedModel } from "../../../src/sdk/scripted.ts";
 import { drive, runnerOf } from "../../support/harness/drive.ts";
 import {
-  HOUR,
   type ScheduleHarness,
   createScheduleHarness,
   lastFullHour,
   scheduledAgent,
 } from "../../support/harness/schedule-harness.ts";
+import { MS } from "../../support/harness/harness.ts";
 
 const firingIn = async (of: ScheduleHarness, at: number) => (await show(of.world, of.runOf(at)))?.firing;
 
@@ -32,75 +32,75 @@ async function inTime(of: ScheduleHarness, at: number): Promise<void> {
 describe("the firing of a run", () => {
   test("has the time it was due and that of the run before, not of a firing that was skipped", async () => {
     const of = createScheduleHarness(scheduledAgent());
-    const at = lastFullHour(of) + HOUR;
+    const at = lastFullHour(of) + MS.hour;
     await inTime(of, at);
-    await inTime(of, at + HOUR);
+    await inTime(of, at + MS.hour);
     of.end(of.runOf(at));
-    await inTime(of, at + 2 * HOUR);
+    await inTime(of, at + 2 * MS.hour);
     expect(await firingIn(of, at)).toEqual(known(at, null));
-    expect(of.created).toEqual([of.runOf(at), of.runOf(at + 2 * HOUR)]);
-    expect(await firingIn(of, at + 2 * HOUR)).toEqual(known(at + 2 * HOUR, at));
+    expect(of.created).toEqual([of.runOf(at), of.runOf(at + 2 * MS.hour)]);
+    expect(await firingIn(of, at + 2 * MS.hour)).toEqual(known(at + 2 * MS.hour, at));
   });
 
   test("makes up for a missed time if it comes late, or from before the scheduler ran", async () => {
     const of = createScheduleHarness(scheduledAgent({ overlap: "allow" }));
-    const at = lastFullHour(of) + HOUR;
+    const at = lastFullHour(of) + MS.hour;
     await inTime(of, at);
-    of.harness.clock.moveTo(at + HOUR + LATE_MS);
-    await of.fire(at + HOUR);
-    of.harness.clock.moveTo(at + 2 * HOUR + LATE_MS + 1);
-    await of.fire(at + 2 * HOUR);
-    of.harness.clock.moveTo(at + 3 * HOUR + 1);
-    await of.fire(at + 3 * HOUR, { watched: false });
-    expect(await firingIn(of, at + HOUR)).toEqual(known(at + HOUR, at));
-    expect(await firingIn(of, at + 2 * HOUR)).toEqual(known(at + 2 * HOUR, at + HOUR, true));
-    expect(await firingIn(of, at + 3 * HOUR)).toEqual(known(at + 3 * HOUR, at + 2 * HOUR, true));
+    of.harness.clock.moveTo(at + MS.hour + LATE_MS);
+    await of.fire(at + MS.hour);
+    of.harness.clock.moveTo(at + 2 * MS.hour + LATE_MS + 1);
+    await of.fire(at + 2 * MS.hour);
+    of.harness.clock.moveTo(at + 3 * MS.hour + 1);
+    await of.fire(at + 3 * MS.hour, { watched: false });
+    expect(await firingIn(of, at + MS.hour)).toEqual(known(at + MS.hour, at));
+    expect(await firingIn(of, at + 2 * MS.hour)).toEqual(known(at + 2 * MS.hour, at + MS.hour, true));
+    expect(await firingIn(of, at + 3 * MS.hour)).toEqual(known(at + 3 * MS.hour, at + 2 * MS.hour, true));
   });
 
   test("is the same when its process dies before it starts the run, and the next firing starts it", async () => {
     const of = createScheduleHarness(scheduledAgent({ overlap: "allow" }));
-    const at = lastFullHour(of) + HOUR;
+    const at = lastFullHour(of) + MS.hour;
     await inTime(of, at);
-    of.harness.clock.moveTo(at + HOUR + LATE_MS + 1);
+    of.harness.clock.moveTo(at + MS.hour + LATE_MS + 1);
     const create = () => Promise.reject(new Error("the process died"));
     const world = { ...of.world, table: { ...of.world.table, create } };
-    await expect(of.fire(at + HOUR, { world })).rejects.toThrow("the process died");
-    expect(await show(of.world, of.runOf(at + HOUR))).toBeNull();
+    await expect(of.fire(at + MS.hour, { world })).rejects.toThrow("the process died");
+    expect(await show(of.world, of.runOf(at + MS.hour))).toBeNull();
     of.lapse();
-    await inTime(of, at + 2 * HOUR);
-    expect(await firingIn(of, at + HOUR)).toEqual(known(at + HOUR, at, true));
-    expect(await firingIn(of, at + 2 * HOUR)).toEqual(known(at + 2 * HOUR, at + HOUR));
+    await inTime(of, at + 2 * MS.hour);
+    expect(await firingIn(of, at + MS.hour)).toEqual(known(at + MS.hour, at, true));
+    expect(await firingIn(of, at + 2 * MS.hour)).toEqual(known(at + 2 * MS.hour, at + MS.hour));
   });
 
   test("names none before it where it is not known any more whether that one started a run", async () => {
     const of = createScheduleHarness(scheduledAgent({ overlap: "allow" }));
-    const at = lastFullHour(of) + HOUR;
+    const at = lastFullHour(of) + MS.hour;
     await inTime(of, at);
-    of.harness.clock.moveTo(at + HOUR);
+    of.harness.clock.moveTo(at + MS.hour);
     const create = () => Promise.reject(new Error("the process died"));
     const world = { ...of.world, table: { ...of.world.table, create } };
-    await expect(of.fire(at + HOUR, { world })).rejects.toThrow("the process died");
+    await expect(of.fire(at + MS.hour, { world })).rejects.toThrow("the process died");
     of.lapse();
-    const later = at + HOUR + CERTAIN_MS;
+    const later = at + MS.hour + CERTAIN_MS;
     await inTime(of, later);
-    expect(of.harness.alarms).toMatchObject([{ what: "FiringUncertain", run: of.runOf(at + HOUR) }]);
+    expect(of.harness.alarms).toMatchObject([{ what: "FiringUncertain", run: of.runOf(at + MS.hour) }]);
     expect(await firingIn(of, later)).toEqual(known(later, null));
   });
 
   test("is the start of a run by hand, after a pause too, and is not counted as one before", async () => {
     const agent = scheduledAgent({ overlap: "allow" });
     const of = createScheduleHarness(agent);
-    const at = lastFullHour(of) + HOUR;
+    const at = lastFullHour(of) + MS.hour;
     await inTime(of, at);
     const named = { agent, tenant: "lane", by: "ann" };
     await pauseSchedule(of.world, named, true);
-    await inTime(of, at + HOUR);
+    await inTime(of, at + MS.hour);
     await pauseSchedule(of.world, named, false);
     const byHand = await runScheduleNow(of.world, { ...named, key: "k" });
     if (byHand.kind !== "started") throw new Error(byHand.kind);
-    expect((await show(of.world, byHand.row.run))?.firing).toEqual(known(at + HOUR, at));
-    await inTime(of, at + 2 * HOUR);
-    expect(await firingIn(of, at + 2 * HOUR)).toEqual(known(at + 2 * HOUR, at));
+    expect((await show(of.world, byHand.row.run))?.firing).toEqual(known(at + MS.hour, at));
+    await inTime(of, at + 2 * MS.hour);
+    expect(await firingIn(of, at + 2 * MS.hour)).toEqual(known(at + 2 * MS.hour, at));
   });
 });
 
@@ -130,7 +130,7 @@ test("tools, instructions and the first message have it, and a fork keeps it", a
     schedule: scheduledAgent().schedule,
   } as Agent;
   const of = createScheduleHarness(agent);
-  const at = lastFullHour(of) + HOUR;
+  const at = lastFullHour(of) + MS.hour;
   await inTime(of, at);
   const run = of.runOf(at);
   const { born, chain, epoch } = of.harness.row(run);

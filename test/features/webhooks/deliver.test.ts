@@ -10,20 +10,13 @@ import { StoreUnreachable } from "../../../src/ports/world.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { waitingAgent } from "../../support/agents/waiting-agent.ts";
 import { beginRun } from "../../support/harness/drive.ts";
-import { scriptedAgent } from "../../support/harness/harness.ts";
-import {
-  type SupervisedHarness,
-  createSupervisedHarness,
-  driveUntil,
-  passTime,
-  sweep,
-} from "../../support/harness/supervised-harness.ts";
+import { scriptedAgent, type Harness, createSupervisedHarness } from "../../support/harness/harness.ts";
 import { HOOK, HOOK_KEY, outboxOf, toldBy, withReceiver } from "../../support/runs/webhook-receiver.ts";
 import { PURGE } from "../../../src/protocol/row-removal.ts";
 
-const ended = async (harness: SupervisedHarness, agent: Agent = scriptedAgent({})): Promise<string> => {
+const ended = async (harness: Harness, agent: Agent = scriptedAgent({})): Promise<string> => {
   const { run } = await beginRun(harness.world, agent, {});
-  await driveUntil(harness, { agent, run, until: ({ endNotified }) => endNotified });
+  await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified });
   return run;
 };
 
@@ -32,7 +25,7 @@ test("signs each request so that a receiver of the specification verifies it", a
     { ...HOOK, link: "https://ops.example/{run}" },
   ]);
   const run = await ended(harness);
-  await sweep(harness);
+  await harness.sweep();
   const [post] = received;
   const receiving = new Receiving(HOOK_KEY);
   const headers = { ...post?.headers };
@@ -57,8 +50,8 @@ test("tells of a failure with its code, of a question, and of nothing that a mod
   const { harness, received } = withReceiver(createSupervisedHarness());
   const agent = waitingAgent({});
   const { run } = await beginRun(harness.world, agent, {});
-  await driveUntil(harness, { agent, run, until: ({ park }) => park !== null });
-  await sweep(harness);
+  await harness.driveUntil({ agent, run, until: ({ park }) => park !== null });
+  await harness.sweep();
   expect(toldBy(received)).toEqual([
     expect.objectContaining({ type: "question.asked", said: expect.objectContaining({ run, call: "c1" }) }),
   ]);
@@ -68,7 +61,7 @@ test("tells of a failure with its code, of a question, and of nothing that a mod
     },
   });
   const failed = await ended(harness, failing);
-  await sweep(harness);
+  await harness.sweep();
   const told = toldBy(received).find(({ type }) => type === "run.failed");
   expect(told?.said).toMatchObject({ run: failed, code: expect.any(String) });
   expect(JSON.stringify(received)).not.toContain("the very text");
@@ -80,13 +73,13 @@ test("sends again with growing pauses, then gives up by name in the audit log", 
   const { harness, received } = receiver;
   receiver.answers = () => ({ kind: "answered", status: 503 });
   const run = await ended(harness);
-  await sweep(harness);
+  await harness.sweep();
   for (const [index, waitMs] of RETRY_MS.entries()) {
-    passTime(harness, waitMs - 1);
-    await sweep(harness);
+    harness.passTime(waitMs - 1);
+    await harness.sweep();
     expect(received).toHaveLength(index + 1);
-    passTime(harness, 1);
-    await sweep(harness);
+    harness.passTime(1);
+    await harness.sweep();
     expect(received).toHaveLength(index + 2);
   }
   expect(await outboxOf(harness)).toEqual([]);
@@ -109,15 +102,15 @@ test("gives up at once where the endpoint is gone, and sends nothing to one that
   const { harness, received } = receiver;
   receiver.answers = () => ({ kind: "answered", status: 410 });
   await ended(harness);
-  await sweep(harness);
+  await harness.sweep();
   expect({ received: received.length, outbox: (await outboxOf(harness)).length }).toEqual({ received: 1, outbox: 0 });
   receiver.answers = () => ({ kind: "unreachable", why: "no answer" });
   await ended(harness);
-  await sweep(harness);
+  await harness.sweep();
   const post = async (): Promise<never> => expect.fail("it has no endpoint");
   const world = { ...harness.world, webhooks: { endpoints: [], post, noted: () => undefined } };
-  passTime(harness, RETRY_MS[0]);
-  await sweep(harness, world);
+  harness.passTime(RETRY_MS[0]);
+  await harness.sweep(world);
   expect(received).toHaveLength(2);
 });
 
@@ -125,8 +118,8 @@ test("does not send without a key, and says which secret lacks one", async () =>
   const { harness, received } = withReceiver(createSupervisedHarness(), [{ ...HOOK, secret: "OTHER" }]);
   const run = await ended(harness);
   for (const waitMs of [0, ...RETRY_MS]) {
-    passTime(harness, waitMs);
-    await sweep(harness);
+    harness.passTime(waitMs);
+    await harness.sweep();
   }
   expect(received).toEqual([]);
   const query = { tenant: "local", run, actor: null, since: null, after: null };
@@ -148,8 +141,8 @@ test("a signing secret that cannot be read holds back its own endpoint alone", a
   const world = { ...harness.world, secrets: { ...secrets, get } };
   await ended(harness);
   for (const waitMs of [0, ...RETRY_MS]) {
-    passTime(harness, waitMs);
-    await sweep(harness, world);
+    harness.passTime(waitMs);
+    await harness.sweep(world);
   }
   expect(received.map(({ url }) => url)).toEqual([HOOK.url]);
   expect(await outboxOf(harness)).toEqual([]);
@@ -163,7 +156,7 @@ test("tells the end of a run that was purged before anyone delivered it", async 
   expect(await harness.world.table.decide({ run, born, now: harness.clock.now() }, PURGE)).toMatchObject({
     kind: "purged",
   });
-  await sweep(harness);
+  await harness.sweep();
   expect(toldBy(received)).toEqual([expect.objectContaining({ type: "run.completed" })]);
 });
 
@@ -174,7 +167,7 @@ test("one entry that cannot be read stops no other", async () => {
     harness.clock.now(),
   );
   await ended(harness);
-  await sweep(harness);
+  await harness.sweep();
   expect(received).toHaveLength(1);
   expect(harness.alarms.map(({ what }) => what)).toEqual(["Unreadable"]);
 });
@@ -189,7 +182,7 @@ test("damaged entries hold back no other, on their page or behind it, and each p
     records.set(id, { ...key, id, tenant: "local", at: 0, expiresAtSec: null, version: 1 } as unknown as StoredRecord);
   await ended(harness);
   for (const passes of [1, 2]) {
-    await sweep(harness);
+    await harness.sweep();
     expect(received).toHaveLength(1);
     expect(harness.alarms).toHaveLength(17 * passes);
   }

@@ -8,21 +8,13 @@ import { isOpen } from "../../../src/protocol/webhook-circuit.ts";
 import type { Posted, Webhook } from "../../../src/ports/webhooks.ts";
 import { approvalAgent } from "../../support/agents/approval-agent.ts";
 import { beginRun } from "../../support/harness/drive.ts";
-import { scriptedAgent } from "../../support/harness/harness.ts";
-import {
-  type SupervisedHarness,
-  createSupervisedHarness,
-  driveUntil,
-  invocation,
-  passTime,
-  sweep,
-} from "../../support/harness/supervised-harness.ts";
+import { scriptedAgent, type Harness, createSupervisedHarness } from "../../support/harness/harness.ts";
 import { type Receiver, HOOK, outboxOf, toldBy, withReceiver } from "../../support/runs/webhook-receiver.ts";
 
 const DEAD: Webhook = { ...HOOK, url: "https://dead.example/cairn" };
 
 /** Two endpoints, of which one answers nothing for ten seconds. */
-function oneDead(): Receiver<SupervisedHarness> & { isDead: boolean } {
+function oneDead(): Receiver<Harness> & { isDead: boolean } {
   const receiver = withReceiver(createSupervisedHarness(), [DEAD, HOOK]);
   const { clock } = receiver.harness;
   const both = Object.assign(receiver, { isDead: true });
@@ -35,28 +27,27 @@ function oneDead(): Receiver<SupervisedHarness> & { isDead: boolean } {
   return both;
 }
 
-async function complete({ harness }: Receiver<SupervisedHarness>, runs: number): Promise<void> {
+async function complete({ harness }: Receiver<Harness>, runs: number): Promise<void> {
   const agent = scriptedAgent({});
   for (let index = 0; index < runs; index += 1) {
     const { run } = await beginRun(harness.world, agent, {});
-    await driveUntil(harness, { agent, run, until: ({ endNotified }) => endNotified });
+    await harness.driveUntil({ agent, run, until: ({ endNotified }) => endNotified });
   }
 }
 
-async function askForApproval({ harness }: Receiver<SupervisedHarness>): Promise<void> {
+async function askForApproval({ harness }: Receiver<Harness>): Promise<void> {
   const agent = approvalAgent();
   const { run } = await beginRun(harness.world, agent, {});
-  await driveUntil(harness, { agent, run, until: ({ status, park }) => status === "waiting" && park !== null });
+  await harness.driveUntil({ agent, run, until: ({ status, park }) => status === "waiting" && park !== null });
 }
 
-const toUrl = (receiver: Receiver<SupervisedHarness>, url: string) =>
+const toUrl = (receiver: Receiver<Harness>, url: string) =>
   toldBy(receiver.received.filter((post) => post.url === url));
 
-const circuitOf = ({ harness: { world } }: Receiver<SupervisedHarness>, url: string) =>
-  circuitNow(world, queueTo(world, url));
+const circuitOf = ({ harness: { world } }: Receiver<Harness>, url: string) => circuitNow(world, queueTo(world, url));
 
 /** Notifications of runs that have completed before, in the queue of each endpoint. */
-async function queueCompleted({ harness: { world } }: Receiver<SupervisedHarness>, runs: number): Promise<void> {
+async function queueCompleted({ harness: { world } }: Receiver<Harness>, runs: number): Promise<void> {
   const now = world.clock.now();
   for (let index = 0; index < runs; index += 1) {
     const of = { run: `local-${index}`, born: "born", agent: "actor", epoch: 1, version: 3, place: 0, ...UNTRIED };
@@ -74,18 +65,18 @@ test("a dead endpoint holds up no other: an approval is asked for before 1,000 r
   await queueCompleted(receiver, 998);
   await complete(receiver, 2);
   await askForApproval(receiver);
-  const round = deliveriesOf(harness.world, () => invocation(harness))();
+  const round = deliveriesOf(harness.world, () => harness.invocation())();
   // No time passes: the requests to the dead endpoint are still open.
   await expect.poll(() => toUrl(receiver, HOOK.url).length).toBe(1_001);
   const before = toUrl(receiver, HOOK.url).findIndex(({ type }) => type === "approval.requested");
   expect(before).toBe(0);
-  passTime(harness, 10_000);
+  harness.passTime(10_000);
   await round;
   expect(toUrl(receiver, DEAD.url)).toHaveLength(8);
   expect(isOpen(await circuitOf(receiver, DEAD.url))).toBe(true);
   expect(isOpen(await circuitOf(receiver, HOOK.url))).toBe(false);
-  passTime(harness, 10_000);
-  await sweep(harness);
+  harness.passTime(10_000);
+  await harness.sweep();
   // The first probe is the notification for which a human waits.
   expect(
     toUrl(receiver, DEAD.url)
@@ -98,7 +89,7 @@ test("what comes while an endpoint does not answer reaches the others at once", 
   const receiver = oneDead();
   const { harness } = receiver;
   await complete(receiver, 3);
-  const round = deliveriesOf(harness.world, () => invocation(harness));
+  const round = deliveriesOf(harness.world, () => harness.invocation());
   const first = round();
   await expect.poll(() => toUrl(receiver, HOOK.url).length).toBe(3);
   await askForApproval(receiver);
@@ -113,13 +104,13 @@ test("an open circuit outlives its process, sends single probes, and lets everyt
   const receiver = oneDead();
   const { harness } = receiver;
   await queueCompleted(receiver, 30);
-  await sweep(harness);
+  await harness.sweep();
   const asked = toUrl(receiver, DEAD.url).length;
   // Another process, at once: the circuit is in the store.
-  await sweep(harness, { ...harness.world });
+  await harness.sweep({ ...harness.world });
   expect(toUrl(receiver, DEAD.url)).toHaveLength(asked);
-  passTime(harness, 300_000);
-  await sweep(harness);
+  harness.passTime(300_000);
+  await harness.sweep();
   expect(toUrl(receiver, DEAD.url)).toHaveLength(asked + 1);
   expect(harness.alarms.map(({ detail }) => detail["why"])).toEqual([
     expect.stringMatching(
@@ -127,8 +118,8 @@ test("an open circuit outlives its process, sends single probes, and lets everyt
     ),
   ]);
   receiver.isDead = false;
-  passTime(harness, 300_000);
-  await sweep(harness);
+  harness.passTime(300_000);
+  await harness.sweep();
   // Those that had failed wait no longer for their own pauses.
   expect(new Set(toUrl(receiver, DEAD.url).map(({ id }) => id)).size).toBe(30);
   expect(await outboxOf(harness)).toEqual([]);
@@ -139,11 +130,11 @@ test("what has just failed waits for no pause of its own after the first answer"
   const receiver = oneDead();
   const { harness } = receiver;
   await queueCompleted(receiver, 12);
-  await sweep(harness);
+  await harness.sweep();
   const probe = async (): Promise<void> => {
     const { nextAt } = await circuitOf(receiver, DEAD.url);
-    passTime(harness, Math.max(0, nextAt - harness.clock.now()));
-    await sweep(harness);
+    harness.passTime(Math.max(0, nextAt - harness.clock.now()));
+    await harness.sweep();
   };
   await probe();
   await probe();
@@ -156,9 +147,9 @@ test("gives up what a dead endpoint has not accepted for days, attempted or not"
   const receiver = oneDead();
   const { harness } = receiver;
   await queueCompleted(receiver, 30);
-  await sweep(harness);
-  passTime(harness, 70 * 3_600_000);
-  await sweep(harness);
+  await harness.sweep();
+  harness.passTime(70 * 3_600_000);
+  await harness.sweep();
   expect(await outboxOf(harness)).toEqual([]);
   expect(harness.alarms.filter(({ what }) => what === "WebhookUndelivered")).toHaveLength(30);
 });
@@ -175,8 +166,8 @@ test("an endpoint that takes one request a second loses nothing: what the circui
   };
   await queueCompleted(receiver, 40);
   for (let rounds = 0; rounds < 60; rounds += 1) {
-    await sweep(harness);
-    passTime(harness, 15_000);
+    await harness.sweep();
+    harness.passTime(15_000);
   }
   expect(harness.alarms.filter(({ what }) => what === "WebhookUndelivered")).toEqual([]);
   expect(toUrl(receiver, HOOK.url).length).toBeGreaterThan(20);

@@ -2,14 +2,13 @@
 import { expect, test } from "vitest";
 import type { World } from "../../../src/ports/world.ts";
 import { beginRun } from "../../support/harness/drive.ts";
-import { BEAT_MS, SKEW_MS, scriptedAgent } from "../../support/harness/harness.ts";
-import { createSupervisedHarness, driveUntil, passTime, sweep } from "../../support/harness/supervised-harness.ts";
+import { scriptedAgent, MS, createSupervisedHarness } from "../../support/harness/harness.ts";
 import { outboxOf, toldBy, withReceiver } from "../../support/runs/webhook-receiver.ts";
 import { COMMIT } from "../../../src/protocol/row-commit.ts";
 import { withCalls } from "../../../src/testing/decisions.ts";
 
 /** Longer than the lease of a dead process. */
-const LEASE_MS = BEAT_MS + SKEW_MS + 1;
+const LEASE_MS = MS.beat + MS.skew + 1;
 
 test("what a dead process was about to commit, and another one decided otherwise, is told to no one", async () => {
   const { harness, received } = withReceiver(createSupervisedHarness());
@@ -32,13 +31,13 @@ test("what a dead process was about to commit, and another one decided otherwise
     await new Promise((resolve) => setImmediate(resolve));
   expect(await outboxOf(harness)).toHaveLength(1);
   // The commit may still come, so the entry waits.
-  await sweep(harness);
+  await harness.sweep();
   expect(await outboxOf(harness)).toHaveLength(1);
   await harness.world.table.request({ ...payload, now: harness.clock.now(), want: "cancel" });
   out.end(null);
-  passTime(harness, LEASE_MS);
-  const row = await driveUntil(harness, { agent, run: payload.run, until: ({ endNotified }) => endNotified });
-  await sweep(harness);
+  harness.passTime(LEASE_MS);
+  const row = await harness.driveUntil({ agent, run: payload.run, until: ({ endNotified }) => endNotified });
+  await harness.sweep();
   expect(row.status).toBe("cancelled");
   expect(toldBy(received).map(({ type }) => type)).toEqual(["run.cancelled"]);
   expect(await outboxOf(harness)).toEqual([]);
@@ -51,7 +50,7 @@ test("a commit that no endpoint wants to hear of stores nothing", async () => {
   ]);
   const agent = scriptedAgent({});
   const { run } = await beginRun(harness.world, agent, {});
-  await driveUntil(harness, { agent, run, until: ({ status }) => status === "completed" });
+  await harness.driveUntil({ agent, run, until: ({ status }) => status === "completed" });
   expect(await outboxOf(harness)).toEqual([]);
   expect(harness.row(run).status).toBe("completed");
 });

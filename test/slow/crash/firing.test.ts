@@ -6,13 +6,13 @@ import { describe, expect, test } from "vitest";
 import type { FiringOutcome } from "../../../src/protocol/firing.ts";
 import { crashAtCall, forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
 import {
-  HOUR,
   type ScheduleHarness,
   lastFullHour,
   createScheduleHarness,
   scheduledAgent,
 } from "../../support/harness/schedule-harness.ts";
 import { freezeAtCall } from "../../support/faults/freeze-at-call.ts";
+import { MS } from "../../support/harness/harness.ts";
 
 /** Delivers it until something comes of it. */
 async function delivered(of: ScheduleHarness, at: number): Promise<FiringOutcome> {
@@ -50,15 +50,15 @@ describe("a firing that dies at any of its calls", () => {
       const at = lastFullHour(of);
       const hasSurvived = await crashAtCall(of.world, crash).survives((world) => of.fire(at, { world }));
       const wasDecided = decided(of).at === at;
-      of.harness.clock.moveTo(at + HOUR);
-      const next = await delivered(of, at + HOUR);
-      const first = of.runOf(wasDecided ? at : at + HOUR);
+      of.harness.clock.moveTo(at + MS.hour);
+      const next = await delivered(of, at + MS.hour);
+      const first = of.runOf(wasDecided ? at : at + MS.hour);
       expect(next).toEqual({ kind: wasDecided ? "skipped" : "started", run: first });
       expect(of.created).toEqual([first]);
       expect(await delivered(of, at)).toEqual({ kind: "late" });
       // It does not hold up what comes after it for ever.
       of.end(first);
-      expect(await delivered(of, at + 2 * HOUR)).toEqual({ kind: "started", run: of.runOf(at + 2 * HOUR) });
+      expect(await delivered(of, at + 2 * MS.hour)).toEqual({ kind: "started", run: of.runOf(at + 2 * MS.hour) });
       expect(of.mostAlive()).toBe(1);
       fates.add(next.kind);
       return hasSurvived;
@@ -74,11 +74,11 @@ describe("a firing that dies at any of its calls", () => {
         const at = lastFullHour(of);
         hasSurvived = await crashAtCall(of.world, first).survives((world) => of.fire(at, { world }));
         of.lapse();
-        const isOver = await crashAtCall(of.world, second).survives((world) => of.fire(at + HOUR, { world }));
+        const isOver = await crashAtCall(of.world, second).survives((world) => of.fire(at + MS.hour, { world }));
         of.lapse();
         await delivered(of, at);
-        await delivered(of, at + HOUR);
-        expect(of.created.toSorted()).toEqual([of.runOf(at), of.runOf(at + HOUR)].toSorted());
+        await delivered(of, at + MS.hour);
+        expect(of.created.toSorted()).toEqual([of.runOf(at), of.runOf(at + MS.hour)].toSorted());
         return isOver;
       });
       return hasSurvived;
@@ -90,8 +90,8 @@ describe("a firing that dies at any of its calls", () => {
 describe("a firing that freezes at any of its calls, and thaws after another one came", () => {
   const ORDERS = [
     ["the same one", 0, 0],
-    ["the next one", 0, HOUR],
-    ["the one before it", HOUR, 0],
+    ["the next one", 0, MS.hour],
+    ["the one before it", MS.hour, 0],
   ] as const;
   const CASES = ORDERS.flatMap(([name, frozen, other]) =>
     [true, false].map((isTakenForDead) => ({ name, frozen, other, isTakenForDead })),
@@ -120,7 +120,7 @@ describe("a firing that freezes at any of its calls, and thaws after another one
     const histories = await forEachCrashPoint(async (crash) => {
       const of = createScheduleHarness(scheduledAgent());
       const at = lastFullHour(of);
-      of.harness.clock.moveTo(at + HOUR);
+      of.harness.clock.moveTo(at + MS.hour);
       const isOver = await bothCame(of, { ...how, crash }, [at + how.frozen, at + how.other]);
       expect(of.created).toHaveLength(1);
       expect(of.mostAlive()).toBe(1);
@@ -135,7 +135,7 @@ describe("a firing that freezes at any of its calls, and thaws after another one
       await forEachCrashPoint(async (crash) => {
         const of = createScheduleHarness(scheduledAgent({ overlap: "allow" }));
         const at = lastFullHour(of);
-        of.harness.clock.moveTo(at + HOUR - 60_000);
+        of.harness.clock.moveTo(at + MS.hour - 60_000);
         const isOver = await bothCame(of, { ...how, crash }, [at + how.frozen, at + how.other]);
         const wanted = new Set([of.runOf(at + how.frozen), of.runOf(at + how.other)]);
         expect(of.created.toSorted()).toEqual([...wanted].toSorted());

@@ -4,10 +4,7 @@ import type { StoreClock } from "../../../src/ports/driven-store.ts";
 import type { Clock, World } from "../../../src/ports/world.ts";
 import { temporaryStore } from "../../process/fixtures/store.ts";
 import { AT } from "../states/states-and-events.ts";
-import type { Harness } from "./harness.ts";
-
-export const HOUR_MS = 3_600_000;
-export const DAY_MS = 24 * HOUR_MS;
+import { type Harness, MS } from "./harness.ts";
 
 interface ClockedMachine {
   /** How far the wall clock is ahead of the true time; negative if behind. */
@@ -26,7 +23,7 @@ const LOOK_MS = 600_000;
 
 export function createClockedMachine(harness: Harness): ClockedMachine {
   const store = temporaryStore();
-  let begunAt = AT - HOUR_MS;
+  let begunAt = AT - MS.hour;
   let boots = 1;
   const read = () => ({
     wall: harness.clock.now() + machine.aheadMs,

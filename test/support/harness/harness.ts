@@ -11,25 +11,40 @@ import type { Agent, Tool, ToolContext } from "../../../src/ports/agent.ts";
 import type { Probe } from "../../../src/ports/agent.ts";
 import type { Payload, Reply, Task, TaskResult } from "../../../src/protocol/chain.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
-import { type Limits, limitsFor } from "../../../src/protocol/limits.ts";
+import { type Limits, TIMES, limitsFor } from "../../../src/protocol/limits.ts";
 import type { Commit, CommitOutcome, Incarnation, Row } from "../../../src/protocol/row.ts";
 import { COMMIT } from "../../../src/protocol/row-commit.ts";
 import { type Conversation, type ScriptedReply, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
-import type { World } from "../../../src/ports/world.ts";
+import type { TelemetryRecord, World } from "../../../src/ports/world.ts";
+import type { Invocation } from "../../../src/ports/tasks.ts";
+import { rewriteRow } from "../runs/rewrite-row.ts";
 import { runTask } from "../../../src/maintenance/chain-tasks.ts";
 import { withCalls } from "../../../src/testing/decisions.ts";
 import { type Agents, advanceUntilSettled, attemptBeat, killableWorld, runnerOf } from "./drive.ts";
 import { AT } from "../states/states-and-events.ts";
 
-export const SETTLE_MS = 300;
-export const SKEW_MS = 200;
-export const BEAT_MS = 3_000;
+const OVERDUE_MS = 20_000;
+
+/** Times of a harness, and of the clock. */
+export const MS = {
+  beat: 3_000,
+  settle: 300,
+  skew: 200,
+  /** In a supervised harness. */
+  overdue: OVERDUE_MS,
+  /** A little longer than a run may wait without a token. */
+  unparked: TIMES.waitSecondsMax * 1_000 + OVERDUE_MS,
+  minute: 60_000,
+  hour: 3_600_000,
+  day: 24 * 3_600_000,
+} as const;
 
 interface HarnessParts {
   readonly world: MemoryWorld;
   readonly clock: VirtualClock;
   /** The tokens that were woken. */
   readonly wakes: readonly string[];
+  readonly alarms: readonly TelemetryRecord[];
 }
 
 /** A running attempt: the chain waits for its reply. */
@@ -56,14 +71,32 @@ interface Steps {
   readonly loseAttempt: (agent: Agents, world: World) => Promise<void>;
   /** Runs attempts without faults until there is no work for an hour; returns how many there were. */
   readonly runUntilIdle: (agent: Agents, tasksMax?: number) => Promise<number>;
-  /** Stops an execution as an operator can: its name is used, and its run is abandoned. */
-  readonly stopExecution: (run: Incarnation) => void;
+  /** Runs attempts without faults that become due in that time; returns how many there were. */
+  readonly runForTime: (agent: Agents, ms: number) => Promise<number>;
+  /** Runs attempts until the row satisfies the condition. */
+  readonly driveUntil: (by: DrivenRun) => Promise<Row>;
+  /** Stops an execution as an operator can, that of the row or an earlier one: its run is abandoned. */
+  readonly stopExecution: (run: Incarnation & Partial<Row>) => void;
+  /** One round of the sweeper, in a process with that world. */
+  readonly sweep: (world?: World) => Promise<TaskResult>;
+  /** Sets the clock forward, by default until a run is overdue. No timer rings in between. */
+  readonly passTime: (ms?: number) => void;
+  readonly changeRow: (run: Pick<Incarnation, "run">, to: Partial<Row>) => void;
+  /** An invocation that starts now. */
+  readonly invocation: () => Invocation;
+}
+
+interface DrivenRun {
+  readonly agent: Agent;
+  readonly run: string;
+  readonly until: (row: Row) => boolean;
+  readonly world?: World;
 }
 
 export interface Harness extends HarnessParts, Steps {}
 
 const TASKS_MAX = 40;
-const HORIZON_MS = 3_600_000;
+const STEPS_MAX = 400;
 
 const STEPS: Steps & ThisType<Harness> = {
   row(run) {
@@ -94,19 +127,56 @@ const STEPS: Steps & ThisType<Harness> = {
   async runUntilIdle(agent, tasksMax = TASKS_MAX) {
     for (let count = 0; count < tasksMax; count += 1) {
       const readyAt = this.world.chain.next();
-      if (readyAt === null || readyAt > this.clock.now() + HORIZON_MS) return count;
+      if (readyAt === null || readyAt > this.clock.now() + MS.hour) return count;
       await this.runAttempt(agent);
     }
     throw new Error(`it goes on after ${tasksMax} tasks`);
   },
-  stopExecution(incarnation) {
-    const { run, born, chain, epoch, agent } = this.row(incarnation.run);
+  async runForTime(agent, ms) {
+    const until = this.clock.now() + ms;
+    const { chain } = this.world;
+    let count = 0;
+    for (let next = chain.next(); next !== null && next <= until; next = chain.next()) {
+      await this.runAttempt(agent);
+      count += 1;
+    }
+    this.clock.moveTo(Math.max(until, this.clock.now()));
+    return count;
+  },
+  async driveUntil({ agent, run, until, world }) {
+    for (let step = 0; step < STEPS_MAX; step += 1) {
+      const row = this.row(run);
+      if (until(row)) return row;
+      if (this.world.chain.next() === null)
+        throw new Error(`no execution drives ${run}, which is ${row.status} in ${row.phase}`);
+      await this.runAttempt(agent, world);
+    }
+    throw new Error(`${run} is not there after ${STEPS_MAX} steps`);
+  },
+  stopExecution(stopped) {
+    const { run, born, chain, epoch, agent } = { ...this.row(stopped.run), ...stopped };
     const reply = { run, born, chain, epoch, agent, route: "superseded", seconds: 1 } as const;
     attemptOf(this.world, executionName(run, born, chain)).end({ kind: "beat", reply });
+  },
+  sweep(world) {
+    const agent = scriptedAgent({});
+    return this.advanceUntilSettled(performTask({ kind: "sweep" }, { world: world ?? this.world, agent }));
+  },
+  passTime(ms = MS.overdue) {
+    this.clock.moveTo(this.clock.now() + ms);
+  },
+  changeRow({ run }, to) {
+    this.world.store.rows.set(run, rewriteRow(this.row(run), to));
+  },
+  invocation() {
+    return { deadline: this.clock.now() + MS.beat, drain: new AbortController().signal };
   },
 };
 
 export const harnessOf = (parts: HarnessParts): Harness => ({ ...parts, ...STEPS });
+
+export const executionNameOf = ({ run, born, chain }: Pick<Row, "run" | "born" | "chain">): string =>
+  executionName(run, born, chain);
 
 /** Starts the attempt of that execution. */
 export function attemptOf({ chain }: MemoryWorld, name: string): StartedAttempt {
@@ -131,15 +201,23 @@ export async function flushPromises(): Promise<void> {
 /** With the chain of the world in memory, whose executions continue when a test lets them (`chain-steps.ts`). */
 export function createChainHarness(change: Partial<Limits> = {}): Harness {
   const clock = virtualClock(AT);
-  const limits = limitsFor(BEAT_MS, { settleMs: SETTLE_MS, skewMs: SKEW_MS, ...change });
-  const memory = withKernel(memoryWorld({ clock, limits, random: seededRandom("stage") }));
+  const limits = limitsFor(MS.beat, { settleMs: MS.settle, skewMs: MS.skew, ...change });
+  const alarms: TelemetryRecord[] = [];
+  const record = (each: TelemetryRecord): void => {
+    if (each.level === "alarm") alarms.push(each);
+  };
+  const memory = withKernel(memoryWorld({ clock, limits, random: seededRandom("stage"), telemetry: { record } }));
   const wakes: string[] = [];
   const wake: World["chain"]["wake"] = async (token) => {
     wakes.push(token);
     return memory.chain.wake(token);
   };
-  return harnessOf({ world: { ...memory, chain: { ...memory.chain, wake } }, clock, wakes });
+  return harnessOf({ world: { ...memory, chain: { ...memory.chain, wake } }, clock, wakes, alarms });
 }
+
+/** A chain harness in which a run is overdue soon. Its test drives it like a supervisor. */
+export const createSupervisedHarness = (change: Partial<Limits> = {}): Harness =>
+  createChainHarness({ overdueMs: MS.overdue, ...change });
 
 /** The test replaces the chain: it runs each attempt itself, and every token is alive. */
 export function createHarness(change: Partial<Limits> = {}): Harness {
@@ -252,6 +330,6 @@ export async function parkRun(
   const payload = { run, born, chain, epoch, agent };
   const told = { execution: executionName(run, born, chain), epoch, retry: 0 };
   const runner = runnerOf(world, scriptedAgent({}));
-  const invocation = { deadline: world.clock.now() + BEAT_MS, drain: new AbortController().signal };
+  const invocation = { deadline: world.clock.now() + MS.beat, drain: new AbortController().signal };
   await runTask(runner)({ kind: "park", payload, attempt: told, token: of.token }, invocation);
 }

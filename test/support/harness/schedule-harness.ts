@@ -7,10 +7,7 @@ import { runId } from "../../../src/protocol/ids.ts";
 import type { FiringOutcome } from "../../../src/protocol/firing.ts";
 import { hasEnded } from "../../../src/protocol/row.ts";
 import type { World } from "../../../src/ports/world.ts";
-import { BEAT_MS, SKEW_MS, scriptedAgent } from "./harness.ts";
-import { type SupervisedHarness, changeRow, invocation, createSupervisedHarness } from "./supervised-harness.ts";
-
-export const HOUR = 3_600_000;
+import { scriptedAgent, MS, type Harness, createSupervisedHarness } from "./harness.ts";
 
 export const scheduledAgent = (of: Partial<Schedule> = {}): Agent => ({
   ...scriptedAgent({}),
@@ -18,7 +15,7 @@ export const scheduledAgent = (of: Partial<Schedule> = {}): Agent => ({
 });
 
 export interface ScheduleHarness {
-  readonly harness: SupervisedHarness;
+  readonly harness: Harness;
   /** The world of this process; crashes and freezes wrap it. */
   readonly world: World;
   /** The runs in the order in which their rows were created, one entry per creation. */
@@ -50,13 +47,14 @@ export function createScheduleHarness(agent: Agent): ScheduleHarness {
     mostAlive: () => mostAlive,
     fire: async (at, of = {}) => {
       const firing = { agent, tenant, at, watched: of.watched ?? true, startRun };
-      return (await fire(of.world ?? world, invocation(harness), firing)).outcome;
+      return (await fire(of.world ?? world, harness.invocation(), firing)).outcome;
     },
     runOf: (at) => runId(world.hash, { tenant, agent: agent.name, idempotencyKey: firingKey(agent.name, at) }),
-    end: (run) => changeRow(harness, { run }, { status: "completed", phase: "Completed" }),
-    lapse: () => harness.clock.moveTo(harness.clock.now() + BEAT_MS + SKEW_MS),
+    end: (run) => harness.changeRow({ run }, { status: "completed", phase: "Completed" }),
+    lapse: () => harness.clock.moveTo(harness.clock.now() + MS.beat + MS.skew),
   };
 }
 
 /** The last full hour; test schedules fire then and every hour after it. */
-export const lastFullHour = ({ harness }: ScheduleHarness): number => Math.floor(harness.clock.now() / HOUR) * HOUR;
+export const lastFullHour = ({ harness }: ScheduleHarness): number =>
+  Math.floor(harness.clock.now() / MS.hour) * MS.hour;

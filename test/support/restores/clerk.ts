@@ -9,7 +9,8 @@ import { snapshotAt } from "../../../src/history/object-keys.ts";
 import { ledger } from "../../../src/operations/views.ts";
 import type { Row } from "../../../src/protocol/row.ts";
 import { beginRun } from "../harness/drive.ts";
-import { BEAT_MS, type Harness, SKEW_MS } from "../harness/harness.ts";
+import type { Harness } from "../harness/harness.ts";
+import { MS } from "../harness/harness.ts";
 
 /** A clerk whose model words its calls as `words` says, with one tool of that class. */
 export function clerk(of: {
@@ -52,7 +53,7 @@ export async function lose(harness: Harness, agent: Agent): Promise<Row> {
   await harness.runUntilIdle(agent);
   if (harness.row(run).status !== "completed") throw new Error("the run did not complete");
   restoreAlone(harness, backup);
-  harness.clock.moveTo(harness.clock.now() + BEAT_MS + SKEW_MS);
+  harness.clock.moveTo(harness.clock.now() + MS.beat + MS.skew);
   await fenceRestored(harness.world);
   await startExecution(harness.world, harness.row(run));
   return harness.row(run);

@@ -20,7 +20,7 @@ import { show, timeline } from "../../../src/operations/views.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { AT } from "../states/states-and-events.ts";
 import { sweep } from "../harness/chain-steps.ts";
-import { BEAT_MS, type Harness, SETTLE_MS, SKEW_MS, harnessOf } from "../harness/harness.ts";
+import { type Harness, harnessOf, MS } from "../harness/harness.ts";
 import { killableWorld } from "../harness/drive.ts";
 import { type Services, type ToolName, createServices } from "./services.ts";
 
@@ -48,11 +48,11 @@ const wordsIn = (scene: Pick<Scene, "hasRestored">, isFickle: boolean): string =
 export function createScene(seed: string): Scene {
   const services = createServices();
   const clock = virtualClock(AT);
-  const limits = limitsFor(BEAT_MS, { settleMs: SETTLE_MS, skewMs: SKEW_MS });
+  const limits = limitsFor(MS.beat, { settleMs: MS.settle, skewMs: MS.skew });
   const random = seededRandom(seed);
   const world = withKernel(memoryWorld({ clock, limits, random }));
   const scene: Scene = {
-    ...{ services, clock, harness: harnessOf({ world, clock, wakes: [] }), hasRestored: false },
+    ...{ services, clock, harness: harnessOf({ world, clock, wakes: [], alarms: [] }), hasRestored: false },
     agents: [clerk("clerk", services, () => scene), clerk("daily", services, () => scene), boss(() => scene)],
   };
   return scene;
@@ -162,9 +162,9 @@ export async function restoreFrom(scene: Scene, backup: MemoryStore, parts: Rest
     for (const [key, bytes] of lost.objects) store.objects.set(key, bytes);
     for (const [key, at] of lost.putAt) store.putAt.set(key, at);
   }
-  clock.moveTo(clock.now() + BEAT_MS + SKEW_MS);
+  clock.moveTo(clock.now() + MS.beat + MS.skew);
   const world: MemoryWorld = withKernel(memoryWorld({ clock, limits, random, store }));
-  scene.harness = harnessOf({ world, clock, wakes: [] });
+  scene.harness = harnessOf({ world, clock, wakes: [], alarms: [] });
   scene.hasRestored = true;
   const { runs, held } = await fenceRestored(world);
   if (held.length > 0) throw new Error("no lease lasts that long");
@@ -203,7 +203,7 @@ export async function operate(scene: Scene, dice: Dice): Promise<readonly Asked[
         if (said.kind === "accepted") questions.push({ run, tool, order });
       }
     }
-    scene.clock.moveTo(scene.clock.now() + BEAT_MS);
+    scene.clock.moveTo(scene.clock.now() + MS.beat);
   }
   const open = [...world.store.rows.values()].filter((row) => !hasEnded(row));
   const words = await Promise.all(

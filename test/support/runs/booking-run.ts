@@ -7,8 +7,8 @@ import { reconcile } from "../../../src/operations/reconcile.ts";
 import { type Shown, show } from "../../../src/operations/views.ts";
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import type { Harness } from "../harness/harness.ts";
-import { HOUR, runForTime } from "../harness/run-for-time.ts";
 import { roleAgent } from "./topology-run.ts";
+import { MS } from "../harness/harness.ts";
 
 const FLIGHT = z.object({ flight: z.string(), seats: z.number().default(1) });
 
@@ -101,7 +101,7 @@ interface Played {
 
 /** The run goes on after a word of an operator. */
 export async function goOn({ harness, run }: Played, agent: Agent): Promise<Shown | null> {
-  await runForTime(harness, [agent], HOUR);
+  await harness.runForTime([agent], MS.hour);
   return show(harness.world, run);
 }
 

@@ -3,8 +3,7 @@ import type { Agent } from "../../../src/ports/agent.ts";
 import type { RunRetention } from "../../../src/core/policy/retention.ts";
 import type { Row } from "../../../src/protocol/row.ts";
 import { beginRun } from "../harness/drive.ts";
-import { MINUTE, runForTime } from "../harness/run-for-time.ts";
-import { type ScriptedAgentOptions, type Harness, scriptedAgent, createChainHarness } from "../harness/harness.ts";
+import { type ScriptedAgentOptions, type Harness, scriptedAgent, createChainHarness, MS } from "../harness/harness.ts";
 import { dieInTool, withTakeovers } from "../harness/chain-steps.ts";
 
 export interface CrashLoopRun {
@@ -33,6 +32,6 @@ export async function createCrashLoopRun(
   const { run: id } = await beginRun(harness.world, agent, {});
   const key = await dieInTool(harness, agent);
   for (let death = 1; death < deaths; death += 1) await dieInTool(harness, agent);
-  await runForTime(harness, agent, MINUTE);
+  await harness.runForTime(agent, MS.minute);
   return { harness, agent, run: id, key, called, row: () => harness.row(id) };
 }

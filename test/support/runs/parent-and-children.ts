@@ -10,12 +10,11 @@ import { ActiveRun } from "../../../src/engine/context/active-run.ts";
 import { CommitCache } from "../../../src/history/commits.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";
 import { startRun } from "../../../src/operations/start.ts";
-import { type SupervisedHarness, invocation } from "../harness/supervised-harness.ts";
-import { scriptedAgent } from "../harness/harness.ts";
+import { scriptedAgent, type Harness } from "../harness/harness.ts";
 
 /** A created run whose execution never starts. */
 export async function createIdleRun(
-  harness: SupervisedHarness,
+  harness: Harness,
   of: { readonly key: string; readonly parent?: Incarnation; readonly agent?: Agent },
 ): Promise<Payload> {
   const silent = {
@@ -37,7 +36,7 @@ const entryOf = (id: string): Child => ({
 
 /** The run commits the start of these children; returns the payload of its next beat. */
 export async function recordChildren(
-  harness: SupervisedHarness,
+  harness: Harness,
   payload: Payload,
   children: readonly string[],
 ): Promise<Payload> {
@@ -50,11 +49,11 @@ export async function recordChildren(
   const found = await load(harness.world, claimed.row, new SegmentCache());
   const loaded = { ...found, state: { ...found.state, children: children.map(entryOf) } };
   const caches = { segments: new SegmentCache(), commits: new CommitCache() };
-  const active = new ActiveRun({ world: harness.world, invocation: invocation(harness), loaded, ...caches });
+  const active = new ActiveRun({ world: harness.world, invocation: harness.invocation(), loaded, ...caches });
   for (const child of children) active.record({ kind: "ChildStarted", at: now, child });
   await active.commit({ release: true });
   return { ...payload, epoch: active.row.epoch };
 }
 
-export const inboxOf = (harness: SupervisedHarness, of: Incarnation): Promise<readonly InboxMessage[]> =>
+export const inboxOf = (harness: Harness, of: Incarnation): Promise<readonly InboxMessage[]> =>
   harness.world.inbox.unread({ run: of.run, born: of.born, now: harness.clock.now(), limit: 99 });

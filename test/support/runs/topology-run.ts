@@ -7,8 +7,7 @@ import type { TaskResult } from "../../../src/protocol/chain.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
 import { type CrashPoint, crashAtCall } from "../faults/crash-at-call.ts";
 import { beginRun } from "../harness/drive.ts";
-import { HOUR, runForTime } from "../harness/run-for-time.ts";
-import { type Harness, createChainHarness } from "../harness/harness.ts";
+import { type Harness, createChainHarness, MS } from "../harness/harness.ts";
 import { type Household, householdOf } from "./parent-steps.ts";
 
 /** What the model was asked: its instructions, the tools it saw, and the last message. */
@@ -72,7 +71,7 @@ export async function playRun(
   await of.before?.(householdOf({ harness, agents, run }));
   const lives = of.crash === undefined || (await survives(harness, agents, of.crash));
   if (!lives) of.afterDeath?.(harness);
-  await runForTime(harness, agents, HOUR);
+  await harness.runForTime(agents, MS.hour);
   const shown = await show(harness.world, run);
   const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
   const moves = events.flatMap((event) => (event.kind === "TopologyMoved" ? [event] : []));
@@ -84,7 +83,7 @@ async function survives(harness: Harness, agent: readonly Agent[], crash: CrashP
   const process = crashAtCall(harness.world, crash);
   for (
     let next = harness.world.chain.next();
-    next !== null && next <= harness.clock.now() + HOUR;
+    next !== null && next <= harness.clock.now() + MS.hour;
     next = harness.world.chain.next()
   ) {
     const out = harness.startAttempt();

@@ -8,8 +8,8 @@ import { type Conversation, type ScriptedReply, OutcomeUnknown, planExecute, too
 import { forEachCrashPoint } from "../../../support/faults/crash-at-call.ts";
 import { sampled } from "../../../support/gate/stride.ts";
 import type { Harness } from "../../../support/harness/harness.ts";
-import { HOUR } from "../../../support/harness/run-for-time.ts";
 import { playRun, roleAgent } from "../../../support/runs/topology-run.ts";
+import { MS } from "../../../support/harness/harness.ts";
 
 /** Of the moments at which a process may die, one in so many. Some of the claims need moments that are rare. */
 const STRIDE = sampled(3, 1);
@@ -52,7 +52,7 @@ test("a plan that got too old while no process lived is replaced before the run 
     const { agent, booked, asked } = clerk({ planTtl: "10m" });
     let resumedAt = Infinity;
     const afterDeath = ({ clock }: Harness): void => {
-      clock.moveTo(clock.now() + HOUR);
+      clock.moveTo(clock.now() + MS.hour);
       resumedAt = clock.now();
     };
     const { lives, shown, cracks, moves, events } = await playRun(agent, { crash, afterDeath });
