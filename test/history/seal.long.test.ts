@@ -11,13 +11,8 @@ import { verify } from "../../src/features/seals/verify.ts";
 import { EVENT } from "../support/states/states-and-events.ts";
 import { attemptBeat, beginRun, drive, killableWorld, runnerOf } from "../support/harness/drive.ts";
 import { runBeats, longRunAgent, recordObjectCalls } from "../support/runs/long-runs.ts";
-import {
-  type Harness,
-  beforeCommit,
-  callsThenFinal,
-  neverSettles,
-  createHarness,
-} from "../support/harness/harness.ts";
+import { type Harness, callsThenFinal, neverSettles, createHarness } from "../support/harness/harness.ts";
+import { beforeCall } from "../support/harness/chain-steps.ts";
 
 const PER_SEAL = SIZES.snapshotsPerSeal;
 const LONG = longRunAgent({ reply: callsThenFinal(1_000) });
@@ -180,7 +175,7 @@ describe("a crash between the sealed events and their snapshot", () => {
     const payload = await runBeats(runner, await beginRun(harness.world, agent, {}), PER_SEAL);
     const { run } = payload;
     const act = (): Promise<unknown> => send(harness.world, { run, text: "wait", by: "ada", id: "w1" });
-    const world = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act });
+    const world = beforeCall(harness.world, "commit", act, ({ unlessWoken }) => unlessWoken);
     expect(await drive({ ...runner, world }, payload)).toMatchObject({ route: "done" });
     expect(sealedIn(harness)).toHaveLength(1);
     expect(sealOf(harness, payload)).toMatchObject({ from: 1, unsealed: 2 });

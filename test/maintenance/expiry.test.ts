@@ -9,13 +9,13 @@ import { send } from "../../src/operations/steer.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 import {
   scriptedAgent,
-  beforeCommit,
   dieInTool,
   beatReply,
   type Harness,
   createSupervisedHarness,
   MS,
 } from "../support/harness/harness.ts";
+import { beforeCall } from "../support/harness/chain-steps.ts";
 
 type Kind = "paused" | "blocked";
 
@@ -188,7 +188,7 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     const { run, agent, payload } = await warned(harness, kind);
     harness.clock.moveTo(harness.row(run).deadline);
     const act = () => send(harness.world, words(run));
-    const world = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act });
+    const world = beforeCall(harness.world, "commit", act, ({ unlessWoken }) => unlessWoken);
     const reply = await beatReply(attemptBeat(runnerOf(world, agent), payload));
     expect(reply.route).toBe("beat");
     const parked = await beatReply(attemptBeat(runnerOf(harness.world, agent), reply));
@@ -215,7 +215,7 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     const { run, agent, payload } = await warned(harness, kind);
     harness.clock.moveTo(harness.row(run).deadline);
     const act = () => sendRequest(harness.world, { run, want: "cancel" });
-    const world = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act });
+    const world = beforeCall(harness.world, "commit", act, ({ unlessWoken }) => unlessWoken);
     expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
     expect(harness.row(run).status).toBe("cancelled");
   });
@@ -227,7 +227,7 @@ test("a blocked run accepts an answer that arrives right before it expires", asy
   harness.clock.moveTo(harness.row(run).deadline);
   const said = { run, call: "c1", as: "succeeded", result: 1, by: "ann", note: null } as const;
   const act = async () => expect(await reconcile(harness.world, said)).toEqual({ kind: "accepted" });
-  const world = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act });
+  const world = beforeCall(harness.world, "commit", act, ({ unlessWoken }) => unlessWoken);
   expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
   expect(harness.row(run).status).toBe("completed");
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "reconciled" }]);
@@ -238,7 +238,7 @@ test("a run that is resumed right before it expires continues", async () => {
   const { run, agent, payload } = await warned(harness, "paused");
   harness.clock.moveTo(harness.row(run).deadline);
   const act = () => sendRequest(harness.world, { run, want: "resume" });
-  const world = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act });
+  const world = beforeCall(harness.world, "commit", act, ({ unlessWoken }) => unlessWoken);
   expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
   expect(harness.row(run).status).toBe("completed");
 });

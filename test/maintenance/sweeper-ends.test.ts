@@ -4,16 +4,11 @@ import { describe, expect, test } from "vitest";
 import { ledger, timeline, transcript } from "../../src/operations/views.ts";
 import { send } from "../../src/operations/steer.ts";
 import { runBetweenBeats, runDeadInTool } from "../support/runs/abandoned-runs.ts";
-import {
-  beforeCommit,
-  MS,
-  type Harness,
-  createSupervisedHarness,
-  executionNameOf,
-} from "../support/harness/harness.ts";
+import { MS, type Harness, createSupervisedHarness, executionNameOf } from "../support/harness/harness.ts";
 import { HAND_OVER } from "../../src/protocol/row-hand-over.ts";
 import { CLAIM } from "../../src/protocol/row-claim.ts";
 import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
+import { beforeCall } from "../support/harness/chain-steps.ts";
 
 const words = (run: string, id = "w1") => ({ run, text: "take the train", by: "ann", id });
 const events = async (harness: Harness, run: string) => (await timeline(harness.world, { run, after: 0 })) ?? [];
@@ -101,10 +96,12 @@ describe("a run with too many process deaths", () => {
     const { row, run } = await runDeadInTool(harness);
     harness.changeRow(row, over);
     harness.clock.moveTo(row.leaseUntil ?? 0);
-    const world = beforeCommit(harness, {
-      when: ({ unlessWoken }) => unlessWoken,
-      act: () => send(harness.world, words(run)),
-    });
+    const world = beforeCall(
+      harness.world,
+      "commit",
+      () => send(harness.world, words(run)),
+      ({ unlessWoken }) => unlessWoken,
+    );
     await harness.sweep(world);
     expect(harness.row(run)).toMatchObject({ status: "failed", wakeCount: 1, wakeCountSeen: 1 });
     const taken = (await events(harness, run)).filter(({ kind }) => kind === "MessageAbsorbed");
@@ -153,7 +150,7 @@ describe("a run past its deadline", () => {
         await act();
         return harness.world.table.decide(of, HAND_OVER);
       };
-      const late = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act });
+      const late = beforeCall(harness.world, "commit", act, ({ unlessWoken }) => unlessWoken);
       await harness.sweep(
         at === "ended" ? late : { ...harness.world, table: withCalls(harness.world.table, { handOver }) },
       );

@@ -18,16 +18,10 @@ import {
   stateOf,
 } from "../support/agents/approval-agent.ts";
 import { attemptBeat, drive, runnerOf } from "../support/harness/drive.ts";
-import {
-  type Harness,
-  FINAL_REPLY,
-  beforeCommit,
-  neverSettles,
-  beatReply,
-  createHarness,
-} from "../support/harness/harness.ts";
+import { type Harness, FINAL_REPLY, neverSettles, beatReply, createHarness } from "../support/harness/harness.ts";
 import { COMMIT } from "../../src/protocol/row-commit.ts";
 import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
+import { beforeCall } from "../support/harness/chain-steps.ts";
 
 const keysOf = async (harness: Harness, run: string): Promise<readonly string[]> =>
   ((await timeline(harness.world, { run, after: 0 })) ?? []).flatMap((event) =>
@@ -247,7 +241,7 @@ describe("in the beat in which its gate expires", () => {
       harness.clock.moveTo((await gatesOf(harness.world, run))[0]?.expiresAt ?? 0);
       const act = async () =>
         expect(await decideGate(harness.world, { run, as, args: { euros: 4 } })).toMatchObject({ kind: "accepted" });
-      const world = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act });
+      const world = beforeCall(harness.world, "commit", act, ({ unlessWoken }) => unlessWoken);
       expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
       expect(ran.map(({ args }) => args)).toEqual(as === "deny" ? [] : [{ euros: as === "edit" ? 4 : 5 }]);
       const decisions = ((await timeline(harness.world, { run, after: 0 })) ?? []).flatMap((event) =>
@@ -279,7 +273,7 @@ describe("in the beat in which its gate expires", () => {
     const { run, payload, ran, agent } = await runUntilGate(harness);
     harness.clock.moveTo((await gatesOf(harness.world, run))[0]?.expiresAt ?? 0);
     const act = () => send(harness.world, { run, text: "hurry", by: "ann", id: "w" });
-    const world = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act });
+    const world = beforeCall(harness.world, "commit", act, ({ unlessWoken }) => unlessWoken);
     expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
     expect(ran).toEqual([]);
     const events = (await timeline(harness.world, { run, after: 0 })) ?? [];

@@ -11,13 +11,8 @@ import { sendRequest } from "../../src/engine/loop/request.ts";
 import { send } from "../../src/operations/steer.ts";
 import { type DecisionCalls, withCalls } from "../../src/testing/decisions.ts";
 import { beginRun } from "../support/harness/drive.ts";
-import {
-  FINAL_REPLY,
-  scriptedAgent,
-  beforeCommit,
-  type Harness,
-  createSupervisedHarness,
-} from "../support/harness/harness.ts";
+import { FINAL_REPLY, scriptedAgent, type Harness, createSupervisedHarness } from "../support/harness/harness.ts";
+import { beforeCall } from "../support/harness/chain-steps.ts";
 
 const MANY = 2_000;
 const TEXT = "a kilobyte of words ".repeat(50);
@@ -128,7 +123,12 @@ test("messages to a run that is about to complete are read first, and cost one m
   const { heard, reply } = listening();
   const agent = scriptedAgent({ reply });
   const { run } = await beginRun(harness.world, agent, {});
-  const world = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act: () => flood(harness, run) });
+  const world = beforeCall(
+    harness.world,
+    "commit",
+    () => flood(harness, run),
+    ({ unlessWoken }) => unlessWoken,
+  );
   expect(await harness.driveUntil({ agent, run, world, until: ({ endNotified }) => endNotified })).toMatchObject({
     status: "completed",
   });

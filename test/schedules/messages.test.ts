@@ -19,14 +19,20 @@ import {
   FINAL_REPLY,
   type Harness,
   scriptedAgent,
-  beforeCommit,
   callsThenFinal,
   createChainHarness,
   neverSettles,
   beatReply,
   flushPromises,
 } from "../support/harness/harness.ts";
-import { dieInTool, crashAfterCall, freezeBeforeCall, wrapTableCall, sweep } from "../support/harness/chain-steps.ts";
+import {
+  dieInTool,
+  crashAfterCall,
+  freezeBeforeCall,
+  wrapTableCall,
+  sweep,
+  beforeCall,
+} from "../support/harness/chain-steps.ts";
 
 const reconcileAs = (world: World, run: string, as: Answer["as"], by = "ann") =>
   reconcile(world, { run, call: "c1", as, result: null, by, note: null });
@@ -107,7 +113,7 @@ test("schedule 12: a message is acknowledged after the inbox is read and before 
   const agent = scriptedAgent({ reply: () => FINAL_REPLY });
   const { run } = await beginRun(harness.world, agent, {});
   const act = async () => expect(await send(harness.world, words(run))).toEqual({ kind: "delivered" });
-  await harness.runAttempt(agent, beforeCommit(harness, { when: () => true, act }));
+  await harness.runAttempt(agent, beforeCall(harness.world, "commit", act));
   expect(harness.row(run).status).toBe("running");
   await harness.runUntilIdle(agent);
   expect(harness.row(run).status).toBe("completed");
@@ -119,7 +125,7 @@ test("schedule 13: time is up at a gate, an approval is acknowledged, the denial
   const { run, gate, agent, decideAs, runs } = await gated(harness);
   harness.clock.moveTo(gate.expiresAt);
   const act = async () => expect(await decideAs("approve")).toMatchObject({ kind: "accepted" });
-  await harness.runAttempt(agent, beforeCommit(harness, { when: () => true, act }));
+  await harness.runAttempt(agent, beforeCall(harness.world, "commit", act));
   await harness.runUntilIdle(agent);
   expect(runs()).toBe(1);
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "succeeded" }]);

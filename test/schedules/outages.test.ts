@@ -13,13 +13,12 @@ import {
   FINAL_REPLY,
   type Harness,
   scriptedAgent,
-  beforeCommit,
   callsThenFinal,
   createChainHarness,
   neverSettles,
   MS,
 } from "../support/harness/harness.ts";
-import { dieInTool, enterTool, wrapTableCall, withTakeovers } from "../support/harness/chain-steps.ts";
+import { dieInTool, enterTool, wrapTableCall, withTakeovers, beforeCall } from "../support/harness/chain-steps.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -172,7 +171,10 @@ test("schedule 97: a paused run resumes to a message, calls its model and dies; 
   const agent = scriptedAgent({ reply: over });
   const { run } = await beginRun(harness.world, agent, {});
   const pause = () => sendRequest(harness.world, { run, want: "pause" });
-  await harness.runAttempt(agent, beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act: pause }));
+  await harness.runAttempt(
+    agent,
+    beforeCall(harness.world, "commit", pause, ({ unlessWoken }) => unlessWoken),
+  );
   await harness.runUntilIdle(agent);
   expect(harness.row(run)).toMatchObject({ status: "paused", marksAtClaim: 0 });
   expect((await send(harness.world, { run, text: "one more thing", by: "ann", id: "m1" })).kind).toBe("delivered");

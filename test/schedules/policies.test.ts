@@ -11,12 +11,11 @@ import {
   type ScriptedAgentOptions,
   type Harness,
   scriptedAgent,
-  beforeCommit,
   callsThenFinal,
   createChainHarness,
   flushPromises,
 } from "../support/harness/harness.ts";
-import { dieInTool, enterTool, freezeBeforeCall, recoveryRulesOf } from "../support/harness/chain-steps.ts";
+import { dieInTool, enterTool, freezeBeforeCall, recoveryRulesOf, beforeCall } from "../support/harness/chain-steps.ts";
 
 const CALL = { tool: "act", args: {} } as const;
 
@@ -71,7 +70,7 @@ test("schedule 60: a call is given up while an answer about it is acknowledged, 
   const harness = createChainHarness();
   const { run, agent } = await lost(harness);
   const act = async () => expect(await reconcileAs(harness, run)).toEqual({ kind: "accepted" });
-  await harness.runAttempt(agent, beforeCommit(harness, { when: () => true, act }));
+  await harness.runAttempt(agent, beforeCall(harness.world, "commit", act));
   await harness.runUntilIdle(agent);
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "reconciled" }, { status: "succeeded" }]);
   // Whoever looked before and answers after it is told that nobody will hear it.

@@ -12,7 +12,6 @@ import {
   type ScriptedAgentOptions,
   type Harness,
   scriptedAgent,
-  beforeCommit,
   createChainHarness,
   createHarness,
 } from "../support/harness/harness.ts";
@@ -136,7 +135,7 @@ test("schedule 75: an operator cancels with compensation; the run continues betw
   const other = await blocked();
   await sendRequest(other.harness.world, { run: other.run, want: "cancel" });
   const act = async () => undoFirst(other.harness.world, other.run);
-  const world = beforeCommit(other.harness, { when: ({ status }) => status === "cancelled", act });
+  const world = beforeCall(other.harness.world, "commit", act, ({ status }) => status === "cancelled");
   await other.harness.runAttempt(other.agent, world);
   await other.harness.runUntilIdle(other.agent);
   expect({ status: other.harness.row(other.run).status, outside: other.outside }).toEqual({

@@ -11,12 +11,11 @@ import { beginRun } from "../support/harness/drive.ts";
 import {
   type Harness,
   scriptedAgent,
-  beforeCommit,
   callsThenFinal,
   createChainHarness,
   flushPromises,
 } from "../support/harness/harness.ts";
-import { dieInTool, freezeBeforeCall } from "../support/harness/chain-steps.ts";
+import { dieInTool, freezeBeforeCall, beforeCall } from "../support/harness/chain-steps.ts";
 
 const version = (agent: Agent, name: string): Agent => ({ ...agent, version: name });
 const without = (agent: Agent): Agent => ({ ...agent, version: "2", tools: {} });
@@ -105,7 +104,7 @@ test("schedule 55: a poll finds the tool back; an answer is acknowledged before 
   const harness = createChainHarness();
   const { run, agent, keys } = await runWithoutItsVersion(harness);
   const act = async () => expect(await reconcileAs(harness.world, run, "succeeded")).toEqual({ kind: "accepted" });
-  await harness.runAttempt(agent, beforeCommit(harness, { when: () => true, act }));
+  await harness.runAttempt(agent, beforeCall(harness.world, "commit", act));
   await harness.runUntilIdle(agent);
   expect({ status: harness.row(run).status, keys }).toEqual({ status: "completed", keys: [] });
   expect(await ledger(harness.world, run)).toMatchObject([{ status: "reconciled" }]);

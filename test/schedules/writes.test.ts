@@ -13,13 +13,12 @@ import { beginRun } from "../support/harness/drive.ts";
 import {
   FINAL_REPLY,
   scriptedAgent,
-  beforeCommit,
   createChainHarness,
   beatReply,
   type StartedAttempt,
   MS,
 } from "../support/harness/harness.ts";
-import { dieInTool, wrapTableCall, recoveryRulesOf } from "../support/harness/chain-steps.ts";
+import { dieInTool, wrapTableCall, recoveryRulesOf, beforeCall } from "../support/harness/chain-steps.ts";
 
 const DONE = { status: "completed", takeovers: 0, endNotified: true };
 
@@ -99,7 +98,7 @@ test("schedule 17: an end is refused because of a wake-up, and the next snapshot
   const agent = scriptedAgent({ reply: () => FINAL_REPLY });
   const { run } = await beginRun(harness.world, agent, {});
   const words = { run, text: "one more thing", by: "ann", id: "w1" };
-  const world = beforeCommit(harness, { when: () => true, act: () => send(harness.world, words) });
+  const world = beforeCall(harness.world, "commit", () => send(harness.world, words));
   expect(await beatReply(harness.runAttempt(agent, world))).toMatchObject({ route: "beat" });
   const puts = [...harness.world.store.objects.keys()].filter((key) => key.includes("/snapshots/00000001-000001-"));
   expect(puts).toHaveLength(2);

@@ -13,7 +13,6 @@ import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/dr
 import {
   FINAL_REPLY,
   scriptedAgent,
-  beforeCommit,
   callsThenFinal,
   dieInTool,
   type Harness,
@@ -21,6 +20,7 @@ import {
   beatReply,
   createHarness,
 } from "../../support/harness/harness.ts";
+import { beforeCall } from "../../support/harness/chain-steps.ts";
 
 const ask = (harness: Harness, run: string, want: "cancel" | "pause" | "resume") =>
   sendRequest(harness.world, { run, want });
@@ -118,7 +118,7 @@ describe("a pause", () => {
     });
     const payload = await beginRun(harness.world, agent, {});
     const act = (): Promise<string> => ask(harness, payload.run, "pause");
-    const world = beforeCommit(harness, { when: (commit) => commit.unlessWoken, act });
+    const world = beforeCall(harness.world, "commit", act, (commit) => commit.unlessWoken);
     const reply = await beatReply(attemptBeat(runnerOf(world, agent), payload));
     expect(reply.route).toBe("park");
     expect(await status(harness, payload.run)).toBe("paused");
@@ -217,7 +217,12 @@ describe("a cancel ends", () => {
 
 describe("a cancel seen by the commit that releases a call", () => {
   const seenByRelease = (harness: Harness, run: () => string): World =>
-    beforeCommit(harness, { when: ({ release }) => !release, act: () => ask(harness, run(), "cancel") });
+    beforeCall(
+      harness.world,
+      "commit",
+      () => ask(harness, run(), "cancel"),
+      ({ release }) => !release,
+    );
 
   test("starts nothing: the call is recorded as not started", async () => {
     const harness = createHarness();

@@ -11,7 +11,8 @@ import { decideGate, gatesOf, stateOf } from "../../support/agents/approval-agen
 import { newState } from "../../support/states/states-and-events.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
-import { FINAL_REPLY, beforeCommit, createHarness } from "../../support/harness/harness.ts";
+import { FINAL_REPLY, createHarness } from "../../support/harness/harness.ts";
+import { beforeCall } from "../../support/harness/chain-steps.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -145,10 +146,12 @@ describe("an approval that asks again", () => {
   test("does not ask again over a decision that comes while it expires", async () => {
     const of = await waiting({ agent: { expires: "3d", onExpiry: "ask" } });
     of.harness.clock.moveTo(of.harness.row(of.run).wakeAt ?? 0);
-    const world = beforeCommit(of.harness, {
-      when: ({ unlessWoken }) => unlessWoken,
-      act: () => decideGate(of.harness.world, { run: of.run, as: "approve" }),
-    });
+    const world = beforeCall(
+      of.harness.world,
+      "commit",
+      () => decideGate(of.harness.world, { run: of.run, as: "approve" }),
+      ({ unlessWoken }) => unlessWoken,
+    );
     const { agentOf } = of.runner;
     const last = await drive({ ...of.runner, world, agentOf }, { ...of.reply, epoch: of.harness.row(of.run).epoch });
     expect(last.route).toBe("done");

@@ -11,9 +11,9 @@ import { StoreUnreachable, type World } from "../../../src/ports/world.ts";
 import { png } from "../../files/support.ts";
 import { asynchronousAgent } from "../../support/agents/asynchronous-agent.ts";
 import { attemptDuringOutage } from "../../support/faults/store-outages.ts";
-import { recoveryRulesOf, startKeyedRun, wrapTableCall } from "../../support/harness/chain-steps.ts";
+import { recoveryRulesOf, startKeyedRun, wrapTableCall, beforeCall } from "../../support/harness/chain-steps.ts";
 import { runnerOf } from "../../support/harness/drive.ts";
-import { type Harness, beforeCommit, createChainHarness } from "../../support/harness/harness.ts";
+import { type Harness, createChainHarness } from "../../support/harness/harness.ts";
 
 const away = (store: string): Promise<never> =>
   Promise.reject(new StoreUnreachable(`the ${store} does not answer`, { store: `the ${store}` }));
@@ -108,10 +108,12 @@ test("a text that such a job left in the inbox is read before the model is asked
   const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
   await sendFile(harness, run, "before the text");
   const drain = new AbortController();
-  const world = beforeCommit(harness, {
-    when: ({ release }) => !release,
-    act: () => send(harness.world, { run, text: "x".repeat(40_000), by: "ann", id: "large" }),
-  });
+  const world = beforeCall(
+    harness.world,
+    "commit",
+    () => send(harness.world, { run, text: "x".repeat(40_000), by: "ann", id: "large" }),
+    ({ release }) => !release,
+  );
   const { objects } = world;
   const get: World["objects"]["get"] = (key) => {
     if (key.includes("/files/")) drain.abort();

@@ -11,14 +11,8 @@ import { reconcile } from "../../../src/operations/reconcile.ts";
 import { toolResultsOf, stateOf } from "../../support/agents/approval-agent.ts";
 import { type PaymentOrder, replyWithCalls, sideEffectAgent } from "../../support/agents/side-effect-agent.ts";
 import { attemptBeat, beginRun, drive, killableWorld, runnerOf } from "../../support/harness/drive.ts";
-import {
-  type Harness,
-  beforeCommit,
-  neverSettles,
-  createHarness,
-  flushPromises,
-} from "../../support/harness/harness.ts";
-import { wrapTableCall, withTakeovers } from "../../support/harness/chain-steps.ts";
+import { type Harness, neverSettles, createHarness, flushPromises } from "../../support/harness/harness.ts";
+import { wrapTableCall, withTakeovers, beforeCall } from "../../support/harness/chain-steps.ts";
 import type { z } from "zod";
 
 const NEVER = [check("never", () => "it never is")];
@@ -89,7 +83,7 @@ test("an undo that is released while an operator cancels with compensation is no
       events.some((event) => event.kind === "ToolInvoked" && event.call === "undo-c2"),
     );
   const act = () => requestCompensation(harness.world, { run, next: "cancel", by: "ann" });
-  const world = beforeCommit(harness, { when: isRelease, act });
+  const world = beforeCall(harness.world, "commit", act, isRelease);
   await harness.advanceUntilSettled(drive(runnerOf(world, agent), payloadOf(harness, run)));
   await driven(harness, { agent, run });
   expect({ status: harness.row(run).status, undone }).toEqual({ status: "cancelled", undone: ["bob", "ada"] });

@@ -107,10 +107,15 @@ export function freezeBeforeCall(
 }
 
 /** Runs `happens` right before the first such call. */
-export function beforeCall(world: World, call: keyof Operations, happens: () => Promise<unknown>): World {
+export function beforeCall<C extends keyof Operations>(
+  world: World,
+  call: C,
+  happens: () => Promise<unknown>,
+  when: (asked: Asked<C>) => boolean = () => true,
+): World {
   let isDone = false;
   return meetingAny(world, call, (made) => async (asked, ...rest) => {
-    if (!isDone) {
+    if (!isDone && when(asked as Asked<C>)) {
       isDone = true;
       await happens();
     }

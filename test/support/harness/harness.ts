@@ -12,14 +12,12 @@ import type { Probe } from "../../../src/ports/agent.ts";
 import type { Payload, Reply, Task, TaskResult } from "../../../src/protocol/chain.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
 import { type Limits, TIMES, limitsFor } from "../../../src/protocol/limits.ts";
-import type { Commit, CommitOutcome, Incarnation, Row } from "../../../src/protocol/row.ts";
-import { COMMIT } from "../../../src/protocol/row-commit.ts";
+import type { Incarnation, Row } from "../../../src/protocol/row.ts";
 import { type Conversation, type ScriptedReply, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
 import type { TelemetryRecord, World } from "../../../src/ports/world.ts";
 import type { Invocation } from "../../../src/ports/tasks.ts";
 import { rewriteRow } from "../runs/rewrite-row.ts";
 import { runTask } from "../../../src/maintenance/chain-tasks.ts";
-import { withCalls } from "../../../src/testing/decisions.ts";
 import { type Agents, advanceUntilSettled, attemptBeat, killableWorld, runnerOf } from "./drive.ts";
 import { AT } from "../states/states-and-events.ts";
 
@@ -303,22 +301,6 @@ export function reachTool(world: World, of: { readonly payload: Payload; readonl
     const stuck = { ...of.agent, tools: { act: { ...(act as Tool), run } } };
     attemptBeat(runnerOf(world, stuck), of.payload).catch(reject);
   });
-}
-
-/** Runs `of.act` right before the first matching commit is applied. */
-export function beforeCommit(
-  { world }: Harness,
-  of: { readonly when: (commit: Commit) => boolean; readonly act: () => Promise<unknown> },
-): World {
-  let isDone = false;
-  const commit = async (asked: Commit): Promise<CommitOutcome> => {
-    if (!isDone && of.when(asked)) {
-      isDone = true;
-      await of.act();
-    }
-    return (await world.table.decide(asked, COMMIT)) as CommitOutcome;
-  };
-  return { ...world, table: withCalls(world.table, { commit }) };
 }
 
 /** Parks the run like the chain after a beat with the route park. */
