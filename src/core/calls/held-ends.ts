@@ -2,7 +2,8 @@
 import type { HeldBy } from "../held-by.ts";
 import { inline } from "../message.ts";
 import type { OpenCall, State } from "../state.ts";
-import { childIn, heldWait } from "./held-calls.ts";
+import type { WaitEvents } from "../wait.ts";
+import { childIn, heldWait, waitIn } from "./held-calls.ts";
 import { settleCall } from "./open-calls.ts";
 import { unknownWork } from "./outside.ts";
 
@@ -31,6 +32,14 @@ export function settleHeld(state: State, by: keyof typeof SETTLED, at: number): 
     return settled === null ? next : settleCall(next, open.call, { ...settled, at });
   }, state);
 }
+
+/** What came for calls that wait, and no beat has judged. `name`: of the event, or the call that asked. */
+export const unjudgedInputs = ({ open }: State): readonly Pick<WaitEvents["InputIgnored"], "for" | "name" | "by">[] =>
+  open.flatMap((each) => {
+    const wait = waitIn(each);
+    if (wait?.given === undefined || wait.for === "time") return [];
+    return [{ for: wait.for, name: wait.for === "event" ? (wait.event ?? "") : each.call, by: wait.given.by }];
+  });
 
 /** The call when its outcome is unknown: it judges no report any more, and waits for no child. */
 export function withUnknownChild(open: OpenCall): OpenCall {

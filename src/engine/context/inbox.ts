@@ -20,7 +20,8 @@ import type { ActiveRun } from "./active-run.ts";
 import { wakeRun } from "./executions.ts";
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 import { recordIgnoredDecision } from "../../features/approvals/ignored-decisions.ts";
-import { recordIgnoredInput, whyIgnored } from "../../features/waits/ignored-inputs.ts";
+import { reasonToIgnore } from "../../features/waits/core.ts";
+import { unjudgedInputs } from "../../core/calls/held-ends.ts";
 import { STOP_ID, NEXT_MESSAGE } from "../../core/calls/next-message.ts";
 import { learnSecrets, redactionIn } from "../../history/secrets.ts";
 import { isHeld, isReleasedBy, gateIn, waitIn } from "../../core/calls/held-calls.ts";
@@ -74,7 +75,8 @@ function absorbFound(run: ActiveRun, found: readonly InboxMessage[]): number {
     const isAwaited = body.kind === "child" && run.state.children.some(({ id }) => id === body.child);
     if (isAwaited && run.row.status === "waiting" && sentAt > run.row.lastCheckpointAt)
       run.noticed.noteReportWhileWaiting();
-    const ignored = whyIgnored(run.state, body);
+    const isInput = body.kind === "answer" || body.kind === "signal";
+    const ignored = isInput ? reasonToIgnore(run.state, body) : null;
     run.record({ kind: "MessageAbsorbed", at: run.now, stage: "taken", message, body });
     if (isAwaited && body.spent !== undefined) {
       run.record({ kind: "BudgetDebited", at: run.now, debit: body.spent, for: "a child run", child: body.child });
@@ -84,6 +86,19 @@ function absorbFound(run: ActiveRun, found: readonly InboxMessage[]): number {
     recordIgnoredInput(run, body, ignored);
   }
   return run.state.absorbed.length - before;
+}
+
+/** Records an answer or event that has no effect, so that its sender can learn it. Null: it has one. */
+function recordIgnoredInput(run: ActiveRun, body: MessageBody, why: string | null): void {
+  if (why === null || (body.kind !== "answer" && body.kind !== "signal")) return;
+  const [awaited, name] = body.kind === "answer" ? (["answer", body.call] as const) : (["event", body.event] as const);
+  run.record({ kind: "InputIgnored", at: run.now, for: awaited, name, by: body.by, why });
+}
+
+/** The run is to end, and calls that wait have an answer or event that no beat has judged. */
+export function ignoreUnjudgedInputs(run: ActiveRun): void {
+  const why = "the run was to end before a beat judged it";
+  for (const each of unjudgedInputs(run.state)) run.record({ kind: "InputIgnored", at: run.now, ...each, why });
 }
 
 /** While a request to the model is out, the state holds the texts that follow its reply, and it has a limit. */

@@ -3,7 +3,7 @@ import type { ActiveRun } from "../context/active-run.ts";
 import { recordResult } from "../tools/record-result.ts";
 import { isReleasedBy } from "../../core/calls/held-calls.ts";
 import { inline } from "../../core/message.ts";
-import { ignoreUnjudgedInputs } from "../../features/waits/ignored-inputs.ts";
+import { ignoreUnjudgedInputs } from "../context/inbox.ts";
 import type { Next } from "../context/next.ts";
 
 /**

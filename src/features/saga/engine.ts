@@ -17,7 +17,7 @@ import type { State } from "../../core/state.ts";
 import type { ActiveRun } from "../../engine/context/active-run.ts";
 import { limitsOf } from "../../engine/context/budget-gate.ts";
 import { ignoreUnappliedDecisions } from "../approvals/ignored-decisions.ts";
-import { ignoreUnjudgedInputs } from "../waits/ignored-inputs.ts";
+import { ignoreUnjudgedInputs } from "../../engine/context/inbox.ts";
 import { toolFor } from "../../engine/tools/tools.ts";
 import type { Next } from "../../engine/context/next.ts";
 import { reconcileFromOf } from "../../engine/tools/unknown-outcome.ts";

@@ -9,7 +9,6 @@ const KERNEL_DOORS: Readonly<Record<string, readonly string[]>> = {
   "src/engine/context/inbox.ts": ["approvals", "waits"],
   "src/engine/loop/beat.ts": ["redrive", "waits"],
   "src/engine/loop/completion-check.ts": ["children", "memory"],
-  "src/engine/loop/operator-requests.ts": ["waits"],
   "src/engine/loop/release.ts": ["detached-calls"],
   "src/engine/loop/step.ts": [
     "approvals",
@@ -23,7 +22,7 @@ const KERNEL_DOORS: Readonly<Record<string, readonly string[]>> = {
     "upgrades",
     "waits",
   ],
-  "src/engine/loop/terminal-commit.ts": ["approvals", "archive", "children", "detached-calls", "waits"],
+  "src/engine/loop/terminal-commit.ts": ["approvals", "archive", "children", "detached-calls"],
   "src/engine/model/call-model.ts": ["compaction", "detached-calls"],
   "src/engine/model/model-rate.ts": ["spend-caps"],
   "src/engine/model/model-request.ts": ["files", "live-text", "memory"],
@@ -40,7 +39,7 @@ const FEATURE_DOORS: Readonly<Record<string, readonly string[]>> = {
   "src/features/detached-calls/begin.ts": ["memory"],
   "src/features/detached-calls/engine.ts": ["files", "memory"],
   "src/features/files/run-files.ts": ["waits"],
-  "src/features/saga/engine.ts": ["approvals", "waits"],
+  "src/features/saga/engine.ts": ["approvals"],
 };
 
 const DOORS = { ...KERNEL_DOORS, ...FEATURE_DOORS };
