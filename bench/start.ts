@@ -5,7 +5,8 @@
  */
 import { fork, spawnSync } from "node:child_process";
 import { on, once } from "node:events";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -46,21 +47,43 @@ interface Up {
   readonly mb: number;
 }
 
-/** Starts a worker that takes over the run of that payload, which is between two beats. */
-async function workerUp(build: string, { dir, store, payload }: Taken): Promise<Up> {
+/** Makes a project as a user has it, with the package, zod, and the agent as JavaScript. Returns its folder. */
+function makeProject(dir: string): string {
+  const project = join(dir, "project");
+  const packages = join(project, "node_modules");
+  process.stderr.write("building the package\n");
+  timed(join(ROOT, "scripts/package.ts"), packages);
+  mkdirSync(packages, { recursive: true });
+  for (const name of ["zod", "@ai-sdk"]) symlinkSync(join(ROOT, "node_modules", name), join(packages, name));
+  for (const name of ["many-agent", "workload", "sentences"]) {
+    const code = stripTypeScriptTypes(readFileSync(join(import.meta.dirname, `${name}.ts`), "utf8"));
+    writeFileSync(join(project, `${name}.js`), code.replaceAll(/(from "\.\/[\w-]+)\.ts"/g, '$1.js"'));
+  }
+  writeFileSync(join(project, "package.json"), '{ "type": "module", "imports": { "#package": "./package.json" } }');
+  // The texts of the replies are sentences from there.
+  cpSync(join(ROOT, "docs"), join(project, "docs"), { recursive: true });
+  return project;
+}
+
+/** Starts a worker of the package that takes over the run of that payload, which is between two beats. */
+async function workerUp(project: string, { dir, store, payload }: Taken): Promise<Up> {
   const taken = join(dir, "taken");
   rmSync(taken, { recursive: true, force: true });
   cpSync(store, taken, { recursive: true });
   const settings = {
     dir: taken,
     limits: limitsFor(60_000),
-    agentFiles: [join(build, "many-agent.js")],
+    agentFiles: [join(project, "many-agent.js")],
     prices: {},
     modelRates: {},
   };
   const env = { ...process.env, ...ALLOCATOR, NODE_COMPILE_CACHE: join(dir, "compiled"), BENCH_BEATS: String(TAKEN) };
   const begun = performance.now();
-  const child = fork(join(build, "worker.js"), [JSON.stringify(settings)], { env, execArgv: [...WORKER_FLAGS] });
+  const child = fork(
+    join(project, "node_modules/cairn-run/dist/compose/workers/worker.js"),
+    [JSON.stringify(settings)],
+    { env, execArgv: [...WORKER_FLAGS] },
+  );
   const gone = once(child, "exit").then(([code]) => Promise.reject(new Error(`a worker ended with exit code ${code}`)));
   const at = async (kind: FromChild["kind"]): Promise<number> => {
     const said = async (): Promise<void> => {
@@ -134,9 +157,8 @@ async function loadsIn(build: string, dir: string): Promise<readonly (() => numb
 
 async function measure(dir: string): Promise<string> {
   const build = await bundleBench();
-  process.stderr.write("building the package\n");
-  timed(join(ROOT, "scripts/package.ts"), join(dir, "package"));
-  const cli = join(dir, "package/cairn-run/dist/cli/main.js");
+  const project = makeProject(dir);
+  const cli = join(project, "node_modules/cairn-run/dist/cli/main.js");
   const loads = await loadsIn(build, dir);
   const node: number[] = [];
   const version: number[] = [];
@@ -146,7 +168,7 @@ async function measure(dir: string): Promise<string> {
   // The first round fills the compile cache, as the first command of a user does.
   for (let round = 0; round <= Number(values.rounds); round += 1) {
     const isKept = round > 0;
-    const each = { node: timed("-e", "0"), version: timed(cli, "--version"), worker: await workerUp(build, taken) };
+    const each = { node: timed("-e", "0"), version: timed(cli, "--version"), worker: await workerUp(project, taken) };
     const ms = loads.map((load) => load());
     if (!isKept) continue;
     node.push(each.node);
