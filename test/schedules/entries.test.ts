@@ -4,7 +4,7 @@ import { NOW } from "../../src/testing/conformance/run.ts";
 import { rowItem } from "../../src/adapters/aws/table/item.ts";
 import { dynamoTable } from "../support/aws/dynamo-table.ts";
 import { begun, commitOf, hex, joined, journalOf } from "../support/aws/journal-entries.ts";
-import { AFTER_LEASE, mine, queued, rowAfter, tableOf } from "../support/aws/row-meetings.ts";
+import { AFTER_LEASE, mine, queued, rowAfter, type tableOf } from "../support/aws/row-meetings.ts";
 import { COMMIT } from "../../src/protocol/row-commit.ts";
 import { CLAIM } from "../../src/protocol/row-claim.ts";
 
