@@ -9,11 +9,11 @@ import type { State } from "../../../src/core/state.ts";
 import { AT, EVENT } from "../states/states-and-events.ts";
 import type { WalkOperation } from "./operation.ts";
 
-export const isOfChildren = (command: Command): command is ChildCommand =>
+const isOfChildren = (command: Command): command is ChildCommand =>
   ["makeChildren", "takeReports", "childTooLate", "continueChildren", "stopChildren"].includes(command.kind);
 
 /** A child of that call: every dispatch has a number of its own. */
-export const dispatchOf = (call: string, number: number, state: State, view: View): Event => ({
+const dispatchOf = (call: string, number: number, state: State, view: View): Event => ({
   ...{ kind: "ChildDispatched", at: AT, child: `local-${state.restart}-${call}-${number}`, call, try: number },
   ...{ agent: "worker", grant: { beats: 2 }, deadline: view.now + 60, epoch: view.epoch },
   ...(call.endsWith("4") ? ({ left: true, deadline: null } as const) : {}),
@@ -29,7 +29,7 @@ function nextOf(call: string, state: State, view: View): readonly (readonly Even
   return number < 3 ? [[dispatchOf(call, number + 1, state, view)], [failed]] : [[failed]];
 }
 
-export function childMoves(command: ChildCommand, state: State, view: View): readonly WalkOperation[] {
+function childMoves(command: ChildCommand, state: State, view: View): readonly WalkOperation[] {
   const plain = (...events: readonly Event[]): WalkOperation => ({ events: () => events });
   switch (command.kind) {
     case "makeChildren":
@@ -69,7 +69,7 @@ export function childMoves(command: ChildCommand, state: State, view: View): rea
 }
 
 /** Children report in any order, at any time; a second report of a child is an unknown one. */
-export function childAsides(state: State): readonly WalkOperation[] {
+function childAsides(state: State): readonly WalkOperation[] {
   const made = state.children.filter((child) => child.made === true && child.left !== true).map(({ id }) => id);
   return [...made, ...made, ...(state.messages.length % 9 === 4 ? ["local-other"] : [])].flatMap(
     (child): WalkOperation[] => {
@@ -94,3 +94,6 @@ export function childAsides(state: State): readonly WalkOperation[] {
     },
   );
 }
+
+/** What the random walks of `random-walks.ts` need of this feature. */
+export const CHILD_WALK = { isOf: isOfChildren, dispatch: dispatchOf, moves: childMoves, asides: childAsides };

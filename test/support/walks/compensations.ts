@@ -9,12 +9,12 @@ import type { WalkOperation } from "./operation.ts";
 
 export type SagaCommand = Extract<Command, { readonly kind: "compensate" | "undo" | "conclude" | "startOver" }>;
 
-export const isOfSaga = (command: Command): command is SagaCommand =>
+const isOfSaga = (command: Command): command is SagaCommand =>
   ["compensate", "undo", "conclude", "startOver"].includes(command.kind);
 
 const left = EVENT.decided({ kind: "abort", failure: FAILURE, next: "leave" });
 
-export function undoEvents(command: SagaCommand, state: State, view: View): readonly (readonly Event[])[] {
+function undoEvents(command: SagaCommand, state: State, view: View): readonly (readonly Event[])[] {
   switch (command.kind) {
     case "compensate": {
       const running = state.open.filter(({ status, undoes }) => status === "started" && undoes === undefined);
@@ -39,10 +39,7 @@ const undone = (call: string): Event => ({
 });
 
 /** The outcome of an undo attempt. */
-export function undoOutcomes(
-  call: string,
-  of: { isUnsafe: boolean; again: Event; view: View },
-): readonly WalkOperation[] {
+function undoOutcomes(call: string, of: { isUnsafe: boolean; again: Event; view: View }): readonly WalkOperation[] {
   const asks = of.isUnsafe ? EVENT.outcomeLost(call, of.view.now + 30) : of.again;
   return [undone(call), undone(call), undone(call), asks, EVENT.outcomeLost(call, of.view.now)].map((event) => ({
     performs: true,
@@ -51,7 +48,7 @@ export function undoOutcomes(
 }
 
 /** Now and then an operator requests compensation. */
-export const undoRequests = (state: State): readonly WalkOperation[] =>
+const undoRequests = (state: State): readonly WalkOperation[] =>
   state.messages.length % 4 === 3 && state.ending === null && state.restart < 3
     ? [0, 1, 2].map((nth): WalkOperation => ({ events: (_, pick) => [wantsUndo(state, pick + nth)] }))
     : [];
@@ -63,3 +60,6 @@ function wantsUndo(state: State, pick: number): Event {
   const body = { kind: "compensate", next, by: "ada" } as const;
   return { kind: "MessageAbsorbed", at: AT, stage: "taken", message, body };
 }
+
+/** What the random walks of `random-walks.ts` need of this feature. */
+export const SAGA_WALK = { isOf: isOfSaga, events: undoEvents, outcomes: undoOutcomes, requests: undoRequests };

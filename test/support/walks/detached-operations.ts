@@ -9,10 +9,10 @@ import { type WalkOperation, operation } from "./operation.ts";
 
 export type DetachedCallCommand = Extract<Command, { readonly kind: "pollModel" | "dropDetachedCall" }>;
 
-export const isOfDetachedCalls = (command: Command): command is DetachedCallCommand =>
+const isOfDetachedCalls = (command: Command): command is DetachedCallCommand =>
   command.kind === "pollModel" || command.kind === "dropDetachedCall";
 
-export const detachedMoves = ({ kind }: DetachedCallCommand): readonly WalkOperation[] =>
+const detachedMoves = ({ kind }: DetachedCallCommand): readonly WalkOperation[] =>
   kind === "dropDetachedCall"
     ? [operation(DEBITED, EVENT.detachedEnded)]
     : [
@@ -22,7 +22,7 @@ export const detachedMoves = ({ kind }: DetachedCallCommand): readonly WalkOpera
       ];
 
 /** A job is begun, or the request of one that is begun is sent. */
-export const submissions = (state: State, { epoch, now }: View): readonly WalkOperation[] =>
+const submissions = (state: State, { epoch, now }: View): readonly WalkOperation[] =>
   isModelOut(state)
     ? [operation(EVENT.detachedSubmitted), operation(EVENT.detachedEnded)]
     : [operation({ ...EVENT.detachedBegun({ epoch }), at: now })];
@@ -33,3 +33,6 @@ const DEBITED: Event = {
   debit: { tokensIn: 9 },
   for: "a model job",
 };
+
+/** What the random walks of `random-walks.ts` need of this feature. */
+export const DETACHED_WALK = { isOf: isOfDetachedCalls, moves: detachedMoves, submissions };

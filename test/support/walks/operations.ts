@@ -17,13 +17,13 @@ import { AT, FAILURE, answer, callPart, textPart, eventOf, EVENT } from "../stat
 
 import { failureIn } from "./redrives.ts";
 import { multibyteText } from "../values/multibyte-text.ts";
-import { childMoves, dispatchOf, isOfChildren } from "./child-operations.ts";
-import { isOfWaits, waitMoves, waitOf } from "./wait-operations.ts";
-import { type DetachedCallCommand, isOfDetachedCalls, detachedMoves, submissions } from "./detached-operations.ts";
-import { type SagaCommand, isOfSaga, undoOutcomes, undoEvents } from "./compensations.ts";
+import { type DetachedCallCommand, DETACHED_WALK } from "./detached-operations.ts";
+import { type SagaCommand, SAGA_WALK } from "./compensations.ts";
 import { compactionRangeOf } from "../../../src/features/compaction/range.ts";
 import { unsummarised } from "../../../src/features/result-summaries/core.ts";
 import { failedFrom } from "../../../src/core/policy/infrastructure.ts";
+import { CHILD_WALK } from "./child-operations.ts";
+import { WAIT_WALK } from "./wait-operations.ts";
 
 const moved = () => eventOf("TopologyMoved", "AwaitingLLM") as EventOf<"TopologyMoved">;
 
@@ -73,15 +73,15 @@ const summariesIn = (state: State): readonly EventOf<"ResultSummarised">[] =>
 const canCompact = (state: State): boolean => compactionRangeOf(state) !== null;
 
 export function operationsFor(command: Command, state: State, view: View): readonly WalkOperation[] {
-  if (isOfSaga(command)) {
+  if (SAGA_WALK.isOf(command)) {
     // Many operations are possible at any time. An undo has several steps, and each must be taken now and then.
-    const ways = undoEvents(command, state, view).map((events) => operation(...events));
+    const ways = SAGA_WALK.events(command, state, view).map((events) => operation(...events));
     return Array.from({ length: 4 }, () => ways).flat();
   }
-  if (isOfChildren(command)) return childMoves(command, state, view);
-  if (isOfWaits(command)) return waitMoves(command, state);
-  if (isOfDetachedCalls(command)) return detachedMoves(command);
-  if (command.kind === "askModel" && isModelOut(state)) return submissions(state, view);
+  if (CHILD_WALK.isOf(command)) return CHILD_WALK.moves(command, state, view);
+  if (WAIT_WALK.isOf(command)) return WAIT_WALK.moves(command, state);
+  if (DETACHED_WALK.isOf(command)) return DETACHED_WALK.moves(command);
+  if (command.kind === "askModel" && isModelOut(state)) return DETACHED_WALK.submissions(state, view);
   return runnerOperations(command, state, view);
 }
 
@@ -150,7 +150,7 @@ function runnerOperations(
     case "askModel":
       return [
         ...replies(),
-        ...submissions(state, view),
+        ...DETACHED_WALK.submissions(state, view),
         ...summariesIn(state).map((event) => operation(event, debit(3))),
         operation(...LOST),
         { events: (_, pick) => retryOf(state, view, pick) },
@@ -319,9 +319,13 @@ function intentsOf(call: string, state: State, view: View): readonly WalkOperati
     ...(isJudged || waitsFirst(call, state)
       ? []
       : [
-          operation(EVENT.intended(call, "keyed"), dispatchOf(call, 1, state, view), debit(0, 1)),
+          operation(EVENT.intended(call, "keyed"), CHILD_WALK.dispatch(call, 1, state, view), debit(0, 1)),
           {
-            events: (_: number, pick: number) => [EVENT.intended(call, "none"), waitOf(call, view, pick), debit(0, 1)],
+            events: (_: number, pick: number) => [
+              EVENT.intended(call, "none"),
+              WAIT_WALK.wait(call, view, pick),
+              debit(0, 1),
+            ],
           },
         ]),
     ...(isNew ? [operation({ ...EVENT.resulted(call, "refused"), outcome: "failed" } as Event)] : []),
@@ -339,7 +343,7 @@ function endsOf(call: string, state: State, view: View): readonly WalkOperation[
   const isUnsafe = effect === "unsafe";
   const probed = EVENT.decided({ kind: "probe", call, at: view.now + 30, tried: true });
   const again = effect === "probed" ? probed : EVENT.decided({ kind: "again", call });
-  if (call.startsWith("undo-")) return undoOutcomes(call, { isUnsafe, again, view });
+  if (call.startsWith("undo-")) return SAGA_WALK.outcomes(call, { isUnsafe, again, view });
   const otherwise = (["ask", "tell", "fail", "compensate"] as const)[state.messages.length % 4];
   const silent = isUnsafe ? ({ ...EVENT.outcomeLost(call, view.now + 30), onUnknown: otherwise } as Event) : again;
   const exists = { ...EVENT.reconciled(call, answer("succeeded")), evidence: "it exists", externalId: "x" } as Event;

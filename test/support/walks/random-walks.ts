@@ -19,10 +19,10 @@ import { upgradesOf } from "../../../src/core/policy/holds.ts";
 import { gateIn } from "../../../src/core/calls/held-calls.ts";
 import { multibyteText } from "../values/multibyte-text.ts";
 import { heldTexts } from "../../../src/core/policy/model-out.ts";
-import { childAsides } from "./child-operations.ts";
-import { inputAsides } from "./wait-operations.ts";
-import { undoRequests } from "./compensations.ts";
 import { MENDS_NAMES } from "../../../src/core/policy/mends.ts";
+import { CHILD_WALK } from "./child-operations.ts";
+import { SAGA_WALK } from "./compensations.ts";
+import { WAIT_WALK } from "./wait-operations.ts";
 
 /** An operator accepts the version for which the run waits, now and then as an answer to another question. */
 function acceptUpgradeOperations(state: State): readonly WalkOperation[] {
@@ -60,11 +60,11 @@ function operatorOperations(state: State, { pause }: View): readonly WalkOperati
         ),
       ],
     },
-    ...childAsides(state),
-    ...inputAsides(state),
+    ...CHILD_WALK.asides(state),
+    ...WAIT_WALK.asides(state),
     ...(state.messages.length % 8 === 5 ? [operation(ignored)] : []),
     { events: () => [], asks: { pause: !pause } },
-    ...undoRequests(state),
+    ...SAGA_WALK.requests(state),
     ...(pause ? [{ events: () => [], asks: { pause: false } }] : []),
     ...state.absorbed.map((message) => operation({ kind: "MessageAbsorbed", at: AT, stage: "cleared", message })),
     ...(state.ending === null && state.messages.length > 8

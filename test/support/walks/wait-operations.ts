@@ -10,11 +10,11 @@ import type { AtLimit, Wait, WaitTerms } from "../../../src/core/wait.ts";
 import { AT, FAILURE, EVENT } from "../states/states-and-events.ts";
 import { type WalkOperation, operation } from "./operation.ts";
 
-export const isOfWaits = (command: Command): command is WaitCommand =>
+const isOfWaits = (command: Command): command is WaitCommand =>
   command.kind === "takeInputs" || command.kind === "endWait";
 
 /** The call begins to wait. */
-export const waitOf = (call: string, view: View, pick: number): Event => {
+const waitOf = (call: string, view: View, pick: number): Event => {
   const all = TERMS(view.now);
   return { kind: "WaitBegun", at: AT, call, epoch: view.epoch, wait: all[pick % all.length] as WaitTerms };
 };
@@ -27,7 +27,7 @@ const TERMS = (now: number): readonly WaitTerms[] => [
   { for: "time", until: now + 40, atLimit: { kind: "tell" } },
 ];
 
-export function waitMoves(command: WaitCommand, state: State): readonly WalkOperation[] {
+function waitMoves(command: WaitCommand, state: State): readonly WalkOperation[] {
   if (command.kind === "endWait") return [{ performs: true, events: () => limitOf(command.call, state) }];
   return command.calls.flatMap((call): WalkOperation[] => {
     const wait = waitAt(call, state);
@@ -53,7 +53,7 @@ function limitOf(call: string, state: State): readonly Event[] {
 }
 
 /** Answers and events come in any order, at any time, also late ones and those that nothing waits for. */
-export function inputAsides(state: State): readonly WalkOperation[] {
+function inputAsides(state: State): readonly WalkOperation[] {
   const asked = state.open.flatMap(({ call, heldBy }) =>
     heldBy?.by === "wait" && heldBy.for === "answer" ? [{ call, question: heldBy.question }] : [],
   );
@@ -95,3 +95,6 @@ function taken(state: State, name: string, body: Parameters<typeof reasonToIgnor
     ...(why === null ? [] : [{ kind: "InputIgnored", at: AT, ...what, by: body.by, why } as const]),
   ];
 }
+
+/** What the random walks of `random-walks.ts` need of this feature. */
+export const WAIT_WALK = { isOf: isOfWaits, wait: waitOf, moves: waitMoves, asides: inputAsides };
