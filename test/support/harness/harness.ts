@@ -77,7 +77,7 @@ interface Steps {
   readonly stopExecution: (run: Incarnation & Partial<Row>) => void;
   /** One round of the sweeper, in a process with that world. */
   readonly sweep: (world?: World) => Promise<TaskResult>;
-  /** Sets the clock forward, by default until a run is overdue. No timer rings in between. */
+  /** Lets time pass, by default until a run is overdue. */
   readonly passTime: (ms?: number) => void;
   readonly changeRow: (run: Pick<Incarnation, "run">, to: Partial<Row>) => void;
   /** An invocation that starts now. */
