@@ -57,7 +57,7 @@ const resolve: ResolveHookSync = (specifier, context, next) => {
  * files (ADR 0175).
  */
 function besideInPackage(specifier: string, parentURL: string): ReturnType<ResolveHookSync> | null {
-  if (!BESIDE.test(specifier) || !parentURL.startsWith("file:")) return null;
+  if (hasPreloads || !BESIDE.test(specifier) || !parentURL.startsWith("file:")) return null;
   const { href: url } = new URL(specifier, parentURL);
   if (!url.includes("/node_modules/") || !parentURL.includes("/node_modules/")) return null;
   const file = fileURLToPath(url);
@@ -68,6 +68,11 @@ function besideInPackage(specifier: string, parentURL: string): ReturnType<Resol
   // Without a type of its package, the text of the file decides.
   return isModule ? { url, format: "module", shortCircuit: true } : { url, shortCircuit: true };
 }
+
+/** What is loaded before the program, such as a tracer, may have hooks of its own, which Node asks where these do not answer. */
+const hasPreloads = /(^| )(-r|--require|--import|--(experimental-)?loader)\b/.test(
+  [...process.execArgv, process.env["NODE_OPTIONS"] ?? ""].join(" "),
+);
 
 const BESIDE = /^\.\.?\/[\w./-]+\.js$/;
 /** By folder of a package, whether its `.js` files are modules. */

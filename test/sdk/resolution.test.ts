@@ -27,7 +27,11 @@ test("a package that cairn itself lacks is refused, and is not looked up in cair
 });
 
 /** Imports the package `many`, which has these files, and returns what it exports and what Node was asked to find. */
-async function imported(files: Readonly<Record<string, string>>, links: Readonly<Record<string, string>> = {}) {
+async function imported(
+  files: Readonly<Record<string, string>>,
+  links: Readonly<Record<string, string>> = {},
+  flags: readonly string[] = [],
+) {
   const folder = temporaryDir();
   const own = join(folder, "node_modules/many");
   for (const [name, text] of Object.entries(files)) {
@@ -48,7 +52,10 @@ async function imported(files: Readonly<Record<string, string>>, links: Readonly
     const got = await import("many").catch(({ code }) => ({ code }));
     console.log(JSON.stringify({ asked, got }));`,
   );
-  const { stdout } = await promisify(execFile)(process.execPath, [main], { timeout: LIMITS.exitMs });
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, main], {
+    timeout: LIMITS.exitMs,
+    env: { ...process.env, NODE_OPTIONS: "" },
+  });
   return JSON.parse(stdout) as { readonly asked: readonly string[]; readonly got: unknown };
 }
 
@@ -62,6 +69,16 @@ test("files of a package that import each other are found without asking Node, a
     "three.js": "export const three = 3;",
   });
   expect(found).toEqual({ asked: ["many"], got: { one: 1, two: 2 } });
+});
+
+test("Node is asked for each file where something is loaded before the program, which may have hooks", async () => {
+  const files = {
+    "package.json": '{ "type": "module", "exports": "./index.js" }',
+    "index.js": 'export * from "./one.js";',
+    "one.js": "export const one = 1;",
+  };
+  const found = await imported(files, {}, ["--import", "data:text/javascript,"]);
+  expect(found).toEqual({ asked: ["many", "./one.js"], got: { one: 1 } });
 });
 
 test("the text of a file decides what it is where its package has no type", async () => {
