@@ -4,7 +4,6 @@
  *
  * stdout belongs to the command. Output of an agent's module during its import goes to stderr, so that it cannot
  * corrupt a JSON document.
- *
  * It also says which output could not be written.
  */
 import { hostname, userInfo } from "node:os";

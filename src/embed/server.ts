@@ -121,7 +121,7 @@ export function createServer(options: ServerOptions): Promise<ApiServer> {
     const base = checkedBase(options.base ?? "");
     const { agents, beats } = options;
     if (beats !== undefined) entryIn({ agents, beats });
-    if (agents === undefined) registerResolution();
+    if (agents === undefined) registerResolution({ inApp: true });
     const shell = surroundingsOf(options.cwd, agents);
     const settings = await settingsOf(shell, storeFlags(options));
     if (agents !== undefined) await checkGiven(agents, settings);

@@ -2,8 +2,7 @@
  * The sweeper: it gives every abandoned run its next step, and ends runs that cannot recover. It is the backstop for
  * every process that died between two writes, so each of its steps can be repeated (schedule 20). `rescue` does the
  * same for one run. Only one sweep runs at a time (schedule 46): two would fence each other while they end a run.
- *
- * What a sweep remembers once it has judged every live run: the deployment for which, and when.
+ * It remembers for which deployment it has judged every live run, and when.
  */
 import { Unreadable } from "../codec/canonical.ts";
 import { newerBy } from "../codec/row.ts";

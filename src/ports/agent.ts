@@ -198,7 +198,7 @@ export interface Tool<Schema extends z.ZodType = z.ZodType> extends ToolRules<z.
   readonly input: Schema;
   /** The schema of its result; the parsed value is kept. Null: any JSON. */
   readonly output: z.ZodType | null;
-  /** Whether and how the effect may be repeated: `none`, `keyed`, `probed` or `unsafe`. Recovery follows it. */
+  /** Whether and how the effect may be repeated: `none`, `keyed`, `idempotent`, `probed` or `unsafe`. Recovery follows it. */
   readonly effect: Effect;
   /** Does the work. It throws if the effect did not happen, and `OutcomeUnknown` if it cannot tell. */
   readonly run: (context: ToolContext<z.output<Schema>>) => unknown;

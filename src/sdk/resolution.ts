@@ -19,11 +19,14 @@ let registered = false;
 /**
  * Registers the hooks. A composition root calls it before it loads agents; a second call does nothing. Bun and Deno have no
  * such hooks: there, agents lie where their packages are installed.
+ *
+ * `inApp`: the process belongs to an application, whose hooks Node may not pass over.
  */
-export function registerResolution(): void {
+export function registerResolution({ inApp = false }: { readonly inApp?: boolean } = {}): void {
   const { registerHooks } = nodeModule as Partial<typeof nodeModule>;
   if (registered || registerHooks === undefined) return;
   registered = true;
+  asksNode ||= inApp;
   registerHooks({ resolve, load });
 }
 
@@ -57,7 +60,7 @@ const resolve: ResolveHookSync = (specifier, context, next) => {
  * files (ADR 0175).
  */
 function besideInPackage(specifier: string, parentURL: string): ReturnType<ResolveHookSync> | null {
-  if (hasPreloads || !BESIDE.test(specifier) || !parentURL.startsWith("file:")) return null;
+  if (asksNode || !BESIDE.test(specifier) || !parentURL.startsWith("file:")) return null;
   const { href: url } = new URL(specifier, parentURL);
   if (!url.includes("/node_modules/") || !parentURL.includes("/node_modules/")) return null;
   const file = fileURLToPath(url);
@@ -69,12 +72,15 @@ function besideInPackage(specifier: string, parentURL: string): ReturnType<Resol
   return isModule ? { url, format: "module", shortCircuit: true } : { url, shortCircuit: true };
 }
 
-/** What is loaded before the program, such as a tracer, may have hooks of its own, which Node asks where these do not answer. */
-const hasPreloads = /(^| )(-r|--require|--import|--(experimental-)?loader)\b/.test(
+/**
+ * Whether Node is asked for each file. What is loaded before the program, such as a tracer, may have hooks of its own, which
+ * Node asks where these do not answer.
+ */
+let asksNode = /(^|[ "'])(-r|--require|--import|--(experimental-)?loader)\b/.test(
   [...process.execArgv, process.env["NODE_OPTIONS"] ?? ""].join(" "),
 );
 
-const BESIDE = /^\.\.?\/[\w./-]+\.js$/;
+const BESIDE = /^\.\.?(\/[\w.-]+)+\.js$/;
 /** By folder of a package, whether its `.js` files are modules. */
 const areModules = new Map<string, boolean>();
 

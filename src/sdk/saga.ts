@@ -23,7 +23,12 @@ export interface SagaOptions {
 
 const RESTARTS_MAX = 10;
 
-const WITHOUT_OPTIONS: Saga = { onFailure: "undo", onOutage: "leave", restarts: 0, leaving: "nothing" };
+const WITHOUT_OPTIONS: Saga = Object.freeze({
+  onFailure: "undo",
+  onOutage: "leave",
+  restarts: 0,
+  leaving: "nothing",
+} as const);
 
 const schema = builtOnUse(() =>
   z.strictObject({

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Agent, Tool, Topology } from "../../src/ports/agent.ts";
 import { plain } from "../../src/render/paint.ts";
 import { renderAudit } from "../../src/render/audit.ts";
-import type { Effect } from "../../src/core/calls/effects.ts";
+import { EFFECT_NAMES, type Effect } from "../../src/core/calls/effects.ts";
 import type { OnUnknown } from "../../src/core/event.ts";
 import { ALL_CRACKS, cracksOf } from "../../src/core/topologies/cracks.ts";
 import { audit, hasUndo, recoveryOf } from "../../src/doctor/audit.ts";
@@ -31,7 +31,6 @@ import { scriptedAgent, createChainHarness } from "../support/harness/harness.ts
 import { dieInTool } from "../support/harness/chain-steps.ts";
 
 const LIMITS = limitsFor(60_000);
-const EFFECTS: readonly Effect[] = ["none", "keyed", "probed", "unsafe"];
 const POLICIES: readonly (OnUnknown | null)[] = [null, "ask", "tell", "fail", "compensate"];
 
 /** What the sentence of the audit has to say of each end that was seen. */
@@ -61,13 +60,15 @@ async function seen(effect: Effect, onUnknown: OnUnknown | null) {
 }
 
 describe("what follows a death matches the audit", () => {
-  test.each(EFFECTS.flatMap((effect) => POLICIES.map((policy) => [effect, policy] as const)))(
+  test.each(EFFECT_NAMES.flatMap((effect) => POLICIES.map((policy) => [effect, policy] as const)))(
     "%s, onUnknown %s",
     async (effect, policy) => {
       const { tool: declared, runs, probes, status, unknown, outcome } = await seen(effect, policy);
       const { onCrash, unknown: said, inWords } = recoveryOf(declared);
-      expect({ again: runs > 0, probe: probes > 0, ask: runs + probes === 0 }).toMatchObject({ [onCrash]: true });
-      if (onCrash === "again") expect({ status, outcome }).toEqual({ status: "completed", outcome: "succeeded" });
+      const again = runs > 0;
+      expect({ again, wait: again, probe: probes > 0, ask: runs + probes === 0 }).toMatchObject({ [onCrash]: true });
+      if (onCrash === "again" || onCrash === "wait")
+        expect({ status, outcome }).toEqual({ status: "completed", outcome: "succeeded" });
       else {
         expect({ said, runs }).toEqual({ said: unknown, runs: 0 });
         expect(inWords).toMatch(WORDS[unknown ?? "ask"]);

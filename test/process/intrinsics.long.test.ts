@@ -72,7 +72,7 @@ const ALL = [...Object.entries(BREAKS), FOR_GOOD].map(([name = "", breaks = ""],
  */
 const GATE = new Set(["Array.prototype.map", "Promise.prototype.then", "Map.prototype.get", FOR_GOOD[0]]);
 const CASES = sampled(
-  ALL.filter(({ name, isLate }) => GATE.has(name) && (name !== FOR_GOOD[0] || isLate)),
+  ALL.filter(({ name, breaks }) => GATE.has(name) && (name !== FOR_GOOD[0] || breaks === FOR_GOOD[1])),
   ALL,
 );
 

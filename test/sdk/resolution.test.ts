@@ -108,3 +108,13 @@ test("Node looks for a link in a package, and for a file that is not there", asy
   });
   expect(absent).toEqual({ asked: ["many", "./absent.js"], got: { code: "ERR_MODULE_NOT_FOUND" } });
 });
+
+test("two spellings of the name of a file are one module", async () => {
+  const found = await imported({
+    "package.json": '{ "type": "module", "exports": "./index.js" }',
+    "index.js":
+      'import { box } from "./lib/box.js"; import { box as same } from "./lib//box.js"; export const one = box === same;',
+    "lib/box.js": "export const box = {};",
+  });
+  expect(found.got).toEqual({ one: true });
+});

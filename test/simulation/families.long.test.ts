@@ -171,9 +171,7 @@ test("a root that failed and is redriven makes no effect of its workers again", 
   for (const effect of ACTING) {
     const often = { takeovers: 1, strikeOneIn: 30, faultOneIn: 60, redrives: 3, liesOneIn: 20 } as const;
     const plan = { ...lateWith(effect), ...often };
-    const { found: wrong, cells } = await played(seedsFrom(6, `redriven-${effect}-`), plan, (now) =>
-      met.union(now).has(REDRIVEN),
-    );
+    const { found: wrong, cells } = await played(seedsFrom(6, `redriven-${effect}-`), plan, hasAll(REDRIVEN));
     found.push(...wrong);
     for (const cell of cells) met.add(cell);
   }
@@ -204,7 +202,7 @@ test.each([...REPEATING])(
         ...{ deadlineMs: 600_000, takeovers: 1_000, takeoversOfWorker: 1_000, wishes: ["send"], forkOneIn: 200 },
       };
       const seeds = seedsFrom(10, `repeats-${kind}-${effect}-`);
-      const { found: wrong, cells } = await played(seeds, plan, (now) => hasAll(...demanded)(met.union(now)));
+      const { found: wrong, cells } = await played(seeds, plan, hasAll(...demanded));
       found.push(...wrong);
       for (const cell of cells) met.add(cell);
     }

@@ -19,7 +19,7 @@ export type Checkpoint = Awaited<ReturnType<typeof storeSnapshot>>;
 /** The committed row, state and journal of a claimed run. */
 export class CommittedRun {
   /** The row as this invocation claimed it. Its own commits move the deadline of the wait, for one. */
-  readonly claimed: Row;
+  readonly claimed: Pick<Row, "version" | "deadline" | "wakeCount" | "wakeCountSeen">;
   readonly #world: World;
   #row: Row;
   #state: State;
@@ -51,7 +51,8 @@ export class CommittedRun {
     this.#seal = { sealed: snapshot.sealed, unsealed: snapshot.unsealed };
     this.#caches = { stored: new Set(stored), segments, commits };
     commits.add(row.snapshot.digest, snapshot);
-    this.claimed = row;
+    const { version, deadline, wakeCount, wakeCountSeen } = row;
+    this.claimed = { version, deadline, wakeCount, wakeCountSeen };
   }
 
   get row(): Row {

@@ -7,15 +7,13 @@
  * idempotency key of the run is the schedule and the time. `test/slow/crash/firing.test.ts` kills the process before
  * and after each call and plays these schedules:
  *
- * - The process dies between decision and run. The same firing, delivered again, starts the run; so does the next
- *   firing
+ * - The process dies between decision and run. The same firing, delivered again, starts the run; so does the next firing
  *   before its own decision. No firing is lost, and the next one finds the run alive, so the two do not overlap.
  * - The process dies between run and confirmation. The same happens, and the key finds the existing run.
  * - The process dies while it decides. Its mutex lease expires with its deadline. Until then other firings get `held`.
  * - A frozen process thaws after its lease expired and another process decided a newer firing. Its decision is refused,
  *   because the lease changed hands. A run that it starts by an older decision exists already, under the same key.
- * - A firing is delivered late, after a newer one: it starts nothing. If runs may overlap, it is started as long as a
- *   run
+ * - A firing is delivered late, after a newer one: it starts nothing. If runs may overlap, it is started as long as a run
  *   that it may have created before would still be found.
  * - The last run is purged or expired: it counts as not alive. Its tombstone shows that its firing is done.
  * - An operator paused the schedule: each firing is decided as passed, so it is not made up for after the pause. A firing

@@ -1,8 +1,7 @@
 /**
  * Runs an agent in memory from start to end, with the real engine and protocol. Processes die where the test says; the
  * next one goes on from the last checkpoint, as in production.
- *
- * What a test is told when its run waits for something that no option answers.
+ * A run that waits for something that no option answers ends the test with an error that says so.
  */
 import { BUDGET } from "../../core/policy/extension.ts";
 import type * as z from "zod";

@@ -1,4 +1,5 @@
 /** Runs whose model and tools return and throw the worst: each goes on, knows what happened, and nothing escapes it. */
+import { EFFECT_NAMES } from "../../../src/core/calls/effects.ts";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { LanguageModelV4, LanguageModelV4Content } from "@ai-sdk/provider";
@@ -11,8 +12,6 @@ import { reconcile } from "../../../src/operations/reconcile.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
 import { HOSTILE_ERRORS, HOSTILE_VALUES, nested } from "../../support/values/hostile-values.ts";
 import { FINAL_REPLY, scriptedAgent, createChainHarness, createHarness } from "../../support/harness/harness.ts";
-
-const EFFECTS = ["none", "keyed", "probed", "unsafe"] as const;
 
 /** Calls `act` once, says what came of it, and is done. */
 function acting(effect: Tool["effect"], of: Partial<Tool> & Pick<Tool, "run">): Agent {
@@ -35,7 +34,7 @@ async function playedOut(agent: Agent, input = {}) {
   return { route, entry, events, shown: await show(harness.world, run) };
 }
 
-describe.each(EFFECTS)("a %s tool", (effect) => {
+describe.each(EFFECT_NAMES)("a %s tool", (effect) => {
   test.each(HOSTILE_VALUES)("succeeds and its run continues when it returns: %s", async (_, make) => {
     const { route, entry, shown } = await playedOut(acting(effect, { run: make }));
     expect({ route, result: shown?.result }).toEqual({ route: "done", result: "over" });
@@ -155,7 +154,7 @@ describe("a model", () => {
   const calling = (input: string, providerMetadata?: unknown): LanguageModelV4Content =>
     ({ type: "tool-call", toolCallId: "x", toolName: "act", input, providerMetadata }) as LanguageModelV4Content;
 
-  test.each(EFFECTS)(
+  test.each(EFFECT_NAMES)(
     "gets an error when its arguments for a %s tool are too deep, and nothing is started",
     async (effect) => {
       const starts: string[] = [];

@@ -1,4 +1,5 @@
 /** Calls that were agreed and that a beat has no time for: none is lost, and a call that never fits asks an operator. */
+import { EFFECT_NAMES, type Effect } from "../../../src/core/calls/effects.ts";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { OutcomeUnknown, defineAgent, scriptedModel, sleep } from "../../../src/index.ts";
@@ -33,10 +34,8 @@ const withSlowCommits = (harness: Harness, tookMs: () => number): World =>
     return outcome;
   });
 
-const EFFECTS = ["none", "keyed", "idempotent", "probed", "unsafe"] as const;
-
 /** One call that takes up to 2 s, and how long the commits of its run take. */
-function slowly(effect: (typeof EFFECTS)[number], more: Partial<Tool> = {}) {
+function slowly(effect: Effect, more: Partial<Tool> = {}) {
   const harness = createHarness();
   const probe = effect === "probed" ? { probe: () => ({ kind: "absent" }) as const } : {};
   const made = sideEffectAgent({
@@ -57,7 +56,7 @@ async function next({ harness, runner }: Pick<ReturnType<typeof slowly>, "harnes
   return result.reply;
 }
 
-describe.each(EFFECTS)("%s: a call for which no time is left", (effect) => {
+describe.each(EFFECT_NAMES)("%s: a call for which no time is left", (effect) => {
   test("is made by the next beat, although it was released already", async () => {
     const of = slowly(effect);
     const payload = await beginRun(of.harness.world, of.agent, {});

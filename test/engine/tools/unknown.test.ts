@@ -1,4 +1,5 @@
 /** What follows when nobody knows whether a call happened: each policy, for each effect that can come to that. */
+import type { Effect } from "../../../src/core/calls/effects.ts";
 import { describe, expect, test } from "vitest";
 import type { OnUnknown } from "../../../src/core/event.ts";
 import { OutcomeUnknown, type Probe } from "../../../src/index.ts";
@@ -9,8 +10,6 @@ import { replyWithCalls, sideEffectAgent } from "../../support/agents/side-effec
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
 import { beatReply, createHarness, MS } from "../../support/harness/harness.ts";
 import { recoveryRulesOf } from "../../support/harness/chain-steps.ts";
-
-type Effect = "none" | "keyed" | "probed" | "unsafe";
 
 const lost = (): never => {
   throw new OutcomeUnknown("the answer was lost");

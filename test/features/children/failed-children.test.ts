@@ -2,6 +2,7 @@
  * Child runs that fail after they acted outside, with tries of their parents left: for a reason that another try can mend
  * they go on as the same runs, under the same keys.
  */
+import { EFFECT_NAMES } from "../../../src/core/calls/effects.ts";
 import { describe, expect, test } from "vitest";
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import type { ScriptedReply } from "../../../src/index.ts";
@@ -14,7 +15,7 @@ import { neverSettles } from "../../support/harness/harness.ts";
 import { SUCCEEDED, assertOnce, resultOf } from "../../support/runs/late-child.ts";
 import { type Household, household } from "../../support/runs/parent-steps.ts";
 
-const ACTING: readonly Tool["effect"][] = ["keyed", "idempotent", "probed", "unsafe"];
+const ACTING = EFFECT_NAMES.filter((effect) => effect !== "none");
 const refused = (): Error => Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
 const MINUTE = 60_000;
 

@@ -1,7 +1,8 @@
 /** Hand-offs that fail, with workers of every effect class: another child is made only where that is safe. */
+import { EFFECT_NAMES } from "../../../src/core/calls/effects.ts";
 import { z } from "zod";
 import { describe, expect, test } from "vitest";
-import type { Agent, Tool } from "../../../src/ports/agent.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
 import { defineAgent, pipeline, scriptedModel, tool } from "../../../src/index.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
@@ -10,8 +11,7 @@ import { type PayerOptions, Till, payer, payingBoss } from "../../support/agents
 import { createChainHarness, neverSettles, MS } from "../../support/harness/harness.ts";
 import { TASKS_MAX, childrenOf, played } from "../../support/runs/played-family.ts";
 
-const CLASSES: readonly Tool["effect"][] = ["none", "keyed", "idempotent", "probed", "unsafe"];
-const ACTING = CLASSES.filter((effect) => effect !== "none");
+const ACTING = EFFECT_NAMES.filter((effect) => effect !== "none");
 const PART = '{"part":0}';
 
 /** Answers that a boss does not take, and what the worker is told of them. */

@@ -1,4 +1,5 @@
 /** The checkers of single files. */
+import { EFFECT_NAMES } from "../../../src/core/calls/effects.ts";
 import { type Import, type Node, type Source, isWithin, lineOf, memberOf, nameOf, rootOf } from "./source.ts";
 
 /** A violation in a file. */
@@ -78,18 +79,18 @@ export const timeless: Check = {
   },
 };
 
-const EFFECT_CLASS = /^(keyed|probed|unsafe)$/;
+const EFFECT_CLASSES: ReadonlySet<string> = new Set(EFFECT_NAMES);
+/** Classes whose names mean other things as well. They offend only where they are compared with an effect. */
+const WORDS_OF_OTHERS = /^(none|idempotent)$/;
 
-/**
- * A decision by the name of an effect class, instead of by its row in the effect table. `none` means other things as well,
- * so it offends only where it is compared with an effect.
- */
+/** A decision by the name of an effect class, instead of by its row in the effect table. */
 export const namingEffect: Check = {
   node: (node) => {
     const { parent } = node;
     if (node.type !== "Literal") return false;
-    if (EFFECT_CLASS.test(nameOf(node))) return true;
-    if (nameOf(node) !== "none" || parent?.type !== "BinaryExpression") return false;
+    if (!EFFECT_CLASSES.has(nameOf(node))) return false;
+    if (!WORDS_OF_OTHERS.test(nameOf(node))) return true;
+    if (parent?.type !== "BinaryExpression") return false;
     return [parent["left"], parent["right"]].some((side) => /\beffect$/i.test(endOf(side)));
   },
 };

@@ -1,4 +1,5 @@
 /** The next operations of an invocation, for the walks of `random-walks.ts`. */
+import { EFFECT_NAMES, type Effect } from "../../../src/core/calls/effects.ts";
 import { accepts, foldAll } from "../../../src/features/compose.ts";
 import { upgradesOf } from "../../../src/core/policy/holds.ts";
 import type { WaitCommand, ChildCommand, Command } from "../../../src/core/commands.ts";
@@ -288,8 +289,6 @@ const stops = ({ messages }: State): readonly WalkOperation[] =>
       ]
     : [];
 
-const EFFECTS = ["none", "keyed", "probed", "unsafe"] as const;
-
 const effectOf = (call: string, state: State) => state.open.find((open) => open.call === call)?.intent?.effect;
 
 /** It can be undone, and its schema made something else of its arguments. */
@@ -298,7 +297,7 @@ const MARKS = { undo: true, parsed: { as: "value", json: inline({ stamp: 1 }) } 
 function intentsOf(call: string, state: State, view: View): readonly WalkOperation[] {
   const open = state.open.find((each) => each.call === call);
   const isNew = open?.intent === null || (open?.edited ?? null) !== null;
-  const released = (effect: (typeof EFFECTS)[number], marks: object = {}): WalkOperation => {
+  const released = (effect: Effect, marks: object = {}): WalkOperation => {
     const intent = isNew ? [{ ...EVENT.intended(call, effect), ...marks } as Event] : [];
     const after = foldAll(state, intent).open;
     const waits = after.some((each) => each.call === call && waitsForEarlierCall(after, each));
@@ -306,13 +305,15 @@ function intentsOf(call: string, state: State, view: View): readonly WalkOperati
   };
   const isJudged = open?.intent !== null;
   if (open?.undoes !== undefined) {
-    return EFFECTS.filter((effect) => !isJudged || effect === open.intent?.effect).map((effect) => released(effect));
+    return EFFECT_NAMES.filter((effect) => !isJudged || effect === open.intent?.effect).map((effect) =>
+      released(effect),
+    );
   }
   // Calls are judged in the order of the reply; here a call may be too late to ask for approval.
   const mayGate = !isJudged && accepts(foldAll(state, [EVENT.intended(call, "unsafe")]).phase, "ApprovalRequested");
   return [
     // Other arguments make another intent; the tool and its effect class stay.
-    ...EFFECTS.filter((effect) => !isJudged || effect === open?.intent?.effect).map((effect) => released(effect)),
+    ...EFFECT_NAMES.filter((effect) => !isJudged || effect === open?.intent?.effect).map((effect) => released(effect)),
     ...(isJudged ? [] : [released("keyed", { alone: true, business: true }), released("keyed", MARKS)]),
     ...(isJudged ? [] : [released("unsafe", { undo: true })]),
     ...(mayGate ? [operation(EVENT.intended(call, "unsafe"), gatedUntil(call, view.now + 40))] : []),
