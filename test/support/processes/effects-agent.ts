@@ -85,3 +85,6 @@ export const effectsAgentWith = (inside: Inside) =>
       mailLate: tool({ ...LATE, effect: "unsafe", run: acting("mailLate", { honoursKeys: false, inside: late }) }),
     },
   });
+
+/** A supervisor finds it by the path of this file. */
+export const effectsAgent = effectsAgentWith(async () => {});

@@ -5,10 +5,8 @@ import type { Agent } from "../../../src/ports/agent.ts";
 import type { Row } from "../../../src/protocol/row.ts";
 import { startRun } from "../../../src/operations/start.ts";
 import { type ExternalService, externalService } from "./external-service.ts";
-import { type EffectsTask, effectsAgentWith } from "./effects-agent.ts";
+import { type EffectsTask, effectsAgent } from "./effects-agent.ts";
 import type { ProcessHarness } from "./supervisor-process.ts";
-
-const effectsAgent = effectsAgentWith(async () => {});
 
 const FILE = join(import.meta.dirname, "effects-agent.ts");
 
