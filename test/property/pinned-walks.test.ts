@@ -15,7 +15,7 @@ const go = (...picks: readonly number[]): readonly Choice[] => picks.map((pick) 
  * lost one.
  */
 test("a cancel after a hold does not record that released calls never began", () => {
-  const { strides } = walk(newState(), go(14, 6, 21, 6, 6, 6, 23, 21, 20, 2, 0, 1, 6, 12, 15, 23, 42));
+  const { strides } = walk(newState(), go(14, 6, 21, 6, 6, 6, 23, 21, 20, 2, 0, 16, 6, 12, 15, 23, 42));
   const held = strides.findIndex(({ outcome }) => outcome.state.phase === "AwaitingAgent");
   expect(strides[held]?.outcome.state.open.map(({ status }) => status)).toContain("started");
   const after = strides.slice(held + 1).map(({ event }) => event);
