@@ -104,7 +104,8 @@ export async function bundleFunctions(of: {
     ...functions.map((name) => ({ name, entry: entryOf(name), agents: all })),
     ...(eventStreams ? [{ name: EVENTS, entry: ownModule(EVENTS), agents: none } as const] : []),
     ...isolated.map((agent) => ({
-      ...{ name: agentFunction(agent), entry: entryOf("beat") },
+      name: agentFunction(agent),
+      entry: entryOf("beat"),
       agents: agentsModule(linesFor(agent, agents), { ...settings, tenantLimits: {} }),
     })),
   ];

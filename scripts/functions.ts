@@ -48,7 +48,11 @@ try {
   const bundles = await bundleFunctions({ folder, agentFiles, prices, isolated, eventStreams: true });
   const [names, plan] = [namesOf("measured", PLACE), planOf(config ?? {}, bundles, { agents })];
   const measured = bundles.map(({ name, startBytes, files, folder: own }) => ({
-    ...{ name, files, kilobytes: startBytes / 1_024, ms: Infinity, file: join(own, "index.mjs") },
+    name,
+    files,
+    kilobytes: startBytes / 1_024,
+    ms: Infinity,
+    file: join(own, "index.mjs"),
     env: environmentOf(name, { names, plan }),
   }));
   const quickest = (): number => Math.min(...measured.map(({ ms }) => ms));

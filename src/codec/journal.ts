@@ -90,17 +90,23 @@ const journalDigest = ({ run, born, snapshot }: JournalOf, digest: string, befor
 export const decodeJournal = (bytes: Uint8Array | null, isChecked = false): readonly CommitRecord[] =>
   bytes === null ? [] : partsOf(bytes).flatMap(({ part }) => commitsIn(part, isChecked));
 
-/** Parts decoded lately, by digest and by `isChecked`: many readers of a run, one after the other, decode the same ones. */
-const decoded = new BytesMap<readonly CommitRecord[]>(8 * 1024 * 1024);
+interface DecodedPart {
+  readonly commits: readonly CommitRecord[];
+  /** The schema was applied to them. */
+  readonly fits: boolean;
+}
+
+/** Parts decoded lately, by digest: many readers of a run, one after the other, decode the same ones. */
+const decoded = new BytesMap<DecodedPart>(8 * 1024 * 1024);
 
 function commitsIn(part: Uint8Array, isChecked: boolean): readonly CommitRecord[] {
-  const key = `${sha256(part)} ${isChecked}`;
-  const known = decoded.get(key);
-  if (known !== undefined) return known;
+  const digest = sha256(part);
+  const known = decoded.get(digest);
+  if (known !== undefined && (isChecked || known.fits)) return known.commits;
   const text = textIn(part);
   const raw = parsed(text);
   const commits = isChecked ? sealedOrBare(raw as Sealed | readonly CommitRecord[]) : checkedCommits(raw);
-  decoded.set(key, commits, text.length);
+  decoded.set(digest, { commits, fits: !isChecked }, text.length);
   return commits;
 }
 

@@ -49,7 +49,7 @@ export interface ApprovalEvents {
     readonly timesReopened?: number;
     /** The restore of its run since which it is open; absent: none, or an operator said that the services were checked. */
     readonly restored?: number;
-    /** The gate asks for more budget, and `call` is `budget`. Its limits so far, and how many calls wait. */
+    /** The gate asks for more budget, and `call` is `budget`. Its limits so far, and the number of calls that wait. */
     readonly budget?: { readonly limits: BudgetLimits; readonly calls: number };
   };
   HumanApprovalReceived: { readonly gate: string; readonly call: string; readonly decision: HumanDecision };

@@ -39,7 +39,7 @@ export type ReplyPart =
 export interface CutMark {
   /** The limit, in the word of the provider. */
   readonly limit: string;
-  /** How many calls it proposed, whole or not. None of them runs. */
+  /** The number of calls that it proposed, whole or not. None of them runs. */
   readonly calls: number;
 }
 

@@ -22,12 +22,8 @@ function commandsIn(program: Command): readonly Completed[] {
   return program.commands.flatMap((command): readonly Completed[] => {
     const [words, help] = [command.name(), command.description()];
     const own: Completed = { words, help, options: optionsOf(command) };
-    const below = commandsIn(command).map((each) => ({
-      words: `${words} ${each.words}`,
-      help: each.help,
-      options: each.options,
-    }));
-    return [own].concat(below);
+    const belowIt = (each: Completed): Completed => ({ ...each, words: `${words} ${each.words}` });
+    return [own].concat(commandsIn(command).map(belowIt));
   });
 }
 

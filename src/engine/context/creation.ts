@@ -5,7 +5,7 @@
 import * as z from "zod";
 import type { Agent } from "../../ports/agent.ts";
 import type { ExpectedAnswer } from "../../core/child.ts";
-import type { FileContent } from "../../core/file.ts";
+import type { FileContent, FileRef } from "../../core/file.ts";
 import { inputDigestOf } from "../../codec/file.ts";
 import { NO_PROTO, droppedNames, protoIn } from "../../core/dropped-names.ts";
 import { fit } from "../../codec/fit.ts";
@@ -82,9 +82,8 @@ export async function prepareCreation(
   const now = world.clock.now();
   const born = bornFrom(world.random.hex());
   await putFiles(world.objects, { run, born }, contents);
-  const files = contents.map(({ ref: { kind, file, mediaType, bytes, name } }) => {
-    return { kind, file, mediaType, bytes, name: redactionIn(world).text(name) };
-  });
+  const withoutSecrets = (ref: FileRef): FileRef => ({ ...ref, name: redactionIn(world).text(ref.name) });
+  const files = contents.map(({ ref }) => withoutSecrets(ref));
   const begun = initialState({
     run,
     born,

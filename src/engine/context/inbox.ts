@@ -26,6 +26,7 @@ import { STOP_ID, NEXT_MESSAGE } from "../../core/calls/next-message.ts";
 import { learnSecrets, redactionIn } from "../../history/secrets.ts";
 import { isHeld, isReleasedBy, gateIn, waitIn } from "../../core/calls/held-calls.ts";
 import { inline } from "../../core/message.ts";
+import type { WaitEvents } from "../../core/wait.ts";
 
 /** Reads the inbox if the wake-up counter has moved. Also clears the IDs that an earlier, committed beat absorbed. */
 export async function openInbox(run: ActiveRun): Promise<void> {
@@ -75,24 +76,27 @@ function absorbFound(run: ActiveRun, found: readonly InboxMessage[]): number {
     const isAwaited = body.kind === "child" && run.state.children.some(({ id }) => id === body.child);
     if (isAwaited && run.row.status === "waiting" && sentAt > run.row.lastCheckpointAt)
       run.noticed.noteReportWhileWaiting();
-    const isInput = body.kind === "answer" || body.kind === "signal";
-    const ignored = isInput ? reasonToIgnore(run.state, body) : null;
+    const ignored = ignoredInput(run.state, body);
     run.record({ kind: "MessageAbsorbed", at: run.now, stage: "taken", message, body });
     if (isAwaited && body.spent !== undefined) {
       run.record({ kind: "BudgetDebited", at: run.now, debit: body.spent, for: "a child run", child: body.child });
     }
     recordIgnoredDecision(run, body);
     if (message.startsWith(STOP_ID) && "text" in body) stopAnswer(run, body.by);
-    recordIgnoredInput(run, body, ignored);
+    if (ignored !== null) run.record({ kind: "InputIgnored", at: run.now, ...ignored });
   }
   return run.state.absorbed.length - before;
 }
 
-/** Records an answer or event that has no effect, so that its sender can learn it. Null: it has one. */
-function recordIgnoredInput(run: ActiveRun, body: MessageBody, why: string | null): void {
-  if (why === null || (body.kind !== "answer" && body.kind !== "signal")) return;
-  const [awaited, name] = body.kind === "answer" ? (["answer", body.call] as const) : (["event", body.event] as const);
-  run.record({ kind: "InputIgnored", at: run.now, for: awaited, name, by: body.by, why });
+/** What is recorded of an answer or event that has no effect, so that its sender can learn it. Null for every other message. */
+function ignoredInput(state: State, body: MessageBody): WaitEvents["InputIgnored"] | null {
+  if (body.kind !== "answer" && body.kind !== "signal") return null;
+  const why = reasonToIgnore(state, body);
+  if (why === null) return null;
+  const { by } = body;
+  return body.kind === "answer"
+    ? { for: "answer", name: body.call, by, why }
+    : { for: "event", name: body.event, by, why };
 }
 
 /** The run is to end, and calls that wait have an answer or event that no beat has judged. */

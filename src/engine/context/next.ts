@@ -40,7 +40,7 @@ export type Saw =
 export interface SeenSoFar extends Required<
   Pick<View, "looked" | "hasSeenDetached" | "lacksChild" | "cannotAskChild" | "hasJudged">
 > {
-  /** How many model replies came. */
+  /** The number of model replies that came. */
   readonly replies: number;
   /** Calls ran before the first reply: another invocation released them. */
   readonly ranToolsFirst: boolean;
@@ -79,7 +79,7 @@ export function seenAfter(before: SeenSoFar, next: Next): SeenSoFar {
   return seen;
 }
 
-/** How many rounds of plan, act and observe the invocation has completed. */
+/** The number of rounds of plan, act and observe that the invocation has completed. */
 export const beatsIn = ({ replies, ranToolsFirst }: SeenSoFar): number =>
   ranToolsFirst ? Math.max(1, replies) : replies;
 

@@ -88,7 +88,7 @@ export class Noticed {
     this.#reportsWhileWaiting += 1;
   }
 
-  /** How many of these the run has not judged yet. It judges them all next. */
+  /** The number of these that the run has not judged yet. It judges them all next. */
   takeReportsWhileWaiting(): number {
     const count = this.#reportsWhileWaiting;
     this.#reportsWhileWaiting = 0;

@@ -32,7 +32,7 @@ export function termsWith(
   return { price, budget, checkpoint: checkpoint ?? null, countsTime, summaryCharacters };
 }
 
-/** How many beats this invocation may make before it releases the run: as many as deployed where the agent does not say. */
+/** The most beats of this invocation before it releases the run: those of the deployment where the agent names none. */
 export function beatsMaxOf({ terms, world }: Pick<RunParts, "terms" | "world">): number {
   const { checkpoint = null } = terms ?? {};
   if (checkpoint === null) return world.limits.beatsPerInvocation;

@@ -1,6 +1,6 @@
 /**
  * When a run that a beat releases is looked at next, whether it moves to the next execution, and what the beat answers to
- * its chain: where the execution goes, and after how many seconds. Pure.
+ * its chain: where the execution goes, and the seconds until then. Pure.
  */
 import { BOUNDS } from "../../core/limits.ts";
 import type { Payload, Reply, Route, TaskResult } from "../../protocol/chain.ts";
@@ -45,7 +45,7 @@ export interface Released {
   readonly waitsUntil: number;
   /** The end of which was warned before. */
   readonly warnedOf: number | null;
-  /** How many claims the execution has made. */
+  /** The number of claims that the execution has made. */
   readonly chainClaims: number;
   readonly limits: Pick<Limits, "skewMs" | "idleRunMs" | "chainClaimsMax">;
 }

@@ -1,7 +1,6 @@
 /** Records a reply of a model, whole or cut, and its cost. */
 import type { Agent } from "../../ports/agent.ts";
-import type { CutMark } from "../../core/event.ts";
-import type { ReplyPart } from "../../core/event.ts";
+import type { CutMark, ReplyPart } from "../../core/event.ts";
 import type { TokenCounts } from "../../core/policy/price.ts";
 import { visibleMessages } from "../../core/policy/window.ts";
 import type { RequestDigests } from "../../core/request-digests.ts";

@@ -209,7 +209,7 @@ async function commitUnlessWoken(run: ActiveRun, before: ReturnType<ActiveRun["m
 }
 
 interface Continuation {
-  /** How many messages the child has. */
+  /** The number of messages of the child. */
   readonly messages: number;
   /** Until when its request may land, epoch milliseconds; absent: it waits for none. */
   readonly settlesAt?: number;

@@ -169,7 +169,7 @@ export function abilitiesIn(declared: ClientCapabilities | undefined): Abilities
 
 /**
  * Sends the decisions and answers of the client's human to the run. An answer to what is open no longer is ignored: the
- * first decision counts, whoever sent it.
+ * first decision counts, of any sender.
  */
 export async function decideEach(
   cairn: Client,

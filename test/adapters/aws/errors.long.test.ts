@@ -13,7 +13,8 @@ import { PURGE } from "../../../src/protocol/row-removal.ts";
 
 /** An error of S3. */
 const xmlRefusal = (status: number, code: string): Answer => ({
-  ...{ kind: "xml", status },
+  kind: "xml",
+  status,
   body: `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>${code} it is</Message></Error>`,
 });
 

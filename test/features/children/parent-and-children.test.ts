@@ -33,24 +33,24 @@ function noted(harness: Harness) {
   const world: World = {
     ...harness.world,
     table: withCalls(table, {
-      commit: (of) => {
-        note(of.unlessWoken ? "end" : "commit", of.run);
-        return table.decide(of, COMMIT);
+      commit: (commit) => {
+        note(commit.unlessWoken ? "end" : "commit", commit.run);
+        return table.decide(commit, COMMIT);
       },
-      request: (of) => {
-        note(of.want, of.run);
-        return table.request(of);
+      request: (request) => {
+        note(request.want, request.run);
+        return table.request(request);
       },
-      recordEndNotified: (of) => {
-        note("told", of.run);
-        return table.decide(of, END_NOTIFICATION);
+      recordEndNotified: (end) => {
+        note("told", end.run);
+        return table.decide(end, END_NOTIFICATION);
       },
     }),
     inbox: {
       ...inbox,
-      deliver: (of) => {
-        note("tell the end to", of.run);
-        return inbox.deliver(of);
+      deliver: (delivery) => {
+        note("tell the end to", delivery.run);
+        return inbox.deliver(delivery);
       },
     },
   };
@@ -248,9 +248,9 @@ describe("a parent", () => {
 
 /** Something happens right before the end of a run is told to others. */
 function beforeNotification(harness: Harness, act: () => void): World {
-  const deliver: World["inbox"]["deliver"] = (of) => {
+  const deliver: World["inbox"]["deliver"] = (delivery) => {
     act();
-    return harness.world.inbox.deliver(of);
+    return harness.world.inbox.deliver(delivery);
   };
   return { ...harness.world, inbox: { ...harness.world.inbox, deliver } };
 }

@@ -334,7 +334,7 @@ interface PlanState {
 const stepAt = ({ steps, cursor }: PlanState): PlanStep => steps[cursor] ?? { title: "", does: "" };
 
 const doneWords = (done: readonly Done[]): string =>
-  done.length === 0 ? "no step was done" : `done: ${done.map(({ title, ...of }) => `${title}${state(of)}`).join("; ")}`;
+  done.length === 0 ? "no step was done" : `done: ${done.map((step) => `${step.title}${state(step)}`).join("; ")}`;
 
 const state = ({ skipped, effects }: Omit<Done, "title">): string => {
   if (effects !== undefined) return ` (given up, after ${effects.join(", ")})`;
