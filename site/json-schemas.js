@@ -229,6 +229,16 @@ const ACCEPTED = { ...addedBy("reportAccepted", "by", "supervisor"), accepted: {
 /** What a call prints: one document, or each of its lines. */
 function printed(call) {
   const how = call.expression.text;
+  try {
+    return printedAs(how, call);
+  } catch (cause) {
+    const { line } = call.getSourceFile().getLineAndCharacterOfPosition(call.getStart());
+    const place = `${relative(ROOT, call.getSourceFile().fileName)}:${line + 1}`;
+    throw new Error(`${place}: ${cause.message}`, { cause });
+  }
+}
+
+function printedAs(how, call) {
   if (how === "printDocument") return { document: schemaOf(checker.getTypeAtLocation(call.arguments[1])) };
   if (how === "printLines") {
     const lines = checker.getTypeAtLocation(call.arguments[1]);

@@ -93,8 +93,8 @@ export function supervised(
     schedules = scheduled?.map(toFire) ?? schedules;
     const now = clock.now();
     if (json) {
-      const lineOf = (each: object): object => ({ at: now, kind: "schedule", ...each });
-      return printLines(shell, [...(scheduled ?? []), ...broken].map(lineOf));
+      for (const each of [...(scheduled ?? []), ...broken]) printLines(shell, [{ at: now, kind: "schedule", ...each }]);
+      return;
     }
     for (const { agent, every, timezone, next } of scheduled ?? []) {
       terminal.out(`schedule of ${agent}: ${every} ${timezone}, ${firingsInWords({ next, timezone }, now)}`);
