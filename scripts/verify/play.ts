@@ -8,6 +8,7 @@ import { createWriteStream, existsSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { finished } from "node:stream/promises";
 import { type Failure, fateOf } from "./failures.ts";
+import { giveWay } from "./priority.ts";
 import { REPORT_VARIABLE, type TestReport } from "./reporter.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
@@ -26,6 +27,8 @@ export interface Step {
   readonly env?: Readonly<Record<string, string>>;
   /** A download, which is tried once more if it fails: it checks nothing. */
   readonly isDownload?: boolean;
+  /** Others take the processor first. */
+  readonly givesWay?: boolean;
 }
 
 /** A test file all of whose failures are events that did not come in time. */
@@ -94,10 +97,10 @@ const logOf = ({ name }: Step, artefacts: string): string => join(artefacts, `${
 const endOfLog = (path: string): string => readFileSync(path, "utf8").split("\n").slice(-LOG_LINES_MAX).join("\n");
 
 async function playOnce(step: Step, artefacts: string): Promise<MeasuredScore> {
-  const { name, work, env = {} } = step;
+  const { name, work, env = {}, givesWay = false } = step;
   const log = logOf(step, artefacts);
   if (work.kind === "command") {
-    const { status, cpuSeconds } = await run(work.words, { log, env });
+    const { status, cpuSeconds } = await run(work.words, { log, env, givesWay });
     // A script says in such a line what it left out, or what it found and does not refuse.
     const notes = readFileSync(log, "utf8")
       .split("\n")
@@ -109,7 +112,8 @@ async function playOnce(step: Step, artefacts: string): Promise<MeasuredScore> {
   const report = join(artefacts, `${fileNameOf(name)}.json`);
   const reporters = ["--reporter=default", `--reporter=${REPORTER}`];
   const words = ["vitest", "run", `--config=${work.config}`, ...work.words, ...reporters];
-  const { status, cpuSeconds } = await run(words, { log, env: { ...env, [REPORT_VARIABLE]: report } });
+  const place = { log, env: { ...env, [REPORT_VARIABLE]: report }, givesWay };
+  const { status, cpuSeconds } = await run(words, place);
   return { ...scoreOf({ name, config: work.config, env, status, report: readReport(report) }), cpuSeconds };
 }
 
@@ -160,7 +164,7 @@ const FEW_COLLECTIONS = { GOGC: "400" };
 /** Runs a command whose output goes to a log. */
 async function run(
   words: readonly string[],
-  place: { readonly log: string; readonly env: Readonly<Record<string, string>> },
+  place: { readonly log: string; readonly env: Readonly<Record<string, string>>; readonly givesWay: boolean },
 ): Promise<{ readonly status: number; readonly cpuSeconds: number | null }> {
   const [name = "", ...rest] = words;
   // Puts the project's own Node first, whatever version the system has.
@@ -173,6 +177,7 @@ async function run(
     detached: true,
   });
   running.add(child);
+  if (place.givesWay && child.pid !== undefined) giveWay(child.pid);
   for (const stream of [child.stdout, child.stderr]) stream.pipe(log, { end: false });
   let cpuSeconds: number | null = null;
   child.on("exit", () => (cpuSeconds = meter.lap()));

@@ -86,7 +86,10 @@ const ON_LOCALSTACK = {
 } as const;
 export const LOCALSTACK_STEPS = Object.keys(ON_LOCALSTACK) as readonly (keyof typeof ON_LOCALSTACK)[];
 
-/** `waiting`: its tests wait for processes and timers, so one such step runs at a time. The others share the cores. */
+/**
+ * `waiting`: its tests wait for processes and timers, so one such step runs at a time. Together they take longest, so the
+ * others, which share the cores, give way to them.
+ */
 interface StepsByLane {
   readonly waiting: readonly Step[];
   readonly shared: readonly Step[];
@@ -180,7 +183,9 @@ function stagesFor(
     .map(([, work]) => ({ ...NO_STEPS, ...work }));
   const waiting = [FAST, LONG, ...chosen.flatMap((each) => each.waiting)];
   const localstack = LOCALSTACK_STEPS.filter((step) => asked.has(step)).map((step) => ON_LOCALSTACK[step]);
-  const shared = [...ALWAYS, ...chosen.flatMap((each) => each.shared), mutantsStep].map(adapted).values();
+  const shared = [...ALWAYS, ...chosen.flatMap((each) => each.shared), mutantsStep]
+    .map((step): Step => ({ ...adapted(step), givesWay: true }))
+    .values();
   const lane = (steps: readonly Step[]): Lane => thenShared(steps.map(adapted), shared);
   return [inOneLane(downloadsFor(asked)), [lane(waiting), lane(localstack), lane([]), lane([])]];
 }

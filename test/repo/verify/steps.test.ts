@@ -18,6 +18,17 @@ test("the gate plays a sample in each step that plays tests, and the fast ones w
   expect(steps.map(strideOf)).toEqual(steps.map(({ name }) => [name, "9"]));
 });
 
+test("all steps give way but those of the two lanes that end last", () => {
+  const played = stepsOf(gate(new Set(OPTIONAL_STEPS), null).slice(1));
+  expect(played.filter(({ givesWay }) => givesWay !== true).map(({ name }) => name)).toEqual([
+    "fast tests",
+    "long tests",
+    "process tests",
+    "tests on LocalStack",
+    "deployments on LocalStack",
+  ]);
+});
+
 test("the processes of tests without emulator run the package in the gate, built before, and the sources at night", () => {
   const programOf = ({ env = {} }: Step): string => env["CAIRN_PROGRAM"] ?? "sources";
   const [first, ...stages] = gate(new Set(OPTIONAL_STEPS), null);
