@@ -19,7 +19,7 @@ import { intactWorld } from "../src/sdk/intact-world.ts";
 import { watchIntrinsics } from "../src/sdk/watched-intrinsics.ts";
 import { counting, nothing } from "./counting.ts";
 import { newRunner, performBeats } from "./perform-beats.ts";
-import { median, spread } from "./statistics.ts";
+import { median, percentile, spread } from "./statistics.ts";
 import { workload } from "./workload.ts";
 
 const beats = Number(process.argv[2] ?? 500);
@@ -42,15 +42,16 @@ async function measure(): Promise<void> {
     const { run } = started.row;
     const rows: Record<string, string | number>[] = [];
     const shares: number[] = [];
-    let tenth = { from: 0, ms: 0 };
+    let tenth: { readonly from: number; readonly each: number[] } = { from: 0, each: [] };
     let done = 0;
     let begun = performance.now();
     for await (const route of performBeats(started.row, () => runner)) {
-      tenth.ms += performance.now() - begun;
+      tenth.each.push(performance.now() - begun);
       done += 1;
       if (done % Math.max(1, Math.round(beats / 10)) === 0) {
         const per = done - tenth.from;
-        shares.push((100 * compared.ms) / tenth.ms);
+        const ms = tenth.each.reduce((sum, each) => sum + each, 0);
+        shares.push((100 * compared.ms) / ms);
         rows.push({
           beats: done,
           "written B/beat": Math.round((counted.objectBytes + counted.rowBytes) / per),
@@ -58,7 +59,8 @@ async function measure(): Promise<void> {
           "GET/beat": (counted.gets / per).toFixed(2),
           "PUT/beat": (counted.puts / per).toFixed(2),
           "row writes/beat": (counted.rowWrites / per).toFixed(2),
-          "ms/beat": (tenth.ms / per).toFixed(2),
+          "ms/beat": (ms / per).toFixed(2),
+          "p99 ms": percentile(tenth.each, 0.99).toFixed(1),
           "compares/beat": (compared.times / per).toFixed(1),
           "% of ms": shares.at(-1)?.toFixed(1) ?? "",
           "load ms, warm": (await loadMs(world, run, runner.segments)).toFixed(2),
@@ -66,7 +68,7 @@ async function measure(): Promise<void> {
         });
         Object.assign(counted, nothing());
         Object.assign(compared, { times: 0, ms: 0 });
-        tenth = { from: done, ms: 0 };
+        tenth = { from: done, each: [] };
       }
       if (route === "beat") begun = performance.now();
     }

@@ -15,7 +15,7 @@ import { parseArgs } from "node:util";
 import { withPart } from "../scripts/marks.ts";
 import { type Read, readRun } from "./load-reader.ts";
 import { startLoadServer } from "./load-server.ts";
-import { sorted } from "./statistics.ts";
+import { percentile } from "./statistics.ts";
 
 const { values } = parseArgs({
   options: {
@@ -149,14 +149,11 @@ async function wrongCalls(url: string, run: string, late: AbortSignal): Promise<
   return isRight ? [] : [`${run} has ${calls.length} calls, or one that did not succeed`];
 }
 
-const percentile = (samples: readonly number[], share: number): string =>
-  `${(sorted(samples)[Math.min(samples.length - 1, Math.floor(samples.length * share))] ?? NaN).toFixed(0)} ms`;
-
 function tableOf(answers: readonly Answered[]): string {
   const kinds = [...Map.groupBy(answers, ({ what }) => what), ["all", answers] as const];
   const rows = kinds.map(([what, some]) => {
     const times = some.map(({ ms }) => ms);
-    const spread = [0.5, 0.99, 1].map((share) => percentile(times, share));
+    const spread = [0.5, 0.99, 1].map((share) => `${percentile(times, share).toFixed(0)} ms`);
     return `| ${what === "all" ? "all" : `\`${what}\``} | ${some.length} | ${spread.join(" | ")} |`;
   });
   return ["| request | answered | median | p99 | longest |", "|---|---|---|---|---|", ...rows].join("\n");

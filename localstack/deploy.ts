@@ -66,30 +66,34 @@ export interface Parts {
   readonly agents: readonly AgentSecrets[];
 }
 
+/** From what the parts of stages are built. */
+export interface PartsOf {
+  readonly agentFiles: readonly string[];
+  readonly instead?: Instead;
+  /** That of the stages; `agent` unless told. */
+  readonly isolation?: Isolation | undefined;
+  /** Whether the stages show the console; default false. */
+  readonly console?: boolean | undefined;
+}
+
 /** Builds the parts for `work`. The bundles exist until `work` is done. */
-export async function withParts<T>(
-  of: {
-    readonly agentFiles: readonly string[];
-    readonly instead?: Instead;
-    /** That of the stages; `agent` unless told. */
-    readonly isolation?: Isolation | undefined;
-    /** Whether the stages show the console; default false. */
-    readonly console?: boolean | undefined;
-  },
-  work: (parts: Parts) => Promise<T>,
-): Promise<T> {
-  const { agentFiles, isolation = "agent", console = false } = of;
+export async function withParts<T>(wanted: PartsOf, work: (parts: Parts) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "cairn-bundles-"));
   try {
-    const agents = await agentSecretsOf(agentFiles);
-    const isolated = isolatedOf({ isolation }, agents).map(({ agent }) => agent);
-    const instead = { ...SIGNED, ...of.instead };
-    const bundles = await bundleFunctions({ folder, agentFiles, isolated, console, instead });
-    const schedules = await schedulesOf({ agentFiles, tenant: DEFAULT_TENANT });
-    return await work({ bundles, schedules, agents });
+    return await work(await partsIn(folder, wanted));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Builds the parts, with the bundles in this folder, which is emptied first. */
+export async function partsIn(folder: string, wanted: PartsOf): Promise<Parts> {
+  const { agentFiles, isolation = "agent", console = false } = wanted;
+  const agents = await agentSecretsOf(agentFiles);
+  const isolated = isolatedOf({ isolation }, agents).map(({ agent }) => agent);
+  const instead = { ...SIGNED, ...wanted.instead };
+  const bundles = await bundleFunctions({ folder, agentFiles, isolated, console, instead });
+  return { bundles, schedules: await schedulesOf({ agentFiles, tenant: DEFAULT_TENANT }), agents };
 }
 
 /** LocalStack checks no signature and names no caller, so this wrapper of the API does both. */

@@ -44,7 +44,10 @@ try {
   const config = await loadConfig(ROOT);
   const { agents: agentFiles = [], prices = {}, deploy = {} } = config ?? {};
   const agents = await agentSecretsOf(agentFiles);
-  const isolated = isolatedOf(deploy, agents).map(({ agent }) => agent);
+  // Each function of an isolated agent is the one of all agents with fewer of them, so one stands for the others.
+  const isolated = isolatedOf(deploy, agents)
+    .slice(0, 1)
+    .map(({ agent }) => agent);
   const bundles = await bundleFunctions({ folder, agentFiles, prices, isolated, eventStreams: true });
   const [names, plan] = [namesOf("measured", PLACE), planOf(config ?? {}, bundles, { agents })];
   const measured = bundles.map(({ name, startBytes, files, folder: own }) => ({

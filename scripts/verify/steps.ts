@@ -93,9 +93,11 @@ export const LOCALSTACK_STEPS = Object.keys(ON_LOCALSTACK) as readonly (keyof ty
 interface StepsByLane {
   readonly waiting: readonly Step[];
   readonly shared: readonly Step[];
+  /** They are shared too, and begin last: they fill the lanes while longer ones end. */
+  readonly short: readonly Step[];
 }
 
-const NO_STEPS: StepsByLane = { waiting: [], shared: [] };
+const NO_STEPS: StepsByLane = { waiting: [], shared: [], short: [] };
 
 /** In the order in which they begin: the long ones first, so that none of them runs alone at the end. */
 const OPTIONAL: Readonly<Record<Exclude<OptionalStep, keyof typeof ON_LOCALSTACK>, Partial<StepsByLane>>> = {
@@ -108,16 +110,16 @@ const OPTIONAL: Readonly<Record<Exclude<OptionalStep, keyof typeof ON_LOCALSTACK
     shared: [script(`simulation, ${SEEDS_OF_GATE} seeds`, "scripts/sim.ts", "--seeds", String(SEEDS_OF_GATE))],
   },
   mutation: { shared: [tests("runner of mutants", VITEST, "--project", "long", "test/slow/mutants/")] },
-  contract: { shared: [script("contract of the API", "scripts/contract.ts", "--examples", "20")] },
+  contract: { short: [script("contract of the API", "scripts/contract.ts", "--examples", "20")] },
   benchmarks: {
-    shared: [
+    short: [
       script("benchmark, small", "bench/main.ts", "--small"),
       script("benchmark of the dial, small", "bench/dial.ts", "2"),
       script("cost of beats", "scripts/cost.ts"),
     ],
   },
   site: {
-    shared: [
+    short: [
       script("site of the pages", "scripts/docs.ts", "--build"),
       script("schemas of what commands print", "site/json-schemas.js", "--check"),
     ],
@@ -183,7 +185,8 @@ function stagesFor(
     .map(([, work]) => ({ ...NO_STEPS, ...work }));
   const waiting = [FAST, LONG, ...chosen.flatMap((each) => each.waiting)];
   const localstack = LOCALSTACK_STEPS.filter((step) => asked.has(step)).map((step) => ON_LOCALSTACK[step]);
-  const shared = [...ALWAYS, ...chosen.flatMap((each) => each.shared), mutantsStep]
+  const [long, short] = [chosen.flatMap((each) => each.shared), chosen.flatMap((each) => each.short)];
+  const shared = [...ALWAYS, ...long, mutantsStep, ...short]
     .map((step): Step => ({ ...adapted(step), givesWay: true }))
     .values();
   const lane = (steps: readonly Step[]): Lane => thenShared(steps.map(adapted), shared);

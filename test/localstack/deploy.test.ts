@@ -1,4 +1,7 @@
 /** A second deployment: only changes are applied, and a live run continues with the new code. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { GetDeploymentsCommand, GetRestApisCommand } from "@aws-sdk/client-api-gateway";
 import { SetAlarmStateCommand } from "@aws-sdk/client-cloudwatch";
 import {
@@ -28,14 +31,17 @@ import { acceptUpgrade } from "../../src/operations/upgrade.ts";
 import { clerk } from "./fixtures/clerk.ts";
 import { patient } from "./fixtures/patient.ts";
 import { callsOf, ended, keysOf, laneOf, nameOf, parked, rowOf, shown, started, until, versionsOf } from "./lane.ts";
-import { AGENTS, deployStacks } from "./stacks.ts";
+import { AGENTS, redeployments } from "./stacks.ts";
 
 const { url } = inject("stacks");
 const clients = clientsOf(url);
 const lane = laneOf("lane");
 const { table, bucket, machine } = lane.stack;
 
-const again = (agents: readonly string[]) => deployStacks(inject("stacks"), { agents, names: ["lane"] });
+const folder = mkdtempSync(join(tmpdir(), "cairn-redeployed-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const redeploy = redeployments(inject("stacks"), folder);
+const again = (agents: readonly string[]) => redeploy({ agents, names: ["lane"] });
 
 /** Its last modification time and its code hash. */
 async function codeOf(fn: FunctionName) {

@@ -1,7 +1,7 @@
 /** The deployments of the LocalStack tests, and how each of them is created. */
 import { join } from "node:path";
 import type { Instead } from "../../infra/bundle.ts";
-import { type Deployed, deployParts, withParts } from "../../localstack/deploy.ts";
+import { type Deployed, type Parts, type PartsOf, deployParts, partsIn, withParts } from "../../localstack/deploy.ts";
 import { type Limits, TIMES } from "../../src/protocol/limits.ts";
 import { LIMITS } from "../support/gate/limits.ts";
 
@@ -44,27 +44,53 @@ export interface LanePlace {
   readonly files: string;
 }
 
+interface StacksOf<Name extends StackName> {
+  /** Fixture files. */
+  readonly agents: readonly string[];
+  readonly names: readonly Name[];
+  /** Additional environment variables of its functions. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Files that replace functions. */
+  readonly instead?: Instead;
+}
+
+type StacksByName<Name extends StackName> = Readonly<Record<Name, Stack>>;
+
 /** Deploys the agents of those fixture files; existing stacks are updated. */
-export function deployStacks<Name extends StackName>(
+export const deployStacks = <Name extends StackName>(
+  place: LanePlace,
+  wanted: StacksOf<Name>,
+): Promise<StacksByName<Name>> => withParts(partsOf(wanted), (parts) => deployEach(place, wanted, parts));
+
+/** Deploys in the same way, and bundles the same agents once: the bundles stay in `folder`, one for each set of agents. */
+export function redeployments(place: LanePlace, folder: string) {
+  const built = new Map<string, Promise<Parts>>();
+  return async <Name extends StackName>(wanted: StacksOf<Name>): Promise<StacksByName<Name>> => {
+    const name = wanted.agents.join("+");
+    const parts = built.get(name) ?? partsIn(join(folder, name), partsOf(wanted));
+    built.set(name, parts);
+    return deployEach(place, wanted, await parts);
+  };
+}
+
+const isolationOf = (names: readonly StackName[]) => (names.includes("isolated") ? "agent" : "none");
+
+function partsOf({ agents, names, instead }: StacksOf<StackName>): PartsOf {
+  const agentFiles = [TRAVEL, ...agents.map((file) => join(FIXTURES, file))];
+  return { agentFiles, isolation: isolationOf(names), instead: { ...INSTEAD, ...instead } };
+}
+
+async function deployEach<Name extends StackName>(
   { url, services, files }: LanePlace,
-  of: {
-    readonly agents: readonly string[];
-    readonly names: readonly Name[];
-    /** Additional environment variables of its functions. */
-    readonly env?: Readonly<Record<string, string>>;
-    /** Files that replace functions. */
-    readonly instead?: Instead;
-  },
-): Promise<Readonly<Record<Name, Stack>>> {
-  const env = { TRAVEL_SERVICES: services, TRAVEL_PACE: "0", TRAVEL_WALL: "1h", LANE_FILES: files, ...of.env };
-  const isolation = of.names.some((stage) => stage === "isolated") ? "agent" : "none";
-  const shared = { url, env, config: { beatSeconds: BEAT_SECONDS, deploy: { isolation } } } as const;
-  const agentFiles = [TRAVEL, ...of.agents.map((file) => join(FIXTURES, file))];
-  return withParts({ agentFiles, isolation, instead: { ...INSTEAD, ...of.instead } }, async (parts) => {
-    const made = of.names.map(async (stage) => {
-      const limits = STAGES[stage];
-      return [stage, { ...(await deployParts(parts, { ...shared, stage, limits })), limits }] as const;
-    });
-    return Object.fromEntries(await Promise.all(made)) as Record<Name, Stack>;
+  wanted: StacksOf<Name>,
+  parts: Parts,
+): Promise<StacksByName<Name>> {
+  const env = { TRAVEL_SERVICES: services, TRAVEL_PACE: "0", TRAVEL_WALL: "1h", LANE_FILES: files, ...wanted.env };
+  const deploy = { isolation: isolationOf(wanted.names) } as const;
+  const shared = { url, env, config: { beatSeconds: BEAT_SECONDS, deploy } };
+  const made = wanted.names.map(async (stage) => {
+    const limits = STAGES[stage];
+    return [stage, { ...(await deployParts(parts, { ...shared, stage, limits })), limits }] as const;
   });
+  return Object.fromEntries(await Promise.all(made)) as StacksByName<Name>;
 }
