@@ -177,6 +177,6 @@ function withoutCredentials(text: string, secret: string): string {
       /\b(authorization|x-api-key|api-key|api_key)(["']?\s*[:=]\s*["']?)((bearer|basic)\s+)?[^\s"',}]+/gi,
       `$1$2${REMOVED}`,
     )
-    .replace(/\b(bearer)\s+[\w.~+/=-]{8,}/gi, `$1 ${REMOVED}`)
-    .replace(/\b(sk-|gsk_|xai-|hf_|gh[pousr]_|AIza|AKIA|ASIA)[\w*.-]{6,}/g, REMOVED);
+    .replace(/\b(bearer)\s+[\w.~+/=-]{8}[\w.~+/=-]*/gi, `$1 ${REMOVED}`)
+    .replace(/\b(sk-|gsk_|xai-|hf_|gh[pousr]_|AIza|AKIA|ASIA)[\w*.-]{6}[\w*.-]*/g, REMOVED);
 }

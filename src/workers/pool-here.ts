@@ -28,9 +28,10 @@ const HOUSE_MAX = 2;
 export function createPoolHere({ here, beatsPerWorker, beatMs, clock, onEnded }: HereOptions): Pool<Taken> {
   const self: Taken = { identity: { pid: process.pid } };
   const leave = new AbortController();
-  const empty = Promise.withResolvers<void>();
   const out = new Set<(end: TaskEnd) => void>();
   let [kept, isClosed] = [0, false];
+  /** Of those who drain; null: nobody does, so an end of the last task means nothing. */
+  let emptied: PromiseWithResolvers<void> | null = null;
 
   const end = (run: string | null, what: string): void => {
     leave.abort();
@@ -70,7 +71,7 @@ export function createPoolHere({ here, beatsPerWorker, beatMs, clock, onEnded }:
         if (!out.delete(settle)) return;
         spare();
         work.onEnd(over);
-        if (out.size === 0) empty.resolve();
+        if (out.size === 0) emptied?.resolve();
       };
       const spare = clock.after(beatMs, () => {
         // Schedule 141: of several tasks none is to blame.
@@ -102,7 +103,8 @@ export function createPoolHere({ here, beatsPerWorker, beatMs, clock, onEnded }:
       const takeBack = clock.after(graceMs, () => {
         for (const settle of out) settle({ kind: "failed", how: STOPPED, error: null, hasDied: false });
       });
-      await empty.promise;
+      emptied ??= Promise.withResolvers<void>();
+      await emptied.promise;
       takeBack();
     },
   };

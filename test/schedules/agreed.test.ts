@@ -1,6 +1,7 @@
 /** A call that was agreed and did not begin is made by a later beat: once, with its key, and by one invocation. */
 import { expect, test } from "vitest";
 import { ledger } from "../../src/operations/views.ts";
+import type { World } from "../../src/ports/world.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { beginRun, runnerOf } from "../support/harness/drive.ts";
 import { beatReply, createChainHarness, scriptedAgent, flushPromises } from "../support/harness/harness.ts";
@@ -42,13 +43,25 @@ test("schedule 210: a probe finds that a call did not happen, and uses up the be
   expect(harness.row(run).status).toBe("completed");
 });
 
+/** The world of a process that is frozen from its start: when it thaws, its answers are there before any timer fires. */
+function frozenWorld(world: World) {
+  const { promise: thawed, resolve } = Promise.withResolvers<void>();
+  let isFrozen = true;
+  const thaw = (): void => {
+    isFrozen = false;
+    resolve();
+  };
+  const after: World["clock"]["after"] = (ms, act) => (isFrozen ? () => undefined : world.clock.after(ms, act));
+  return { world: { ...world, clock: { ...world.clock, after } }, thawed, thaw };
+}
+
 test("schedule 211: A releases a call and freezes; B probes and postpones it, C makes it, and A thaws", async () => {
   const harness = createChainHarness();
   const { effects, agent } = slowlyProbed(harness);
   const { run } = await beginRun(harness.world, agent, {});
-  const { promise: thawed, resolve: thaw } = Promise.withResolvers<void>();
+  const { world, thawed, thaw } = frozenWorld(harness.world);
   // Its commit has released the call, and it freezes while it loads its agent.
-  const runner = runnerOf(harness.world, agent);
+  const runner = runnerOf(world, agent);
   const agentOf = async (name: string) => {
     if (harness.row(run).phase === "ExecutingTools") await thawed;
     return runner.agentOf(name);
@@ -64,7 +77,7 @@ test("schedule 211: A releases a call and freezes; B probes and postpones it, C 
   expect(await beatReply(harness.runAttempt(agent))).toMatchObject({ route: "beat" });
   expect(await recoveryRulesOf(harness.world, run)).toContain(POSTPONED);
   thaw();
-  await a.catch(() => undefined);
+  await harness.advanceUntilSettled(a.catch(() => undefined));
   expect(effects).toEqual([]);
   await harness.runUntilIdle(agent);
   expect(effects).toHaveLength(1);

@@ -81,7 +81,7 @@ const isWhole = (kind: FieldKind): boolean => kind === "cookie" || kind === "aut
 
 function holdsSecret(kind: FieldKind, value: string): boolean {
   const begin = value.slice(0, JUDGED_CHARACTERS);
-  if (kind === "cookie") return /^[\w!#$%&'*+.^`|~-]{1,128}=[^\s;"[]{4,}/.test(begin);
+  if (kind === "cookie") return /^[\w!#$%&'*+.^`|~-]{1,128}=[^\s;"[]{4}/.test(begin);
   if (/^(?:[A-Za-z][\w-]*\s+)?(?:\[(?:redacted|secret)|[<{$])/.test(begin)) return false;
   return begin.split(/[\s,;="']+/).some((part) => isSecretLike(part));
 }

@@ -7,6 +7,7 @@
  */
 import { withoutFields } from "./credential-fields.ts";
 import { isNameAndPassword, isSecretLike } from "./secret-values.ts";
+import { uncounted } from "./uncounted.ts";
 import { withoutTokens } from "./vendor-tokens.ts";
 
 interface Shape {
@@ -23,7 +24,7 @@ interface Shape {
 /** A digest has no upper-case letters, or no lower-case ones. */
 const isAwsSecret = (found: string): boolean => /[a-z]/.test(found) && /[A-Z]/.test(found) && /\d/.test(found);
 
-const SHAPES: readonly Shape[] = [
+const WRITTEN: readonly Shape[] = [
   {
     name: "private-key",
     // The end is optional, because a text may be truncated.
@@ -105,6 +106,8 @@ const SHAPES: readonly Shape[] = [
     pattern: /(\b(?:sshpass|docker login|redis-cli|smbclient)\s[^\n|;]{0,64}?-(?:p|a)\s)[^\s'"$-][^\s'"$]{4,128}/g,
   },
 ];
+
+const SHAPES = WRITTEN.map((shape): Shape => ({ ...shape, pattern: uncounted(shape.pattern) }));
 
 /** A quick test for all shapes that are in no address: most texts match none of these hints, so one pass is enough. */
 const HINT =

@@ -13,18 +13,48 @@ const REFERENCE = /\[(?:secret|redacted) [\w-]+\]/;
 
 /** The text without the secrets that are encoded in it. */
 export function withoutEncoded(text: string, redact: Redact): string {
-  const clean = /[\w+/-]{20}/.test(text) ? text.replace(BASE64, (found: string) => withoutBase64(found, redact)) : text;
+  const clean = /[\w+/-]{20}/.test(text) ? withoutEncodedRows(text, redact) : text;
   return ESCAPE_HINT.test(clean) ? clean.replace(ROW, (row: string) => withoutEscapes(row, redact)) : clean;
 }
 
 /** An end of a line within base64, which may itself be escaped, as in JSON. */
 const LINE_END = String.raw`[ \t]{0,16}(?:\r?\n|(?:\\r)?\\n)[ \t]{0,16}`;
 /** Each line but the last one has at least so many characters; a word of the text after it may be shorter. */
-const BASE64 = new RegExp(`(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20,}(?:${LINE_END}[A-Za-z0-9+/_-]{2,})*={0,2}`, "g");
+const ROW_OF_BASE64 = "[A-Za-z0-9+/_-]*";
+const FIRST_LINE = new RegExp(`(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20}${ROW_OF_BASE64}`, "g");
+const NEXT_LINE = new RegExp(`${LINE_END}[A-Za-z0-9+/_-]{2}${ROW_OF_BASE64}`, "y");
+const PADDING = /={0,2}/y;
 const LINE_ENDS = new RegExp(LINE_END, "g");
 const LINE_ENDS_KEPT = new RegExp(`(${LINE_END})`);
 /** A character with the end of line before it. */
 const CHARACTER = new RegExp(`(?:${LINE_END})?[^]`, "g");
+
+/** Line by line: one pattern for all lines would keep a place to go back to for each of them, and V8 has room for few. */
+function withoutEncodedRows(text: string, redact: Redact): string {
+  const parts: string[] = [];
+  let [done, to] = [0, 0];
+  for (;;) {
+    // Set each time: what is decoded may have encoded texts, too, which are searched meanwhile.
+    FIRST_LINE.lastIndex = to;
+    const first = FIRST_LINE.exec(text);
+    if (first === null) break;
+    to = FIRST_LINE.lastIndex;
+    for (let next = endAt(NEXT_LINE, text, to); next !== null; next = endAt(NEXT_LINE, text, to)) to = next;
+    to = endAt(PADDING, text, to) ?? to;
+    const found = text.slice(first.index, to);
+    const clean = withoutBase64(found, redact);
+    if (clean === found) continue;
+    parts.push(text.slice(done, first.index), clean);
+    done = to;
+  }
+  return done === 0 ? text : parts.join("") + text.slice(done);
+}
+
+/** Where the pattern that begins at `from` ends; null if it does not begin there. */
+function endAt(pattern: RegExp, text: string, from: number): number | null {
+  pattern.lastIndex = from;
+  return pattern.test(text) ? pattern.lastIndex : null;
+}
 
 function withoutBase64(found: string, redact: Redact): string {
   const whole = withoutSecretOf(found, redact);

@@ -31,7 +31,7 @@ export function isSecretValue(kind: FieldKind, value: string, isCode: boolean): 
 
 /** Whether `found` is the base64 of `name:password`. */
 export function isNameAndPassword(found: string): boolean {
-  if (!/^[A-Za-z0-9+/]{6,}={0,2}$/.test(found)) return false;
+  if (!/^[A-Za-z0-9+/]{6}[A-Za-z0-9+/]*={0,2}$/.test(found)) return false;
   return /^[\x20-\x7e]{1,128}:[\x20-\x7e]{1,512}$/.test(Buffer.from(found, "base64").toString("latin1"));
 }
 

@@ -5,6 +5,8 @@
  * Each alternative takes linear time: what follows a prefix has a fixed length, or is read to its end and then matches.
  */
 
+import { uncountedSource } from "./uncounted.ts";
+
 /** A token may follow anything but a letter or digit, or an escape such as `\n` or `%20`. */
 const BEFORE = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf]|%[0-9A-Fa-f]{2}))`;
 /** A token of that length contains a digit; words joined by `-` do not. */
@@ -114,8 +116,11 @@ const TOKENS: Tokens = [
 
 const joined = (all: Tokens): string => all.flatMap(([, alternatives]) => alternatives).join("|");
 
-const ANY = new RegExp(`${BEFORE}(?:${joined(TOKENS)})`, "g");
-const EACH = TOKENS.map(([name, alternatives]) => ({ name, is: new RegExp(`^(?:${alternatives.join("|")})$`) }));
+const ANY = new RegExp(uncountedSource(`${BEFORE}(?:${joined(TOKENS)})`), "g");
+const EACH = TOKENS.map(([name, alternatives]) => ({
+  name,
+  is: new RegExp(uncountedSource(`^(?:${alternatives.join("|")})$`)),
+}));
 
 /** The least characters of a token. */
 const CHARACTERS_MIN = 15;

@@ -292,10 +292,11 @@ async function judgeCall(
   const tool = toolFor(agent, open);
   if (tool === null || (open.tool === READ_RESULT && agent.readsResults === false)) {
     const known = Object.keys(agent.tools).join(", ");
+    const next = known === "" ? "no tool can be called now, so answer in words" : `the tools are ${known}`;
     return {
       kind: "refused",
       open,
-      why: bounded(`UnknownTool: there is no tool ${open.tool}; the tools are ${known}`),
+      why: bounded(`UnknownTool: there is no tool ${open.tool}; ${next}`),
       isGone: true,
     };
   }
