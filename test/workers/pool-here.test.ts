@@ -1,70 +1,73 @@
-/** Beats in the caller's process: what is under way is over before a drain is. */
+/** Beats in the process of their supervisor. */
 import { expect, test } from "vitest";
-import { virtualClock } from "../../src/adapters/memory/clock.ts";
-import type { TaskResult } from "../../src/protocol/chain.ts";
-import { createPoolHere } from "../../src/workers/pool-here.ts";
-import type { TaskEnd } from "../../src/workers/worker-process.ts";
+import { NOW } from "../process/fixtures/store.ts";
+import { BEAT_MS, WISH, poolHere, reply } from "../support/harness/pool-here.ts";
 import { flushPromises } from "../support/harness/harness.ts";
 
-const AT = Date.UTC(2026, 10, 30);
-const GRACE_MS = 8_000;
-
-/** A pool whose tasks end when the test says so. */
-function poolOf() {
-  const clock = virtualClock(AT);
-  const under: PromiseWithResolvers<TaskResult>[] = [];
-  const here = {
-    run: () => {
-      const task = Promise.withResolvers<TaskResult>();
-      under.push(task);
-      return task.promise;
-    },
-    clean: (text: string) => text,
-    onBroken: () => undefined,
-  };
-  const ends: string[] = [];
-  const pool = createPoolHere({ here, beatsPerWorker: 4, beatMs: 60_000, clock, onEnded: () => undefined });
-  const begin = (): void => {
-    const taken = pool.take({ agent: null, execution: "e", failures: 0 });
-    if (taken === null) throw new Error("the pool has no place");
-    pool.run(taken, { task: { kind: "sweep" }, onEnd: ({ kind }: TaskEnd) => ends.push(kind) } as never);
-  };
-  const end = async (nth: number): Promise<void> => {
-    under[nth]?.resolve({ kind: "swept" } as never);
-    await flushPromises();
-  };
-  const drain = () => {
-    let isOver = false;
-    void pool.drain(GRACE_MS, "hurry").then(() => (isOver = true));
-    return { isOver: () => isOver };
-  };
-  return { pool, clock, ends, begin, end, drain };
-}
-
-test("a drain waits for the task that is out, although the pool was empty before", async () => {
-  const { pool, ends, begin, end, drain } = poolOf();
-  begin();
-  await end(0);
-  begin();
-  const [first, second] = [drain(), drain()];
+test("a beat that outlives its deadline in the caller's process has failed, and ends the beats there", async () => {
+  const { clock, pool, begun, ended, begin } = poolHere();
+  const late = begin("late");
+  clock.moveTo(NOW + BEAT_MS - 1);
+  expect({ late, ended }).toEqual({ late: [], ended: [] });
+  clock.moveTo(NOW + BEAT_MS);
+  expect(late).toMatchObject([{ kind: "failed", how: "it outlived its deadline", hasDied: true }]);
+  expect(ended).toMatchObject([{ run: "late", what: "a beat outlived its deadline" }]);
+  // What it answers later counts no more.
+  begun[0]?.answer.resolve({ kind: "beat", reply });
   await flushPromises();
-  expect({ first: first.isOver(), second: second.isOver() }).toEqual({ first: false, second: false });
-  expect(pool.take({ agent: null, execution: null, failures: 0 })).toBeNull();
-  await end(1);
-  expect({ first: first.isOver(), second: second.isOver() }).toEqual({ first: true, second: true });
-  expect(ends).toEqual(["answered", "answered"]);
+  expect({ late: late.length, ended: ended.length, taken: pool.take(WISH) }).toEqual({
+    late: 1,
+    ended: 1,
+    taken: null,
+  });
 });
 
-test("a drain takes back what is out after its grace, and one without tasks is over at once", async () => {
-  const { clock, ends, begin, end, drain } = poolOf();
-  begin();
-  await end(0);
-  begin();
-  const late = drain();
-  clock.moveTo(AT + GRACE_MS);
+test("a drain of the caller's process waits for its beats as long as it may, and then leaves them", async () => {
+  const { clock, pool, begun, ended, begin } = poolHere();
+  const left = begin("left");
+  const drained = pool.drain(8_000, "hurry");
+  expect(begun[0]?.invocation.drain.aborted).toBe(true);
+  clock.moveTo(NOW + 8_000);
+  await drained;
+  expect(left).toMatchObject([{ kind: "failed", hasDied: false }]);
+  expect(ended).toEqual([]);
+});
+
+test("the caller's process has as many beats at once as it may, and tasks of the house beside them", async () => {
+  const { pool, begun, begin } = poolHere();
+  begin("one");
+  begin("two");
+  expect(pool.take(WISH)).toBeNull();
+  expect(pool.take({ ...WISH, execution: null })).not.toBeNull();
+  pool.freeUnused();
+  begun[0]?.answer.reject(new Error("of one run"));
   await flushPromises();
-  expect({ isOver: late.isOver(), ends }).toEqual({ isOver: true, ends: ["answered", "failed"] });
-  const again = drain();
+  expect(pool.take(WISH)).not.toBeNull();
+});
+
+test("the load of the caller's process has its tasks, and no free place once its beats have ended", async () => {
+  const { pool, begin } = poolHere();
+  begin("one");
+  const free = { ...{ pid: process.pid, agent: null, waiting: 0 }, tasks: 1, free: 1 };
+  expect(pool.load()).toEqual({ processes: [free], processesMax: 1, free: 1 });
+  const drained = pool.drain(8_000, "finish");
+  expect(pool.load().free).toBe(0);
+  void drained;
+});
+
+test("a drain of the caller's process waits for the beat that is under way, although none was between two beats", async () => {
+  const { pool, begun, begin } = poolHere();
+  begin("first");
+  begun[0]?.answer.resolve({ kind: "beat", reply });
   await flushPromises();
-  expect(again.isOver()).toBe(true);
+  const ends = begin("second");
+  const over: string[] = [];
+  // One that hurries may follow one that does not.
+  void pool.drain(8_000, "finish").then(() => over.push("finished"));
+  void pool.drain(8_000, "hurry").then(() => over.push("hurried"));
+  await flushPromises();
+  expect({ over, ends }).toEqual({ over: [], ends: [] });
+  begun[1]?.answer.resolve({ kind: "beat", reply });
+  await flushPromises();
+  expect({ over, ends }).toMatchObject({ over: ["finished", "hurried"], ends: [{ kind: "answered" }] });
 });

@@ -7,8 +7,7 @@
  */
 import { withoutFields } from "./credential-fields.ts";
 import { isNameAndPassword, isSecretLike } from "./secret-values.ts";
-import { uncounted } from "./uncounted.ts";
-import { withoutTokens } from "./vendor-tokens.ts";
+import { uncounted, withoutTokens } from "./vendor-tokens.ts";
 
 interface Shape {
   /** The name in the reference `[redacted NAME]`: lower-case letters and `-`. */
@@ -24,7 +23,12 @@ interface Shape {
 /** A digest has no upper-case letters, or no lower-case ones. */
 const isAwsSecret = (found: string): boolean => /[a-z]/.test(found) && /[A-Z]/.test(found) && /\d/.test(found);
 
-const WRITTEN: readonly Shape[] = [
+function uncountedShapes(shapes: readonly Shape[]): readonly Shape[] {
+  const withPattern = (shape: Shape): Shape => ({ ...shape, pattern: uncounted(shape.pattern) });
+  return shapes.map(withPattern);
+}
+
+const SHAPES: readonly Shape[] = uncountedShapes([
   {
     name: "private-key",
     // The end is optional, because a text may be truncated.
@@ -105,9 +109,7 @@ const WRITTEN: readonly Shape[] = [
     name: "password",
     pattern: /(\b(?:sshpass|docker login|redis-cli|smbclient)\s[^\n|;]{0,64}?-(?:p|a)\s)[^\s'"$-][^\s'"$]{4,128}/g,
   },
-];
-
-const SHAPES = WRITTEN.map((shape): Shape => ({ ...shape, pattern: uncounted(shape.pattern) }));
+]);
 
 /** A quick test for all shapes that are in no address: most texts match none of these hints, so one pass is enough. */
 const HINT =

@@ -5,8 +5,6 @@
  * Each alternative takes linear time: what follows a prefix has a fixed length, or is read to its end and then matches.
  */
 
-import { uncountedSource } from "./uncounted.ts";
-
 /** A token may follow anything but a letter or digit, or an escape such as `\n` or `%20`. */
 const BEFORE = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf]|%[0-9A-Fa-f]{2}))`;
 /** A token of that length contains a digit; words joined by `-` do not. */
@@ -113,6 +111,18 @@ const TOKENS: Tokens = [
   ["age-key", ["AGE-SECRET-KEY-1[A-Z0-9]{50,}"]],
   ["password-hash", [String.raw`\$(?:1|2[abxy]|5|6|y|apr1|argon2id?)\$[\w./$=,+-]{20,}`]],
 ];
+
+/** A character, an escape or a class, with a least number of repetitions. */
+const COUNTED = /(\[(?:\\.|[^\]\\])*\]|\\.|[A-Za-z0-9])\{(\d+),\}/g;
+
+/**
+ * The source of a pattern for texts of any length. V8 keeps a place to go back to for each repetition that it counts, and
+ * throws a `RangeError` after some five million: so `\w{20,}` fails within 8 MB of one word. `\w{20}\w*` means the same,
+ * and counts to 20.
+ */
+export const uncountedSource = (source: string): string => source.replaceAll(COUNTED, "$1{$2}$1*");
+
+export const uncounted = (pattern: RegExp): RegExp => new RegExp(uncountedSource(pattern.source), pattern.flags);
 
 const joined = (all: Tokens): string => all.flatMap(([, alternatives]) => alternatives).join("|");
 
