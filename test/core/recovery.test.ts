@@ -3,7 +3,7 @@ import { nextCommands, fold } from "../../src/features/compose.ts";
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../src/core/event.ts";
 import { BOUNDS } from "../../src/core/limits.ts";
-import { RECOVERY, type Trouble, decideRecovery, tooManyDeaths } from "../../src/core/policy/recovery.ts";
+import { RECOVERY, type Trouble, decideRecovery, forceEnd, tooManyDeaths } from "../../src/core/policy/recovery.ts";
 import type { RetryTerms } from "../../src/core/policy/outage.ts";
 import type { State } from "../../src/core/state.ts";
 import { AT, FAILURE, IN_PHASE, EVENT } from "../support/states/states-and-events.ts";
@@ -330,5 +330,81 @@ describe("a child that acted outside, with tries of its parent left,", () => {
     const away = { ...child(), phase: "RetryingLLM", retryAt: AT + 1 } as const;
     expect(fold(away, decideRecovery(away, over, AT))).toMatchObject({ phase: "AwaitingLLM", retryAt: null });
     expect(fold(away, decideRecovery(away, over, AT)).outage).toBeUndefined();
+  });
+
+  test.each<[string, Partial<State>]>([
+    ["its parent has no try left", { expected: { tries: 3, returned: 2 } }],
+    ["it did nothing outside", { outside: undefined as never }],
+    ["no parent waits for its answer", { expected: undefined as never }],
+  ])("ends where %s", (_, change) => {
+    expect(decideRecovery(child(change), deaths, AT).action.kind).toBe("abort");
+  });
+
+  test("ends at the place where it went on the last time, and goes on after a word of somebody else", () => {
+    const place = (messages: number) => ({ tries: 3, returned: 1, after: { failure: FAILURE, messages } });
+    const said = child().messages.filter(({ source }) => source !== "cairn").length;
+    const at = (messages: number) => decideRecovery(child({ expected: place(messages) }), deaths, AT).action;
+    expect(at(said).kind).toBe("abort");
+    expect(at(said - 1)).toMatchObject({ kind: "tryAgain", try: 3, tries: 3 });
+  });
+
+  test("is nudged, waits or is compacted as any run is: only an end becomes another try", () => {
+    const kinds = [reply, model(), conflict, summary(null)].map(
+      (trouble) => decideRecovery(child({ modelRetries: 0, outage: undefined as never }), trouble, AT).action.kind,
+    );
+    expect(kinds).toEqual(["nudge", "retry", "nudge", "compact"]);
+  });
+});
+
+describe("what a rule does", () => {
+  const actionOf = (trouble: Trouble, from: State = state()): Action => decideRecovery(from, trouble, AT).action;
+
+  test("a text after a cut one is told apart from another nudge", () => {
+    const cut: Trouble = { kind: "cut", failure: FAILURE, say: "Go on." };
+    expect(actionOf(cut)).toEqual({ kind: "nudge", text: "Go on.", isCut: true });
+    expect(actionOf(conflict)).toEqual({ kind: "nudge", text: "They contradict each other." });
+  });
+
+  test("replies that are cut again and again need other replies, and a refused request another request", () => {
+    const mends = (trouble: Trouble) => actionOf(trouble);
+    expect(mends({ kind: "cuts", failure: FAILURE })).toEqual({ kind: "block", mends: "replies", failure: FAILURE });
+    expect(mends(refused())).toEqual({ kind: "block", mends: "request", failure: FAILURE });
+  });
+
+  test("a shorter reply has the limit that makes room", () => {
+    expect(actionOf(refused({ replyTokensMax: 512 }))).toEqual({ kind: "limitReply", tokensMax: 512 });
+  });
+
+  test("a context that may be too long is compacted before its model is asked again, and once", () => {
+    expect(actionOf(model({ shortens: true }))).toEqual({ kind: "compact" });
+    expect(actionOf(model({ shortens: false })).kind).toBe("retry");
+    expect(actionOf({ ...refused({ terms: terms({ models: 2 }) }), shortens: true }).kind).toBe("retry");
+    expect(actionOf({ ...refused(), failure: TOO_LONG, shortens: true })).toEqual({ kind: "compact" });
+  });
+});
+
+describe("an end that is forced", () => {
+  const ending = { kind: "failed", failure: FAILURE, next: "leave" } as const;
+  const children = IN_PHASE.AwaitingChildren().children;
+
+  test("is decided like any trouble where no end is decided, or where something is still to be undone", () => {
+    expect(forceEnd(state(), deaths, AT)).toEqual(decideRecovery(state(), deaths, AT));
+    const undoing = state({ ending: { kind: "failed", failure: FAILURE }, undo: [{ call: "c1" }] as never, children });
+    expect(forceEnd(undoing, deaths, AT)).toEqual(decideRecovery(undoing, deaths, AT));
+  });
+
+  test("stays what it is where it waits for children alone, and waits no longer", () => {
+    expect(children.length).toBeGreaterThan(0);
+    expect(forceEnd(state({ ending, children }), deaths, AT)).toEqual({
+      kind: "RecoveryDecided",
+      at: AT,
+      rule: "end waits for no child any longer",
+      why: `${FAILURE.code}: ${FAILURE.message}`,
+      action: { kind: "force" },
+    });
+  });
+
+  test("needs nothing where it waits for nobody", () => {
+    expect(forceEnd(state({ ending, children: [] }), deaths, AT)).toBeNull();
   });
 });
