@@ -3,7 +3,7 @@ import { nextCommands, fold } from "../../src/features/compose.ts";
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../src/core/event.ts";
 import { BOUNDS } from "../../src/core/limits.ts";
-import { RECOVERY, type Trouble, decideRecovery, forceEnd, tooManyDeaths } from "../../src/core/policy/recovery.ts";
+import { RECOVERY, type Trouble, decideRecovery, tooManyDeaths } from "../../src/core/policy/recovery.ts";
 import type { RetryTerms } from "../../src/core/policy/outage.ts";
 import type { State } from "../../src/core/state.ts";
 import { AT, FAILURE, IN_PHASE, EVENT } from "../support/states/states-and-events.ts";
@@ -380,31 +380,5 @@ describe("what a rule does", () => {
     expect(actionOf(model({ shortens: false })).kind).toBe("retry");
     expect(actionOf({ ...refused({ terms: terms({ models: 2 }) }), shortens: true }).kind).toBe("retry");
     expect(actionOf({ ...refused(), failure: TOO_LONG, shortens: true })).toEqual({ kind: "compact" });
-  });
-});
-
-describe("an end that is forced", () => {
-  const ending = { kind: "failed", failure: FAILURE, next: "leave" } as const;
-  const children = IN_PHASE.AwaitingChildren().children;
-
-  test("is decided like any trouble where no end is decided, or where something is still to be undone", () => {
-    expect(forceEnd(state(), deaths, AT)).toEqual(decideRecovery(state(), deaths, AT));
-    const undoing = state({ ending: { kind: "failed", failure: FAILURE }, undo: [{ call: "c1" }] as never, children });
-    expect(forceEnd(undoing, deaths, AT)).toEqual(decideRecovery(undoing, deaths, AT));
-  });
-
-  test("stays what it is where it waits for children alone, and waits no longer", () => {
-    expect(children.length).toBeGreaterThan(0);
-    expect(forceEnd(state({ ending, children }), deaths, AT)).toEqual({
-      kind: "RecoveryDecided",
-      at: AT,
-      rule: "end waits for no child any longer",
-      why: `${FAILURE.code}: ${FAILURE.message}`,
-      action: { kind: "force" },
-    });
-  });
-
-  test("needs nothing where it waits for nobody", () => {
-    expect(forceEnd(state({ ending, children: [] }), deaths, AT)).toBeNull();
   });
 });
