@@ -49,7 +49,9 @@ export function builtPackages(): string {
   if (existsSync(folder)) return folder;
   mkdirSync(BUILDS, { recursive: true });
   const own = `${folder}-${process.pid}`;
-  execFileSync(process.execPath, ["scripts/package.ts", own], { cwd: ROOT, stdio: "pipe" });
+  // A test runner says `test`, and then the console would be built for its developers.
+  const env = { ...process.env, NODE_ENV: "production" };
+  execFileSync(process.execPath, ["scripts/package.ts", own], { cwd: ROOT, stdio: "pipe", env });
   cpSync(join(ROOT, "agents"), join(own, "agents"), { recursive: true });
   // In the scope of the checkout's own manifest, the examples would import the sources.
   writeFileSync(join(own, "package.json"), JSON.stringify({ private: true, type: "module" }));
