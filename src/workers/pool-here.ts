@@ -30,7 +30,7 @@ export function createPoolHere({ here, beatsPerWorker, beatMs, clock, onEnded }:
   const leave = new AbortController();
   const out = new Set<(end: TaskEnd) => void>();
   let [kept, isClosed] = [0, false];
-  /** Of those who drain; null: nobody does, so an end of the last task means nothing. */
+  /** The promise of a drain that waits for the last task; null: no drain waits. */
   let emptied: PromiseWithResolvers<void> | null = null;
 
   const end = (run: string | null, what: string): void => {

@@ -366,9 +366,9 @@ describe("what a rule does", () => {
   });
 
   test("replies that are cut again and again need other replies, and a refused request another request", () => {
-    const mends = (trouble: Trouble) => actionOf(trouble);
-    expect(mends({ kind: "cuts", failure: FAILURE })).toEqual({ kind: "block", mends: "replies", failure: FAILURE });
-    expect(mends(refused())).toEqual({ kind: "block", mends: "request", failure: FAILURE });
+    const cuts: Trouble = { kind: "cuts", failure: FAILURE };
+    expect(actionOf(cuts)).toEqual({ kind: "block", mends: "replies", failure: FAILURE });
+    expect(actionOf(refused())).toEqual({ kind: "block", mends: "request", failure: FAILURE });
   });
 
   test("a shorter reply has the limit that makes room", () => {
