@@ -54,14 +54,16 @@ const makeFolder = (): string => mkdtempSync(join(tmpdir(), "cairn-mutants-"));
 function courtOver(copy: string, { sound, factor }: Terms): Court {
   symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
   const env = envIn(copy, factor);
-  const bench: Bench = { copy, env, sound, suiteMs: Math.ceil(LIMITS.runMs * factor), judge: createJudge(copy, env) };
-  return {
-    judge: (mutant) => judgeMutant(mutant, bench),
-    close() {
-      bench.judge.close();
-      rmSync(copy, { recursive: true, force: true, maxRetries: 5 });
-    },
+  const judge = createJudge(copy, env);
+  const bench: Bench = { copy, env, sound, suiteMs: Math.ceil(LIMITS.runMs * factor), judge, ends: new Set() };
+  const close = (): void => {
+    process.off("exit", close);
+    for (const end of [judge.close, ...bench.ends]) end();
+    rmSync(copy, { recursive: true, force: true, maxRetries: 5 });
   };
+  // The suites lead groups of their own, so they would outlive a hunt that is ended.
+  process.on("exit", close);
+  return { judge: (mutant) => judgeMutant(mutant, bench), close };
 }
 
 /** What plays suites in one copy. */
@@ -72,6 +74,8 @@ interface Bench {
   /** A suite without a verdict after this time is stopped. */
   readonly suiteMs: number;
   readonly judge: Judge;
+  /** They end what is played outside of the judge, at this moment. */
+  readonly ends: Set<() => void>;
 }
 
 async function judgeMutant(mutant: Mutant, bench: Bench): Promise<Verdict> {
@@ -111,9 +115,12 @@ async function verdictOf(suite: Suite, changed: readonly string[], bench: Bench)
   if (suite.kind === "simulation") return simulate(suite.seeds, bench);
   const { file, test: title = "" } = testsOf(suite, bench.copy);
   const isOwn = STARTS_PROCESSES.test(file);
-  const judge = isOwn ? createJudge(bench.copy, bench.env) : bench.judge;
+  if (!isOwn) return bench.judge.judge({ file, title, changed }, bench.suiteMs);
+  const judge = createJudge(bench.copy, bench.env);
+  bench.ends.add(judge.close);
   const verdict = await judge.judge({ file, title, changed }, bench.suiteMs);
-  if (isOwn) judge.close();
+  bench.ends.delete(judge.close);
+  judge.close();
   return verdict;
 }
 
@@ -144,7 +151,7 @@ function envIn(copy: string, factor: number): NodeJS.ProcessEnv {
  */
 function run(
   args: readonly string[],
-  { copy, env, suiteMs }: Bench,
+  { copy, env, suiteMs, ends }: Bench,
 ): Promise<{ readonly status: number | null; readonly output: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number | null; output: string }>();
   const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
@@ -153,8 +160,13 @@ function run(
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (part: Buffer) => (output += part.toString()));
   child.on("error", reject);
-  child.on("exit", () => {
+  const end = (): void => {
     if (child.pid !== undefined) killGroup(child.pid);
+  };
+  ends.add(end);
+  child.on("exit", () => {
+    ends.delete(end);
+    end();
   });
   child.on("close", (status) => resolve({ status, output }));
   return promise;

@@ -99,4 +99,10 @@ async function main(): Promise<number> {
   return 0;
 }
 
+for (const [signal, number] of [
+  ["SIGINT", 2],
+  ["SIGTERM", 15],
+] as const) {
+  process.once(signal, () => process.exit(128 + number));
+}
 process.exitCode = await main();

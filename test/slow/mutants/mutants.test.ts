@@ -2,14 +2,16 @@
  * The runner of mutants is tested itself: it reports what it cannot kill or judge, and fails then. What the machine may
  * have caused is judged by a second play, and a survivor from before a change does not refuse the change.
  */
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once as event } from "node:events";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openCourt } from "../../mutation/courts.ts";
 import { type Hunt, hunt } from "../../mutation/hunt.ts";
 import { parseTable } from "../../mutation/table.ts";
+import { waitUntil } from "../../support/gate/safety.ts";
 
 const FILE = "src/protocol/mutex-lease.ts";
 const HELD = " && turn.now < before.until";
@@ -176,4 +178,25 @@ test("the command exits 1 when a mutant survives, 0 when all are killed, and 2 w
     status: 2,
     stderr: expect.stringMatching(/^--since takes a commit, not "no-such-commit"/),
   });
+});
+
+test("a hunt that is ended leaves no process of a suite and no copy", async () => {
+  const dir = makeDir();
+  const table = join(dir, "mutants.txt");
+  // More seeds than anybody waits for, which are also the name of its process.
+  const seeds = "987654321";
+  writeFileSync(table, tableOf(`endless [${seeds} seeds]`, `  - ${HELD}`, `  + ${EQUIVALENT}`));
+  const args = [join(import.meta.dirname, "../../mutation/run.ts"), "--table", table];
+  const tmp = makeDir();
+  const hunted = spawn(process.execPath, args, { stdio: "ignore", env: { ...process.env, TMPDIR: tmp } });
+  const played = (): readonly string[] =>
+    spawnSync("ps", ["-A", "-o", "args="], { encoding: "utf8" })
+      .stdout.split("\n")
+      .filter((line) => line.includes(`--seeds ${seeds}`));
+  await waitUntil(() => expect(played()).not.toEqual([]));
+  hunted.kill("SIGTERM");
+  const [status] = await event(hunted, "exit");
+  expect(status).toBe(143);
+  await waitUntil(() => expect(played()).toEqual([]));
+  expect(readdirSync(tmp)).toEqual([]);
 });
