@@ -222,7 +222,7 @@ type CallEntry = Entry<
   | "ToolResultReconciled"
 >;
 
-function callLine({ story, entry, page }: Context<CallEntry>): Line | null {
+function callLine({ story, entry, next, page }: Context<CallEntry>): Line | null {
   const { paint } = page;
   const call = callName(story, entry.kind === "ToolCompensated" ? entry.call.replace("undo-", "") : entry.call);
   const release = story.releases.get(entry.call);
@@ -257,8 +257,9 @@ function callLine({ story, entry, page }: Context<CallEntry>): Line | null {
       const when =
         reconcilableFrom === null || reconcilableFrom <= at ? "now" : `in ${duration(reconcilableFrom - at)}`;
       const after = AFTER[onUnknown];
+      const isDecided = isTellOf(entry.call, next) && next?.version === entry.version;
       const asks =
-        reconcilableFrom === null
+        reconcilableFrom === null || isDecided
           ? ""
           : `; ${after} ${when}${onUnknown === "ask" ? "" : ", unless an operator reconciles it first"}`;
       const what = entry.unbegun === true ? `${call} could not be started` : `the outcome of ${call} is unknown`;
@@ -274,6 +275,10 @@ function callLine({ story, entry, page }: Context<CallEntry>): Line | null {
     }
   }
 }
+
+/** After the last try the model is told in the same commit, and that decision has a line of its own. */
+const isTellOf = (call: string, next: TimelineEntry | undefined): boolean =>
+  next?.kind === "RecoveryDecided" && next.action.kind === "tell" && next.action.call === call;
 
 const AFTER = {
   ask: "an operator can reconcile it",

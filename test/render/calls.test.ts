@@ -144,6 +144,17 @@ test("the timeline shows what the external service reports by itself, and what f
   ]);
 });
 
+test("the timeline announces nothing for a call of which the model is told in the same commit", () => {
+  const entries = [
+    { kind: "ToolOutcomeUnknown", call: "c1", why: "no answer", reconcilableFrom: NOW + 12_000, onUnknown: "tell" },
+    { kind: "RecoveryDecided", rule: "R", why: "tries used up", action: { kind: "tell", call: "c1" } },
+  ].map((event) => ({ version: 4, epoch: 1, at: NOW, ...event }) as TimelineEntry);
+  expect(renderEvents(UNTOLD, entries, PAGE).lines.map((line) => line.slice("   +0.0s  e1   v1   ".length))).toEqual([
+    "? the outcome of c1 is unknown: no answer",
+    "↻ the model is told that the outcome of c1 is unknown (R)",
+  ]);
+});
+
 test("says that a call of a class without a probe only waits before it runs again", () => {
   const lineFor = (effect: string): string | undefined => {
     const action = { kind: "probe", call: "c1", at: NOW + 12_000, tried: false };
