@@ -173,6 +173,21 @@ describe("a failure", () => {
     expect(die({ ...first(), retry: 3 * RETRY_GROUP })).toMatchObject({ stage: "due", retry: 4 * RETRY_GROUP });
   });
 
+  test("schedule 242: of an attempt that no process got is no try: it is due again with the same number", () => {
+    const unsent = (atOnce: boolean) =>
+      applyFailure({ ...first(), retry: 3 }, { now: NOW, limits, atOnce, isDeath: false, isUnsent: true });
+    expect(unsent(true)).toEqual({ ...first(), retry: 3, stage: "due", readyAt: NOW });
+    expect(unsent(false)).toEqual({ ...first(), retry: 3, stage: "due", readyAt: NOW + 1_000 });
+  });
+
+  test("hands on which function of the language was changed, until the beat has recorded it", () => {
+    const changed = { intrinsic: "Array.prototype.map", tool: "book", epoch: 3 };
+    const failed = applyFailure(first(), { now: NOW, limits, atOnce: true, isDeath: true, changed });
+    expect(taskOfExecution(beginAttempt(failed, "t"))).toMatchObject({ kind: "beat", attempt: { changed } });
+    const plain = taskOfExecution(beginAttempt(die(first()), "t"));
+    expect(plain.kind === "beat" && "changed" in plain.attempt).toBe(false);
+  });
+
   test("of another task counts by one, and pauses as the table states", () => {
     const retries = [0, 1, 2, 3, 4].map((retry) =>
       applyFailure(rescue({ retry }), { now: NOW, limits, atOnce: false, isDeath: false }),

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { InvariantViolated } from "../../src/core/ensure.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import { EACH_BEAT, FEW_BYTES, FEW_REQUESTS } from "../../src/ports/stored-sizes.ts";
-import { TIMES, type Limits, hotMsOf, limitsFor } from "../../src/protocol/limits.ts";
+import { TIMES, type Limits, approvalMs, hotMsOf, limitsFor } from "../../src/protocol/limits.ts";
 
 const MINUTE = 60_000;
 
@@ -49,11 +49,18 @@ describe("limits for a beat", () => {
     expect(limitsFor(MINUTE, { toolMs: 1_000 })).toMatchObject({ toolMs: 1_000, modelMs: 45_000 });
     for (const change of [
       ...[{ retentionMs: 3_600_000 }, { keyRetentionMs: TIMES.keyMsMin }, { keyRetentionMs: TIMES.keyMsMax }],
+      ...[{ auditMs: TIMES.auditMsMin }, { auditMs: TIMES.auditMsMax }],
       ...[{ settleMs: 86_400_000 - 61_001 }, { gateMs: 2_592_000_000 - 1 }],
     ]) {
       expect(limitsFor(MINUTE, change)).toMatchObject(change);
     }
   });
+});
+
+test("an approval waits as long as its tool wants, and at most for 29 thirtieths of the time a run may be idle", () => {
+  const limits = limitsFor(MINUTE, { idleRunMs: 30 * MINUTE + 1, gateMs: MINUTE });
+  expect(approvalMs(limits, 5 * MINUTE)).toBe(5 * MINUTE);
+  expect(approvalMs(limits, 60 * MINUTE)).toBe(29 * MINUTE);
 });
 
 test("an ended run is kept as long as its agent declares, and longer than an invocation and its requests may take", () => {

@@ -69,6 +69,20 @@ describe("a hand-over", () => {
     expect(next.chain).toBe(2);
   });
 
+  test("that names an epoch leaves a run that was claimed meanwhile", () => {
+    expect(decideHandOver(held(), handOver({ epoch: 0 }))).toEqual({ kind: "lost", row: held() });
+    expect(decideHandOver(held(), handOver({ epoch: 1 })).kind).toBe("handed");
+  });
+
+  test("of a restore keeps since when a run was paused, and says now for any other", () => {
+    const restored = { at: 2, asOf: 1 };
+    const paused = held({ owner: null, leaseUntil: null, status: "paused", statusSince: 7 });
+    expect(decideHandOver(paused, handOver({ restored }))).toMatchObject({ row: { status: "paused", statusSince: 7 } });
+    expect(decideHandOver(held(), handOver({ restored }))).toMatchObject({
+      row: { status: "paused", statusSince: LEASE },
+    });
+  });
+
   test("schedule 40: does not move a run that a zombie has ended meanwhile", () => {
     const ended = held({ status: "completed", owner: null, leaseUntil: null });
     expect(decideHandOver(ended, handOver())).toEqual({ kind: "lost", row: ended });

@@ -9,6 +9,7 @@ import type { Entry } from "../../src/protocol/entry.ts";
 import { type Claim, decideClaim } from "../../src/protocol/row-claim.ts";
 import { markEndNotified } from "../../src/protocol/row-end-notification.ts";
 import { decideRedrive } from "../../src/protocol/row-redrive.ts";
+import { RESTORED_EPOCHS } from "../../src/protocol/restored.ts";
 import { AT, BORN, RUN, SHA, row } from "../support/states/states-and-events.ts";
 
 const OF = { run: RUN, born: BORN, now: AT };
@@ -114,6 +115,26 @@ describe("a claim", () => {
     expect(decideClaim(row(), claim({ chain: 2 }))).toEqual({ kind: "superseded", row: row() });
   });
 
+  test("schedule 102: by a process that is too old is refused as such, unless the run is not its own", () => {
+    const newer = row({ level: 3, epoch: 0, lastCheckpointAt: 77 });
+    expect(decideClaim(newer, claim({ level: 2 }))).toEqual({
+      kind: "newer",
+      why: "it has level 3, and this version of cairn knows level 2",
+      at: { epoch: 0, since: 77 },
+    });
+    expect(decideClaim(newer, claim({ level: 2, chain: 2 }))).toEqual({ kind: "superseded", row: newer });
+    expect(decideClaim(newer, claim({ level: 3 })).kind).toBe("granted");
+  });
+
+  test("counts a death only with evidence about the owner's own attempt", () => {
+    const retry = { entry: entry(0, 1), owner: "B" };
+    expect(decideClaim(owned(), claim(retry))).toMatchObject({ row: { deaths: 0 } });
+    expect(decideClaim(owned(), claim({ ...retry, died: 0 }))).toMatchObject({ row: { deaths: 1 } });
+    expect(decideClaim({ ...owned(), owner: null }, claim({ ...retry, died: 0 }))).toMatchObject({
+      row: { deaths: 0 },
+    });
+  });
+
   test("schedule 1: is refused for an attempt that was frozen before it and thaws", () => {
     const byRetry = rowOf(decideClaim(row(), claim({ entry: entry(0, 1), owner: "B" })), "granted");
     const done = rowOf(decideCommit(byRetry, commit({ release: true })), "committed");
@@ -187,6 +208,38 @@ describe("a commit", () => {
     expect(decideCommit(now, commit({ epoch: 0 }))).toEqual({ kind: "fenced", row: now });
     expect(decideCommit(now, commit({ epoch: 2 }))).toEqual({ kind: "fenced", row: now });
     expect(decideCommit(now, commit({ version: 1 }))).toEqual({ kind: "fenced", row: now });
+  });
+
+  test("that moves the run on gives the next execution its epoch and no claims", () => {
+    const moved = commit({ release: true, nextChain: true, now: AT + 3 });
+    expect(decideCommit(owned(), moved)).toMatchObject({
+      row: { chain: 2, epoch: 2, chainClaims: 0, claimedAt: AT + 3 },
+    });
+    expect(decideCommit(owned(), commit())).toMatchObject({ row: { chain: 1, epoch: 1, chainClaims: 1 } });
+  });
+
+  test("of an end that nobody waits for is its delivery, too", () => {
+    expect(decideCommit(owned(), commit({ expiresAtSec: 99 }))).toMatchObject({
+      row: { endNotified: true, expiresAtSec: 99 },
+    });
+    expect(decideCommit(owned(), commit())).toMatchObject({ row: { endNotified: false, expiresAtSec: null } });
+  });
+
+  test("writes what lists tell and the level it needs, and leaves both without them", () => {
+    const brief = { limits: { beats: 3 }, cracks: [], isScheduled: false };
+    const told = rowOf(decideCommit(owned(), commit({ brief, level: 2 })), "committed");
+    expect(told).toMatchObject({ brief, level: 2 });
+    expect(decideCommit(told, commit({ version: 1 }))).toMatchObject({ row: { brief, level: 2 } });
+    const plain = rowOf(decideCommit(owned(), commit({ level: 1 })), "committed");
+    expect({ brief: "brief" in plain, level: "level" in plain }).toEqual({ brief: false, level: false });
+  });
+
+  test("drops the note of a redrive that it records, and keeps it while it only releases the run", () => {
+    const redrive = { id: "r1", by: "ana", why: "w" };
+    const redriven = { ...owned(), redrive };
+    expect(rowOf(decideCommit(redriven, commit()), "committed")).not.toHaveProperty("redrive");
+    expect(decideCommit(redriven, commit({ phase: "Failed", status: "running" }))).toMatchObject({ row: { redrive } });
+    expect(rowOf(decideCommit(owned(), commit()), "committed")).not.toHaveProperty("redrive");
   });
 
   test("schedule 5: of a zombie is refused, and its successor knows until when the zombie may act", () => {
@@ -288,6 +341,35 @@ describe("notifying an end", () => {
 
   test("does nothing to a live run", () => {
     expect(markEndNotified(row(), { expiresAtSec: 99 })).toEqual(row());
+  });
+});
+
+describe("a redrive", () => {
+  const ended = row({ status: "failed", phase: "Failed", epoch: 4, version: 6, chain: 2, endNotified: true });
+  const redrive = { ...OF, epoch: 4, version: 6, note: { id: "r1", by: "ana", why: "w" }, deadline: AT + 9 };
+
+  test("gives the row the next epoch and execution, and its end is to be delivered again", () => {
+    expect(decideRedrive(ended, redrive)).toMatchObject({
+      kind: "redriven",
+      row: { status: "running", epoch: 5, chain: 3, endNotified: false, redrive: redrive.note, deadline: AT + 9 },
+    });
+    expect(rowOf(decideRedrive(ended, redrive), "redriven")).not.toHaveProperty("restored");
+  });
+
+  test("after a restore skips the epochs that the row does not know (schedule 219)", () => {
+    const restored = { at: 5, asOf: 4 };
+    expect(decideRedrive(ended, { ...redrive, restored })).toMatchObject({
+      row: { epoch: 4 + RESTORED_EPOCHS, restored: { ...restored, version: 6, epoch: 4 + RESTORED_EPOCHS } },
+    });
+  });
+
+  test("is late for another epoch or version than was judged, and for a run that has not failed", () => {
+    const others = [
+      { from: ended, asked: { ...redrive, epoch: 3 } },
+      { from: ended, asked: { ...redrive, version: 5 } },
+      { from: { ...ended, status: "running" } as const, asked: redrive },
+    ];
+    for (const { from, asked } of others) expect(decideRedrive(from, asked)).toEqual({ kind: "late", row: from });
   });
 });
 

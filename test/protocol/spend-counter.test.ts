@@ -47,6 +47,22 @@ describe("a period", () => {
   });
 });
 
+test("a run counts in the periods in which it was reserved, however long it is under way", () => {
+  const tomorrow = atTime(reserved(null, "r1", 500), NOON + DAY_MS);
+  expect({ day: usedIn(tomorrow, "day").microUsd, month: usedIn(tomorrow, "month").microUsd }).toEqual({
+    day: 0,
+    month: 500,
+  });
+});
+
+test("a limit of runs allows as many", () => {
+  const limits = { day: { runs: 1 } };
+  const first = reserveIn(null, { id: "r1", at: NOON, microUsd: 0, limits });
+  expect(first.kind).toBe("reserved");
+  const next = first.kind === "reserved" ? first.next : null;
+  expect(reserveIn(next, { id: "r2", at: NOON, microUsd: 0, limits })).toMatchObject({ kind: "spent", what: "runs" });
+});
+
 test("a start that came to nothing frees its place after two days, and counts with what it reserved", () => {
   const first = reserved(null, "r1", 500);
   const absent = { id: "r1", row: null, isOver: false };
