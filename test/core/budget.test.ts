@@ -1,8 +1,17 @@
 /** Money and tokens: added up exactly, compared with the limit, shown with the digits that matter. */
 import { describe, expect, test } from "vitest";
 import { microUsdOf } from "../../src/core/policy/price.ts";
-import { exhaustedMeter, withGrants, usd } from "../../src/core/policy/spending.ts";
-import { type Budget, NOTHING_SPENT, add, addGrant, metersOf } from "../../src/core/policy/budget.ts";
+import { exhaustedMeter, missingGrant, reservedBy, usd, withGrants } from "../../src/core/policy/spending.ts";
+import {
+  type Budget,
+  NOTHING_SPENT,
+  add,
+  addGrant,
+  limitedIn,
+  metersOf,
+  withoutReserved,
+} from "../../src/core/policy/budget.ts";
+import { IN_PHASE } from "../support/states/states-and-events.ts";
 
 const NONE = { microUsd: null, tokens: null, toolCalls: null, wallMs: null };
 const FREE: Budget = { ...NONE, beats: 10, takeovers: 3, onExhausted: "stop" };
@@ -53,6 +62,39 @@ describe("the remaining budget", () => {
   test("with a limit of zero allows no first beat", () => {
     expect(exhaustedMeter(NOTHING_SPENT, { ...FREE, microUsd: 0 })).toBe("$0.00 of $0.00 is spent");
     expect(exhaustedMeter(NOTHING_SPENT, { ...FREE, tokens: 0 })).toBe("0 of 0 tokens are used");
+  });
+});
+
+describe("the grant of a child", () => {
+  const limits = { ...FREE, microUsd: 500_010, tokens: 90 };
+
+  test("fits as long as so much is free, to the unit", () => {
+    expect(missingGrant(spent, limits, { beats: 8, microUsd: 10 })).toBeNull();
+    expect(missingGrant(spent, limits, { beats: 9 })).toBe("it takes 9 of beats, and 8 are free");
+    expect(missingGrant(spent, limits, { microUsd: 11 })).toBe("it takes 11 of microUsd, and 10 are free");
+  });
+
+  test("needs no room in a meter without a limit, and finds none in one that is overdrawn", () => {
+    expect(missingGrant(spent, limits, { wallMs: 1e12, toolCalls: 1e6 })).toBeNull();
+    expect(missingGrant(spent, limits, { tokens: 1 })).toBe("it takes 1 of tokens, and 0 are free");
+  });
+
+  test("is reserved until the child has spent it, and not at all for one that is left alone", () => {
+    const [child] = IN_PHASE.AwaitingChildren().children;
+    if (child === undefined) throw new Error("its run waits for a child");
+    const children = [
+      { ...child, grant: { beats: 2, tokens: 5 } },
+      { ...child, grant: { beats: 3 } },
+      { ...child, grant: { beats: 90 }, left: true as const },
+    ];
+    const reserved = reservedBy({ children });
+    expect(reserved).toEqual({ beats: 5, tokens: 5 });
+    expect(withoutReserved(limits, reserved)).toEqual({ ...NONE, beats: 5, microUsd: 500_010, tokens: 85 });
+    expect(withoutReserved(limits, { beats: 11 })).toMatchObject({ beats: 0 });
+  });
+
+  test("names the meters that have a limit", () => {
+    expect(limitedIn(limits)).toEqual({ beats: 10, microUsd: 500_010, tokens: 90 });
   });
 });
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { BOUNDS } from "../../src/core/limits.ts";
 import type { Event } from "../../src/core/event.ts";
 import type { Json } from "../../src/core/json.ts";
-import { type LoopRules, findLoop, sameJson, sameValue } from "../../src/core/policy/loops.ts";
+import { type LoopRules, findLoop, newestCalls, sameJson, sameValue } from "../../src/core/policy/loops.ts";
 import { AT, stateAfter, callPart, EVENT } from "../support/states/states-and-events.ts";
 
 type Call = readonly [tool: string, args: Json, result: Json, outcome?: "failed"];
@@ -182,6 +182,27 @@ describe("a round of calls that repeats three times", () => {
     expect(loopIn([nine, nine, nine.slice(1)])).toBeNull();
   });
 
+  test("is none where replies of the same length share one call only", () => {
+    const [a, b] = cycle(2) as [Call, Call];
+    const replies = Array.from({ length: 6 }, (_, index): Call[] => [index % 2 === 0 ? a : b, other(index)]);
+    expect(loopIn(replies)).toBeNull();
+  });
+
+  test("names the calls of one round, also where its calls are split into replies in another way each time", () => {
+    const [a, b, c] = cycle(3) as [Call, Call, Call];
+    expect(loopIn([[other(1), other(2)], [a, b], [c, a], b, [c, a], b, c])?.why).toBe(
+      "it went 3 times through the same 3 calls, of a, b, c, with the same results",
+    );
+    expect(
+      loopIn(
+        times(3, [
+          [a, b],
+          [c, other(4)],
+        ]),
+      )?.why,
+    ).toBe("it went 3 times through the same 4 calls, of a, b, c, look, with the same results");
+  });
+
   test("is an oscillation where several replies make them, however many calls each makes", () => {
     const [a, b, c, d] = cycle(4) as [Call, Call, Call, Call];
     expect(
@@ -283,6 +304,24 @@ describe("a tool that fails again and again", () => {
     ).toBe("runaway");
   });
 
+  test("is none after a denial of one of several calls, and counts on beside the success of another", () => {
+    const denied = (n: number): Call => ["ask", { more: n }, "denied by ann: too dear", "failed"];
+    const both = first(9, (n) => [fails(n), denied(n)]);
+    expect(loopIn(both, { asksHuman: () => true })).toBeNull();
+    // Each reply makes progress by one of its calls; only refusals count then.
+    const mixed = (made: (n: number) => Call) => first(9, (n): Call[] => [other(n), fails(n, "tell"), made(n)]);
+    expect(loopIn(mixed((n) => fails(n)))).toBeNull();
+    expect(loopIn(mixed((n) => refused(n)))?.why).toMatch(/^its calls of ask failed or were refused/);
+    expect(loopIn(first(9, (n): Call[] => [other(n), refused(2 * n), fails(2 * n + 1)]))).toBeNull();
+  });
+
+  test("is found by the same rules where an agent says nothing of its own", () => {
+    expect(findLoop(stateAfterBeats(first(8, fails)).messages)?.crack).toBe("runaway");
+    expect(findLoop(stateAfterBeats([A, A, A]).messages)?.crack).toBe("runaway");
+    const denied = (n: number): Call => ["ask", { n }, "denied by ann: too dear", "failed"];
+    expect(findLoop(stateAfterBeats(first(8, denied)).messages)?.crack).toBe("runaway");
+  });
+
   test("is none where its tool says that errors are expected, and neither is an equal call of it", () => {
     const isExpected = (tool: string) => tool === "ask";
     expect(loopIn(first(9, fails), { isExpected })).toBeNull();
@@ -300,6 +339,25 @@ describe("a tool that fails again and again", () => {
         { isExpected },
       )?.crack,
     ).toBe("runaway");
+  });
+});
+
+describe("the newest calls", () => {
+  const calls = (beats: Beats) =>
+    newestCalls(stateAfterBeats(beats).messages).map(({ tool, args }) => ({ tool, args }));
+  const named = (n: number) => ({ tool: "look", args: { kind: "inline", json: { n } } });
+
+  test("are those since the last user message, six at most, in the order of the model", () => {
+    expect(calls([other(1), "and now?", other(2), [other(3), other(4)]])).toEqual([2, 3, 4].map(named));
+    expect(calls([1, 2, 3, 4, 5, 6, 7, 8].map(other))).toEqual([3, 4, 5, 6, 7, 8].map(named));
+    expect(calls([[1, 2, 3, 4].map(other), [5, 6, 7, 8].map(other)])).toEqual([3, 4, 5, 6, 7, 8].map(named));
+  });
+
+  test("end at a message that the caller names", () => {
+    const { messages } = stateAfterBeats([other(1), other(2)]);
+    const last = messages.findLast(({ role }) => role === "assistant");
+    expect(newestCalls(messages, ({ id }) => id === last?.id)).toEqual([]);
+    expect(newestCalls(messages, ({ id }) => id === messages[0]?.id)).toHaveLength(2);
   });
 });
 

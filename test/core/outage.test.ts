@@ -10,6 +10,7 @@ import {
   currentModel,
   earlierTryAt,
   modelUnavailable,
+  withRetry,
 } from "../../src/core/policy/outage.ts";
 import { decideRecovery } from "../../src/core/policy/recovery.ts";
 import type { State } from "../../src/core/state.ts";
@@ -208,6 +209,24 @@ describe("fallbacks", () => {
     const kept = fold(between, EVENT.replied([callPart("book")], at + MINUTE));
     expect(kept.fallback).toEqual(endOutage.fallback);
     expect(fold(between, EVENT.replied([callPart("book")], at + BOUNDS.fallbackMs)).fallback).toBeUndefined();
+  });
+
+  test("are asked with the whole request, and the same model without what it refused", () => {
+    const refused: State = { ...IN_PHASE.AwaitingLLM(), leavesOut: true, replyTokensMax: 9 };
+    const again = withRetry(refused, { at: AT + 5, outage: { since: AT, attempts: 1 } });
+    expect(again).toMatchObject({ phase: "RetryingLLM", retryAt: AT + 5, modelRetries: 1, leavesOut: true });
+    expect(again.replyTokensMax).toBe(9);
+    const other = withRetry(again, { at: AT + 9, outage: { since: AT, attempts: 2, model: 1 } });
+    expect(other).not.toHaveProperty("leavesOut");
+    expect(other).not.toHaveProperty("replyTokensMax");
+    const whole = withRetry(IN_PHASE.AwaitingLLM(), { at: AT + 5, outage: { since: AT, attempts: 1 } });
+    expect({ leavesOut: "leavesOut" in whole, replyTokensMax: "replyTokensMax" in whole }).toEqual({
+      leavesOut: false,
+      replyTokensMax: false,
+    });
+    // The second fallback keeps what it refused itself.
+    const second: State = { ...refused, outage: { since: AT, attempts: 2, model: 1 } };
+    expect(withRetry(second, { at: AT + 9, outage: { since: AT, attempts: 3, model: 1 } }).leavesOut).toBe(true);
   });
 
   test("leave a state without outage or fallback unchanged after a reply", () => {

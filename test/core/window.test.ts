@@ -2,7 +2,13 @@
 import { foldAll } from "../../src/features/compose.ts";
 import { expect, test } from "vitest";
 import { type Message, text } from "../../src/core/message.ts";
-import { SUMMARY, messagesOfRestart, messagesOfSection, visibleMessages } from "../../src/core/policy/window.ts";
+import {
+  SUMMARY,
+  beginCompaction,
+  messagesOfRestart,
+  messagesOfSection,
+  visibleMessages,
+} from "../../src/core/policy/window.ts";
 import { stateAfter, textPart, EVENT } from "../support/states/states-and-events.ts";
 
 const message = (id: string, source: string): Message => ({
@@ -21,6 +27,18 @@ test("shows a summary only in the lead, and each message once", () => {
 
 test("ignores a name in the lead that matches no message", () => {
   expect(idsOf(["m9", "m3"], 3)).toEqual(["m1", "m3", "m4"]);
+});
+
+test("is summarised next, or at that time if the model of summaries failed", () => {
+  const before = stateAfter(EVENT.started);
+  const failed = { since: 5, attempts: 1 } as never;
+  expect(beginCompaction(before, { kind: "compact" })).toStrictEqual({ ...before, phase: "Compacting", retryAt: null });
+  expect(beginCompaction(before, { kind: "compact", at: 9, failed })).toStrictEqual({
+    ...before,
+    phase: "Compacting",
+    retryAt: 9,
+    failedSummaries: failed,
+  });
 });
 
 test("keeps the text of the summary", () => {

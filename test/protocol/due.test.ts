@@ -14,7 +14,7 @@ describe("a run in a park", () => {
   });
 
   test("is due to the millisecond", () => {
-    expect({ before: isRowDue(parked(), 499), then: isRowDue(parked(), 500) }).toEqual({ before: false, then: true });
+    expect({ at499: isRowDue(parked(), 499), at500: isRowDue(parked(), 500) }).toEqual({ at499: false, at500: true });
   });
 });
 
