@@ -3,6 +3,7 @@
  * otherwise it is not touched, and its processes stay warm.
  */
 import { createHash } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { GetObjectCommand } from "@aws-sdk/client-s3";
 import {
@@ -21,6 +22,7 @@ import {
   type LogFormat,
   PublishVersionCommand,
   PutFunctionConcurrencyCommand,
+  ResourceConflictException,
   RemovePermissionCommand,
   type Runtime,
   UpdateAliasCommand,
@@ -82,7 +84,7 @@ export const fn = kind(inputs, async (of, { clients, later }) => {
   if (!of.publish) return told;
   await change();
   // If nothing has changed since, this returns the existing version.
-  const { Version = "" } = await functions.send(new PublishVersionCommand({ FunctionName }));
+  const { Version = "" } = await whenFree(() => functions.send(new PublishVersionCommand({ FunctionName })));
   return { ...told, version: Version };
 });
 
@@ -129,12 +131,32 @@ async function update(
   const { Body } = await objects.send(new GetObjectCommand({ Bucket: code.S3Bucket, Key: code.S3Key }));
   const bytes = (await Body?.transformToByteArray()) ?? new Uint8Array();
   if (known.CodeSha256 !== createHash("sha256").update(bytes).digest("base64")) {
-    await functions.send(new UpdateFunctionCodeCommand({ FunctionName, ...code }));
+    await whenFree(() => functions.send(new UpdateFunctionCodeCommand({ FunctionName, ...code })));
     await waitUntilFunctionUpdatedV2({ client: functions, ...WAIT }, { FunctionName });
   }
   if (isLike(known, settings)) return;
-  await functions.send(new UpdateFunctionConfigurationCommand({ FunctionName, ...settings }));
+  await whenFree(() => functions.send(new UpdateFunctionConfigurationCommand({ FunctionName, ...settings })));
   await waitUntilFunctionUpdatedV2({ client: functions, ...WAIT }, { FunctionName });
+}
+
+const CONFLICTS_MAX = 20;
+
+/**
+ * Sends a change of a function. A function may say that its last change is over a moment before it takes the next one, so
+ * a conflict is no failure until it has come that often.
+ */
+export async function whenFree<T>(
+  send: () => Promise<T>,
+  pause = (): Promise<void> => setTimeout(WAIT.minDelay * 1_000),
+): Promise<T> {
+  for (let conflicts = 0; ; conflicts += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!(error instanceof ResourceConflictException) || conflicts === CONFLICTS_MAX) throw error;
+      await pause();
+    }
+  }
 }
 
 /** True if the function has all these settings; it may have more. */
