@@ -52,6 +52,15 @@ test("an operator's hold says what to mend, and forgets what a refused request l
   for (const gone of ["leavesOut", "replyTokensMax", "outage"]) expect(held).not.toHaveProperty(gone);
 });
 
+test("an operator's hold keeps the phase that a run returns to, unless it retried its model", () => {
+  const held = (phase: State["phase"]) =>
+    holdForOperator({ ...IN_PHASE.AwaitingLLM(), phase }, { mends: "replies", failure: FAILURE }).pausedFrom;
+  expect({ retrying: held("RetryingLLM"), closing: held("ForceStop") }).toEqual({
+    retrying: "AwaitingLLM",
+    closing: "ForceStop",
+  });
+});
+
 test("a run without a phase to return to calls its model", () => {
   expect(resumeAfterHold({ ...IN_PHASE.AwaitingAgent(), pausedFrom: null })).toMatchObject({ phase: "AwaitingLLM" });
   expect(withoutLack(IN_PHASE.AwaitingLLM())).toEqual({});

@@ -24,6 +24,11 @@ test("weights share in proportion", () => {
   expect(order(waiting, { shares: { a: { weight: 2 } } })).toBe("abaaba");
 });
 
+test("other tasks than beats take no place", () => {
+  const waiting = [...waitingOf("a", 3, false), ...waitingOf("b", 2), ...waitingOf("a", 1)];
+  expect(order(waiting, {})).toBe("aaaabb");
+});
+
 test("a cap holds back beats of its tenant alone, and no other task", () => {
   const waiting = [...waitingOf("a", 9), ...waitingOf("a", 1, false), ...waitingOf("b", 1)];
   const shares = { a: { concurrency: 2 } };

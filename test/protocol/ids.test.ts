@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { BOUNDS } from "../../src/core/limits.ts";
 import { isName, isRunId, isTenant } from "../../src/core/ids.ts";
-import { bornFrom, executionName, gateId, intentKey } from "../../src/protocol/ids.ts";
+import { bornFrom, childRunId, executionName, gateId, intentKey, timeIn, timeText } from "../../src/protocol/ids.ts";
 import { wrongWithKey } from "../../src/core/ids.ts";
 import { reconcileId, runId } from "../../src/protocol/ids.ts";
 import { SIZES } from "../../src/codec/limits.ts";
@@ -11,6 +11,23 @@ import { hash } from "../support/states/states-and-events.ts";
 const run = (tenant: string, agent: string, idempotencyKey: string) => runId(hash, { tenant, agent, idempotencyKey });
 
 const INTENT = { run: run("local", "travel", "k"), born: "abc", attempt: 1, call: "c1", tool: "book", args: "{}" };
+
+test("a time sorts as its text does, and is read from the beginning of one", () => {
+  const times = [0, 9, 10.5, 1_700_000_000_000];
+  const texts = times.map(timeText);
+  expect(texts.toSorted()).toEqual(texts);
+  expect(texts.map((each) => timeIn(`${each}-more`))).toEqual([0, 9, 10, 1_700_000_000_000]);
+  expect(timeText(-5)).toBe(timeText(0));
+});
+
+test("the id of a child names its parent's incarnation, restart, call and try", () => {
+  const child = { tenant: "local", run: "r1", born: "b1", attempt: 1, call: "c1", try: 1 };
+  const changes = [{}, { run: "r2" }, { born: "b2" }, { attempt: 2 }, { call: "c2" }, { try: 2 }];
+  const ids = changes.map((change) => childRunId(hash, { ...child, ...change }));
+  expect(ids.every((id) => isRunId(id))).toBe(true);
+  expect(new Set(ids).size).toBe(changes.length);
+  expect(childRunId(hash, child)).toBe(ids[0]);
+});
 
 describe("a run's id", () => {
   test("is the tenant and 26 characters without information", () => {

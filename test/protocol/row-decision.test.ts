@@ -4,6 +4,7 @@ import { InvariantViolated } from "../../src/core/ensure.ts";
 import { rowToWrite } from "../../src/protocol/row-decision.ts";
 import { COMMIT } from "../../src/protocol/row-commit.ts";
 import { HAND_OVER } from "../../src/protocol/row-hand-over.ts";
+import { decidePurge } from "../../src/protocol/row-removal.ts";
 import { REDRIVE } from "../../src/protocol/row-redrive.ts";
 import { RESTORED_CHECK } from "../../src/protocol/row-restored.ts";
 import { row } from "../support/states/states-and-events.ts";
@@ -29,6 +30,14 @@ describe("a decision", () => {
     expect(silently).toThrow(InvariantViolated);
     expect(silently).toThrow(`a decision on ${before.run} changes ${field} without naming it`);
   });
+});
+
+test("a purge removes the row of a run whose end was delivered, and no other (schedule 41)", () => {
+  const ended = row({ status: "failed", endNotified: true });
+  expect(decidePurge(ended)).toEqual({ kind: "purged", row: ended, removes: true });
+  for (const kept of [row(), row({ endNotified: true }), row({ status: "failed" })]) {
+    expect(decidePurge(kept)).toEqual({ kind: "kept", row: kept });
+  }
 });
 
 describe("the fields that a decision reads and replaces", () => {

@@ -45,6 +45,6 @@ export function expiresAt(state: State): number | null {
   const { deadline, ending, phase, pausedFrom } = state;
   if (deadline === undefined || (pausedFrom ?? phase) === "ForceStop") return null;
   if (ending === null) return deadline.at;
-  const isAtWork = nextCompensationStep(state) !== null || (ending.forced !== true && waitsForChildren(state));
+  const isAtWork = nextCompensationStep(state) !== null || waitsForChildren(state);
   return endsByDeadline(state) && isAtWork ? deadline.endBy : null;
 }
