@@ -35,6 +35,13 @@ describe("after the closing call", () => {
     });
   });
 
+  test("words that a limit cut are marked as such", () => {
+    const cut = { ...EVENT.replied([textPart("I found")]), cut: { limit: "max_tokens", calls: 0 } };
+    expect(applyClosingReply(asked(), cut).ending).toMatchObject({
+      failure: { message: "it broke. Its last words: I found … (cut)" },
+    });
+  });
+
   test("a reply without text leaves the failure unchanged, and one with calls alone adds no message", () => {
     expect(closedWith(textPart(" ")).ending).toEqual({ kind: "failed", failure: FAILURE });
     const silent = closedWith(callPart("book"));

@@ -19,6 +19,10 @@ test("the lease of another owner holds until it expires", () => {
   expect(bob(2_000)).toEqual({ kind: "taken", cursor: "page 3" });
 });
 
+test("an owner takes its own lease again before its end", () => {
+  expect(decideMutexLease(before, lease({ now: 1_999 }))).toEqual({ kind: "taken", cursor: "page 3" });
+});
+
 test("a lease that was never taken is free, and starts without a cursor", () => {
   expect(decideMutexLease(null, lease())).toEqual({ kind: "taken", cursor: null });
 });

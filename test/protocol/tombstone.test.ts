@@ -71,5 +71,6 @@ describe("a creation", () => {
   test("returns the run as long as its row exists, whatever a tombstone contains", () => {
     expect(decideCreate(ROW, TOMBSTONE, CREATION)).toEqual({ kind: "exists", row: ROW });
     expect(decideCreate(ROW, TOMBSTONE, { ...CREATION, inputDigest: "x" })).toEqual({ kind: "conflict", row: ROW });
+    expect(decideCreate(ROW, TOMBSTONE, { ...CREATION, agent: "other" })).toEqual({ kind: "conflict", row: ROW });
   });
 });
