@@ -22,7 +22,6 @@ import {
   type LogFormat,
   PublishVersionCommand,
   PutFunctionConcurrencyCommand,
-  ResourceConflictException,
   RemovePermissionCommand,
   type Runtime,
   UpdateAliasCommand,
@@ -100,7 +99,8 @@ export const alias = kind(
   },
 );
 
-const WAIT = { maxWaitTime: 60, minDelay: 0.2, maxDelay: 1 };
+/** In seconds. A loaded machine takes more than a minute until the last of many functions is active. */
+const WAIT = { maxWaitTime: 600, minDelay: 0.2, maxDelay: 1 };
 
 type Settings = ReturnType<typeof settingsOf>;
 
@@ -153,7 +153,7 @@ export async function whenFree<T>(
     try {
       return await send();
     } catch (error) {
-      if (!(error instanceof ResourceConflictException) || conflicts === CONFLICTS_MAX) throw error;
+      if ((error as Error).name !== "ResourceConflictException" || conflicts === CONFLICTS_MAX) throw error;
       await pause();
     }
   }

@@ -154,7 +154,10 @@ test("ends an answer that waits for a decision, and goes on with the next messag
   await open(page, served.url);
   await say(page, "pay");
   await page.locator("button.approve").waitFor();
+  // A page that is left takes a request along that has not arrived.
+  const stopped = page.waitForResponse((response) => response.url().endsWith("/stop"));
   await page.locator("#stop").click();
+  await stopped;
   await page.reload();
   await expect.poll(() => answersIn(page)).toEqual(["Stopped."]);
   expect(await page.locator(".tool").innerText()).toBe("tool-pay output-denied");

@@ -1,9 +1,8 @@
 /** A deployment on LocalStack that changes a function twice in a row. */
-import { ResourceConflictException } from "@aws-sdk/client-lambda";
 import { expect, test, vi } from "vitest";
 import { whenFree } from "../../localstack/resources/functions.ts";
 
-const conflict = new ResourceConflictException({ $metadata: {}, message: "An update is in progress" });
+const conflict = Object.assign(new Error("An update is in progress"), { name: "ResourceConflictException" });
 const pause = () => Promise.resolve();
 
 test("sends a change again while an earlier one is in progress, and gives up at last", async () => {

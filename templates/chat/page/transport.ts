@@ -17,9 +17,14 @@ export async function openChat(api: string): Promise<{ before: UIMessage[]; tran
   return { before, transport: transport as unknown as ChatTransport<UIMessage> };
 }
 
-/** Ends the answer under way. Its stream then ends with what the agent did. */
+/** Ends the answer under way. Its stream then ends with what the agent did. The request outlives the page. */
 export const endAnswer = (api: string): Promise<Response> =>
-  patientFetch(`${api}/stop`, { method: "POST", body: "{}", headers: { "content-type": "application/json" } });
+  patientFetch(`${api}/stop`, {
+    method: "POST",
+    body: "{}",
+    keepalive: true,
+    headers: { "content-type": "application/json" },
+  });
 
 const TRIES = 60;
 const PAUSE_MS = 1_000;
