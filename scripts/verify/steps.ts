@@ -62,8 +62,8 @@ const PROCESSES = tests(
   ...["--project", "long", "test/slow/process/", "test/slow/storm/", "test/slow/flips/", "test/slow/context/"],
 );
 
-/** Crashes are enumerated in one process: each plays on one virtual clock, and has nothing to wait for. */
-const CRASHES = tests("crash enumeration", VITEST, "--project", "long", "test/slow/crash/", "--maxWorkers", "1");
+/** Crashes are enumerated in two processes: each plays on a virtual clock, and has nothing to wait for. */
+const CRASHES = tests("crash enumeration", VITEST, "--project", "long", "test/slow/crash/", "--maxWorkers", "2");
 
 /** The mutant that takes longest is found within 400. */
 const SEEDS_OF_GATE = 600;

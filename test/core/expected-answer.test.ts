@@ -7,7 +7,7 @@ import { IN_PHASE } from "../support/states/states-and-events.ts";
 
 /** Its call c3 may have acted outside. */
 const acted = (change: Partial<State> = {}): State => ({ ...IN_PHASE.ExecutingTools(), ...change });
-const expected = (of: object = {}): NonNullable<State["expected"]> => ({ tries: 3, ...of }) as never;
+const expected = (change: object = {}): NonNullable<State["expected"]> => ({ tries: 3, ...change }) as never;
 
 test("goes on with its next try if it acted outside and has tries left", () => {
   expect({

@@ -48,7 +48,7 @@ test("the caller's process has as many beats at once as it may, and tasks of the
 test("the load of the caller's process has its tasks, and no free place once its beats have ended", async () => {
   const { pool, begin } = poolHere();
   begin("one");
-  const free = { ...{ pid: process.pid, agent: null, waiting: 0 }, tasks: 1, free: 1 };
+  const free = { pid: process.pid, agent: null, waiting: 0, tasks: 1, free: 1 };
   expect(pool.load()).toEqual({ processes: [free], processesMax: 1, free: 1 });
   const drained = pool.drain(8_000, "finish");
   expect(pool.load().free).toBe(0);
