@@ -64,7 +64,7 @@ function installPython({ dir, python }: Installation, say: (line: string) => voi
   if (!isPython313(python)) run(dir, [python313(process.env), "-m", "venv", "--clear", join(dir, "venv")]);
   say(`installing LocalStack ${VERSION} from PyPI into ${dir} (about 110 MB) ...`);
   const pip = (...words: readonly string[]): void =>
-    run(dir, [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-deps", ...words]);
+    run(dir, [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-compile", "--no-deps", ...words]);
   // Three packages come as source, and one of the pinned packages builds them. So it is installed first.
   const builder = join(dir, "builder.txt");
   writeFileSync(builder, requirement("setuptools"));

@@ -31,17 +31,21 @@ const PACKAGES = script("packages built", "scripts/built.ts");
 const types = (name: string, ...words: readonly string[]): Step =>
   command(name, "tsc", "--noEmit", "--checkers", "1", ...words);
 
-const ALWAYS: readonly Step[] = [
+/** They need nothing that is downloaded or built. */
+const EARLY: readonly Step[] = [
   command("format", "oxfmt", "--check"),
   script("diagram", "scripts/diagram.ts", "--check", "docs/protocol.md"),
-  script("picture", "scripts/picture.ts", "--check", "audit", "killed", "declined"),
   types("types"),
-  types("types of infra", "-p", "tsconfig.infra.json"),
   types("types of the console", "-p", "src/console/tsconfig.json"),
   types("types of the template's page", "-p", "templates/chat/page"),
+  script("rules of the house", "scripts/tidy.ts"),
+  script("picture", "scripts/picture.ts", "--check", "audit", "killed", "declined"),
+];
+
+const ALWAYS: readonly Step[] = [
+  types("types of infra", "-p", "tsconfig.infra.json"),
   command("lint", "oxlint", "--type-aware"),
   command("dead code", "knip"),
-  script("rules of the house", "scripts/tidy.ts"),
   script("size and import of functions", "scripts/functions.ts"),
   script("sizes of the package", "scripts/sizes.ts"),
 ];
@@ -91,13 +95,15 @@ export const LOCALSTACK_STEPS = Object.keys(ON_LOCALSTACK) as readonly (keyof ty
  * others, which share the cores, give way to them.
  */
 interface StepsByLane {
+  /** They need nothing that is downloaded or built. */
+  readonly early: readonly Step[];
   readonly waiting: readonly Step[];
   readonly shared: readonly Step[];
   /** They are shared too, and begin last: they fill the lanes while longer ones end. */
   readonly short: readonly Step[];
 }
 
-const NO_STEPS: StepsByLane = { waiting: [], shared: [], short: [] };
+const NO_STEPS: StepsByLane = { early: [], waiting: [], shared: [], short: [] };
 
 /** In the order in which they begin: the long ones first, so that none of them runs alone at the end. */
 const OPTIONAL: Readonly<Record<Exclude<OptionalStep, keyof typeof ON_LOCALSTACK>, Partial<StepsByLane>>> = {
@@ -107,7 +113,7 @@ const OPTIONAL: Readonly<Record<Exclude<OptionalStep, keyof typeof ON_LOCALSTACK
   crash: { shared: [CRASHES] },
   infra: { shared: [tests("infra tests", INFRA)] },
   simulation: {
-    shared: [script(`simulation, ${SEEDS_OF_GATE} seeds`, "scripts/sim.ts", "--seeds", String(SEEDS_OF_GATE))],
+    early: [script(`simulation, ${SEEDS_OF_GATE} seeds`, "scripts/sim.ts", "--seeds", String(SEEDS_OF_GATE))],
   },
   mutation: { shared: [tests("runner of mutants", VITEST, "--project", "long", "test/slow/mutants/")] },
   contract: { short: [script("contract of the API", "scripts/contract.ts", "--examples", "20")] },
@@ -135,9 +141,6 @@ const downloadsFor = (steps: ReadonlySet<OptionalStep>): readonly Step[] => [
     ? [download("LocalStack installed", "localstack/main.ts", "install")]
     : []),
 ];
-
-/** One after another: apt and pip hold locks, and a download is no work for two cores. */
-const inOneLane = (steps: readonly Step[]): Stage => [steps];
 
 /**
  * What most changes touch is played in a few minutes. A rename may touch most mutants, and without a base all are meant;
@@ -186,17 +189,37 @@ function stagesFor(
   const waiting = [FAST, LONG, ...chosen.flatMap((each) => each.waiting)];
   const localstack = LOCALSTACK_STEPS.filter((step) => asked.has(step)).map((step) => ON_LOCALSTACK[step]);
   const [long, short] = [chosen.flatMap((each) => each.shared), chosen.flatMap((each) => each.short)];
-  const shared = [...ALWAYS, ...long, mutantsStep, ...short]
-    .map((step): Step => ({ ...adapted(step), givesWay: true }))
-    .values();
+  const inLane = (step: Step): Step => ({ ...adapted(step), givesWay: true });
+  const early = [...EARLY, ...chosen.flatMap((each) => each.early)].map(inLane).values();
+  const shared = thenShared([], early, [...ALWAYS, ...long, mutantsStep, ...short].map(inLane).values());
   const lane = (steps: readonly Step[]): Lane => thenShared(steps.map(adapted), shared);
-  return [inOneLane(downloadsFor(asked)), [lane(waiting), lane(localstack), lane([]), lane([])]];
+  return [besideDownloads(downloadsFor(asked), early), [lane(waiting), lane(localstack), lane([]), lane([])]];
+}
+
+/**
+ * Downloads come one after another: apt and pip hold locks, and a download is no work for two cores. Early steps are begun
+ * until the last download has ended.
+ */
+function besideDownloads(downloads: readonly Step[], early: IterableIterator<Step>): Stage {
+  let isDone = false;
+  const first = function* () {
+    yield* downloads;
+    isDone = true;
+  };
+  const second = function* () {
+    while (!isDone) {
+      const { value, done } = early.next();
+      if (done === true) return;
+      yield value;
+    }
+  };
+  return [first(), second()];
 }
 
 /** The steps of one lane, and after them those that no other lane has taken. */
-function* thenShared(own: readonly Step[], shared: IterableIterator<Step>): Generator<Step> {
+function* thenShared(own: readonly Step[], ...shared: readonly IterableIterator<Step>[]): Generator<Step> {
   yield* own;
-  yield* shared;
+  for (const steps of shared) yield* steps;
 }
 
 /** Every night and before a release: nothing is bounded, and nothing that compares durations runs beside other work. */

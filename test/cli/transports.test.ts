@@ -184,10 +184,12 @@ describe("over the store and over HTTP", () => {
   test.each(SCENARIOS.map((each) => [title(each), each] as const))(
     "%s, and prints the same, for people and for programs",
     async (_, { operation, words, stage = "ended", exit = 0 }) => {
+      const { writes } = ROWS[operation];
+      let read: Built | null = null;
       for (const json of [[], ["--json"]]) {
         // What only reads has one store, whose incarnation both show.
-        const one = await storeWith(stage);
-        const other = ROWS[operation].writes ? await storeWith(stage) : one;
+        const one = writes ? await storeWith(stage) : (read ??= await storeWith(stage));
+        const other = writes ? await storeWith(stage) : one;
         const said = words.map((word) => (word === RUN ? one.run : word));
         expect(other.run).toBe(one.run);
         const stored = await typed(one.dir, [...said, ...json, "--store", one.dir]);

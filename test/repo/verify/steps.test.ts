@@ -29,6 +29,18 @@ test("all steps give way but those of the two lanes that end last", () => {
   ]);
 });
 
+test("beside downloads run checks that need none of them, and those that are left run later", () => {
+  const [[downloads, early] = [], ...stages] = gate(new Set(OPTIONAL_STEPS), null);
+  const [lane, beside] = [downloads?.[Symbol.iterator](), early?.[Symbol.iterator]()];
+  const begun = [beside?.next().value?.name, beside?.next().value?.name];
+  while (lane?.next().done === false);
+  expect(begun).toEqual(["format", "diagram"]);
+  expect(beside?.next()).toEqual({ done: true, value: undefined });
+  const later = stepsOf(stages).map(({ name }) => name);
+  expect(later).toEqual(expect.arrayContaining(["types", "picture", "simulation, 600 seeds", "lint"]));
+  expect(later.filter((name) => begun.includes(name))).toEqual([]);
+});
+
 test("the processes of tests without emulator run the package in the gate, built before, and the sources at night", () => {
   const programOf = ({ env = {} }: Step): string => env["CAIRN_PROGRAM"] ?? "sources";
   const [first, ...stages] = gate(new Set(OPTIONAL_STEPS), null);
