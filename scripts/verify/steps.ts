@@ -31,7 +31,7 @@ const PACKAGES = script("packages built", "scripts/built.ts");
 const types = (name: string, ...words: readonly string[]): Step =>
   command(name, "tsc", "--noEmit", "--checkers", "1", ...words);
 
-/** They need nothing that is downloaded or built. */
+/** They need nothing that is downloaded or built. None is long: what comes after the downloads waits for its end. */
 const EARLY: readonly Step[] = [
   command("format", "oxfmt", "--check"),
   script("diagram", "scripts/diagram.ts", "--check", "docs/protocol.md"),
@@ -95,15 +95,13 @@ export const LOCALSTACK_STEPS = Object.keys(ON_LOCALSTACK) as readonly (keyof ty
  * others, which share the cores, give way to them.
  */
 interface StepsByLane {
-  /** They need nothing that is downloaded or built. */
-  readonly early: readonly Step[];
   readonly waiting: readonly Step[];
   readonly shared: readonly Step[];
   /** They are shared too, and begin last: they fill the lanes while longer ones end. */
   readonly short: readonly Step[];
 }
 
-const NO_STEPS: StepsByLane = { early: [], waiting: [], shared: [], short: [] };
+const NO_STEPS: StepsByLane = { waiting: [], shared: [], short: [] };
 
 /** In the order in which they begin: the long ones first, so that none of them runs alone at the end. */
 const OPTIONAL: Readonly<Record<Exclude<OptionalStep, keyof typeof ON_LOCALSTACK>, Partial<StepsByLane>>> = {
@@ -113,7 +111,7 @@ const OPTIONAL: Readonly<Record<Exclude<OptionalStep, keyof typeof ON_LOCALSTACK
   crash: { shared: [CRASHES] },
   infra: { shared: [tests("infra tests", INFRA)] },
   simulation: {
-    early: [script(`simulation, ${SEEDS_OF_GATE} seeds`, "scripts/sim.ts", "--seeds", String(SEEDS_OF_GATE))],
+    shared: [script(`simulation, ${SEEDS_OF_GATE} seeds`, "scripts/sim.ts", "--seeds", String(SEEDS_OF_GATE))],
   },
   mutation: { shared: [tests("runner of mutants", VITEST, "--project", "long", "test/slow/mutants/")] },
   contract: { short: [script("contract of the API", "scripts/contract.ts", "--examples", "20")] },
@@ -190,7 +188,7 @@ function stagesFor(
   const localstack = LOCALSTACK_STEPS.filter((step) => asked.has(step)).map((step) => ON_LOCALSTACK[step]);
   const [long, short] = [chosen.flatMap((each) => each.shared), chosen.flatMap((each) => each.short)];
   const inLane = (step: Step): Step => ({ ...adapted(step), givesWay: true });
-  const early = [...EARLY, ...chosen.flatMap((each) => each.early)].map(inLane).values();
+  const early = EARLY.map(inLane).values();
   const shared = thenShared([], early, [...ALWAYS, ...long, mutantsStep, ...short].map(inLane).values());
   const lane = (steps: readonly Step[]): Lane => thenShared(steps.map(adapted), shared);
   return [besideDownloads(downloadsFor(asked), early), [lane(waiting), lane(localstack), lane([]), lane([])]];
